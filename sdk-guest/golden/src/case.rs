@@ -1,0 +1,197 @@
+//! One golden case as plain data, independent of any bindings.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Which function of a plugin a case calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Call {
+    Describe,
+    SenderChecks,
+    Handshake,
+    Convert,
+    Complete,
+}
+
+impl Call {
+    /// The name as `case.json` spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Describe => "describe",
+            Self::SenderChecks => "senderChecks",
+            Self::Handshake => "handshake",
+            Self::Convert => "convert",
+            Self::Complete => "complete",
+        }
+    }
+}
+
+/// A case: one call with its input, and the answer that it must give.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Case {
+    /// The name of the case's folder.
+    pub name: String,
+    /// What the case shows, for people.
+    pub about: String,
+    pub call: Call,
+    /// The request, for `handshake` and `convert`; its `config` and `context`
+    /// also hold for `senderChecks` and `complete`.
+    pub delivery: Delivery,
+    /// The body's bytes: of the delivery, or of the response for `complete`.
+    pub body: Vec<u8>,
+    /// What `complete` is given; defaults for other calls.
+    pub completion: Completion,
+    /// The normalised answer. None: not written yet, the case cannot pass.
+    pub expect: Option<Value>,
+}
+
+impl Case {
+    /// The body as the contract hands it over: text where it is UTF-8.
+    pub fn body_text(&self) -> Option<&str> {
+        std::str::from_utf8(&self.body).ok()
+    }
+}
+
+/// What a plugin is told about a request. The defaults stand for fields that a
+/// case leaves out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Delivery {
+    #[serde(skip_serializing_if = "is_default_id")]
+    pub id: String,
+    #[serde(skip_serializing_if = "is_default_time")]
+    pub received_at: String,
+    /// Empty: `GET` for a handshake, `POST` else.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub method: String,
+    #[serde(skip_serializing_if = "is_default_path")]
+    pub path: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub query: Vec<(String, String)>,
+    /// Names in lower case, as the host gives them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub headers: Vec<(String, String)>,
+    /// The configuration, an object.
+    #[serde(skip_serializing_if = "is_empty_object")]
+    pub config: Value,
+    #[serde(skip_serializing_if = "is_default_context")]
+    pub context: Vec<(String, String)>,
+}
+
+impl Default for Delivery {
+    fn default() -> Self {
+        Self {
+            id: DEFAULT_ID.into(),
+            received_at: DEFAULT_TIME.into(),
+            method: String::new(),
+            path: DEFAULT_PATH.into(),
+            query: Vec::new(),
+            headers: Vec::new(),
+            config: Value::Object(serde_json::Map::new()),
+            context: DEFAULT_CONTEXT
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
+        }
+    }
+}
+
+impl Delivery {
+    /// The method: as the case says, else what the call implies.
+    pub fn method_for(&self, call: Call) -> &str {
+        match (self.method.as_str(), call) {
+            ("", Call::Handshake) => "GET",
+            ("", _) => "POST",
+            (named, _) => named,
+        }
+    }
+
+    /// The configuration as the contract hands it over.
+    pub fn config_text(&self) -> String {
+        self.config.to_string()
+    }
+}
+
+/// What `complete` is given besides the configuration and the body.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Completion {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub external_id: Option<String>,
+    /// A text is the state itself; any other JSON value stands for its compact
+    /// text; null is an empty state.
+    pub state: Value,
+    pub hop: u32,
+    pub response: Response,
+}
+
+impl Default for Completion {
+    fn default() -> Self {
+        Self {
+            external_id: None,
+            state: Value::Null,
+            hop: 1,
+            response: Response::default(),
+        }
+    }
+}
+
+impl Completion {
+    /// The state's bytes.
+    pub fn state_bytes(&self) -> Vec<u8> {
+        match &self.state {
+            Value::Null => Vec::new(),
+            Value::String(text) => text.clone().into_bytes(),
+            other => other.to_string().into_bytes(),
+        }
+    }
+}
+
+/// The answer to a fetch; its body is the case's body.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Response {
+    pub status: u16,
+    /// Names in lower case, as the host gives them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub headers: Vec<(String, String)>,
+}
+
+impl Default for Response {
+    fn default() -> Self {
+        Self {
+            status: 200,
+            headers: Vec::new(),
+        }
+    }
+}
+
+const DEFAULT_ID: &str = "018f0000-0000-7000-8000-000000000001";
+const DEFAULT_TIME: &str = "2026-03-02T12:00:00.000000Z";
+const DEFAULT_PATH: &str = "/ingest-lead/x";
+const DEFAULT_CONTEXT: [(&str, &str); 2] = [("time-zone", "America/Sao_Paulo"), ("region", "BR")];
+
+fn is_default_id(id: &str) -> bool {
+    id == DEFAULT_ID
+}
+
+fn is_default_time(time: &str) -> bool {
+    time == DEFAULT_TIME
+}
+
+fn is_default_path(path: &str) -> bool {
+    path == DEFAULT_PATH
+}
+
+fn is_empty_object(value: &Value) -> bool {
+    value.as_object().is_some_and(serde_json::Map::is_empty)
+}
+
+fn is_default_context(context: &[(String, String)]) -> bool {
+    context.len() == DEFAULT_CONTEXT.len()
+        && context
+            .iter()
+            .zip(DEFAULT_CONTEXT)
+            .all(|((name, value), (n, v))| name == n && value == v)
+}

@@ -1,0 +1,192 @@
+//! Cases as one JSON text with the bodies inside: what a component carries.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{Call, Case, Completion, Delivery};
+
+/// A component's own cases may weigh so much: enough for some hundred bodies,
+/// little beside the component itself.
+pub const MAX_PACKED_BYTES: usize = 1 << 20;
+
+/// Why cases cannot be packed or read back.
+#[derive(Debug, thiserror::Error)]
+pub enum PackError {
+    #[error("the packed golden cases have {bytes} bytes, at most {MAX_PACKED_BYTES} are allowed")]
+    TooLarge { bytes: usize },
+    #[error("the packed golden cases are not readable: {0}")]
+    Json(#[from] serde_json::Error),
+    #[error("the packed golden case `{case}` has a body that is not base64")]
+    Body {
+        case: String,
+        #[source]
+        source: base64::DecodeError,
+    },
+    #[error("the packed golden cases have format {0}, this program knows format {FORMAT}")]
+    Format(u32),
+}
+
+/// The cases as bytes for a component's custom section.
+pub fn pack(cases: &[Case]) -> Result<Vec<u8>, PackError> {
+    let packed = Packed {
+        format: FORMAT,
+        cases: cases.iter().map(PackedCase::from).collect(),
+    };
+    let bytes = serde_json::to_vec(&packed)?;
+    bounded(&bytes)?;
+    Ok(bytes)
+}
+
+/// The cases that [`pack`] wrote.
+pub fn unpack(bytes: &[u8]) -> Result<Vec<Case>, PackError> {
+    bounded(bytes)?;
+    let packed: Packed = serde_json::from_slice(bytes)?;
+    if packed.format != FORMAT {
+        return Err(PackError::Format(packed.format));
+    }
+    packed.cases.into_iter().map(Case::try_from).collect()
+}
+
+/// Raised when a case's fields change their meaning.
+const FORMAT: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+struct Packed {
+    format: u32,
+    cases: Vec<PackedCase>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct PackedCase {
+    name: String,
+    about: String,
+    call: Call,
+    #[serde(default)]
+    delivery: Delivery,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    completion: Option<Completion>,
+    /// A body that is UTF-8.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    /// A body that is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    base64: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expect: Option<Value>,
+}
+
+impl From<&Case> for PackedCase {
+    fn from(case: &Case) -> Self {
+        let text = case.body_text();
+        Self {
+            name: case.name.clone(),
+            about: case.about.clone(),
+            call: case.call,
+            delivery: case.delivery.clone(),
+            completion: (case.call == Call::Complete).then(|| case.completion.clone()),
+            text: text.map(str::to_owned),
+            base64: text.is_none().then(|| STANDARD.encode(&case.body)),
+            expect: case.expect.clone(),
+        }
+    }
+}
+
+impl TryFrom<PackedCase> for Case {
+    type Error = PackError;
+
+    fn try_from(packed: PackedCase) -> Result<Self, PackError> {
+        let body = match (packed.text, packed.base64) {
+            (Some(text), _) => text.into_bytes(),
+            (None, Some(encoded)) => {
+                STANDARD.decode(encoded).map_err(|source| PackError::Body {
+                    case: packed.name.clone(),
+                    source,
+                })?
+            }
+            (None, None) => Vec::new(),
+        };
+        Ok(Self {
+            name: packed.name,
+            about: packed.about,
+            call: packed.call,
+            delivery: packed.delivery,
+            body,
+            completion: packed.completion.unwrap_or_default(),
+            expect: packed.expect,
+        })
+    }
+}
+
+fn bounded(bytes: &[u8]) -> Result<(), PackError> {
+    if bytes.len() > MAX_PACKED_BYTES {
+        return Err(PackError::TooLarge { bytes: bytes.len() });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn case(body: &[u8]) -> Case {
+        Case {
+            name: "one".into(),
+            about: "about".into(),
+            call: Call::Complete,
+            delivery: Delivery {
+                query: vec![("k".into(), "v".into())],
+                config: json!({"a": 1}),
+                ..Delivery::default()
+            },
+            body: body.into(),
+            completion: Completion {
+                state: json!({"page": "1"}),
+                hop: 2,
+                ..Completion::default()
+            },
+            expect: Some(json!({"ok": []})),
+        }
+    }
+
+    #[test]
+    fn what_was_packed_comes_back() {
+        let cases = [
+            case(b"{\"id\":9007199254740993}"),
+            case(&[0xff, 0]),
+            case(b""),
+        ];
+        assert_eq!(unpack(&pack(&cases).unwrap()).unwrap(), cases);
+    }
+
+    #[test]
+    fn too_much_is_refused_both_ways() {
+        let large = [case(&vec![b'x'; MAX_PACKED_BYTES])];
+        assert!(matches!(pack(&large), Err(PackError::TooLarge { .. })));
+        let bytes = vec![b' '; MAX_PACKED_BYTES + 1];
+        assert!(matches!(unpack(&bytes), Err(PackError::TooLarge { .. })));
+    }
+
+    #[test]
+    fn another_format_is_named() {
+        let error = unpack(br#"{"format":2,"cases":[]}"#).unwrap_err();
+        assert!(error.to_string().contains("format 2"));
+    }
+
+    #[test]
+    fn damaged_bytes_are_an_error_and_never_a_panic() {
+        let good = pack(&[case(b"x"), case(&[0xff])]).unwrap();
+        for end in 0..good.len() {
+            assert!(unpack(&good[..end]).is_err());
+        }
+        for index in 0..good.len() {
+            let mut bytes = good.clone();
+            bytes[index] ^= 0x41;
+            let _ = unpack(&bytes);
+        }
+    }
+}

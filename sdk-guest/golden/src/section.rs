@@ -1,0 +1,204 @@
+//! The custom section of a component that carries its golden cases.
+//!
+//! A walk over top-level sections only: an id byte, a LEB128 length, that many
+//! bytes. Nothing inside other sections is looked at, so a module nested in the
+//! component cannot pass off a section as the component's. Every length is
+//! checked before it is used.
+
+/// The section's name.
+pub const SECTION_NAME: &str = "leadhost:golden";
+
+/// Why bytes are not a component that can carry cases.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SectionError {
+    #[error("these bytes are not a WebAssembly component")]
+    NotAComponent,
+    #[error("the component's section at byte {offset} is cut short or malformed")]
+    Malformed { offset: usize },
+    #[error("the component has more than one section `{SECTION_NAME}`")]
+    Repeated,
+}
+
+/// The component with `payload` as its cases, in place of any that it carried.
+pub fn append_section(component: &[u8], payload: &[u8]) -> Result<Vec<u8>, SectionError> {
+    let mut out = component.get(..HEADER.len()).unwrap_or_default().to_vec();
+    for section in sections(component)? {
+        if section.golden.is_none() {
+            out.extend_from_slice(section.whole);
+        }
+    }
+    let mut content = Vec::with_capacity(payload.len() + SECTION_NAME.len() + 5);
+    write_length(&mut content, SECTION_NAME.len());
+    content.extend_from_slice(SECTION_NAME.as_bytes());
+    content.extend_from_slice(payload);
+    out.push(CUSTOM);
+    write_length(&mut out, content.len());
+    out.extend_from_slice(&content);
+    Ok(out)
+}
+
+/// The payload that the component carries, if it carries one.
+pub fn read_section(component: &[u8]) -> Result<Option<Vec<u8>>, SectionError> {
+    let mut found = None;
+    for section in sections(component)? {
+        if let Some(payload) = section.golden {
+            if found.is_some() {
+                return Err(SectionError::Repeated);
+            }
+            found = Some(payload.to_vec());
+        }
+    }
+    Ok(found)
+}
+
+/// Magic, version 13, layer 1: the preamble of a component.
+const HEADER: [u8; 8] = [0, b'a', b's', b'm', 0x0d, 0, 1, 0];
+/// The id of custom sections.
+const CUSTOM: u8 = 0;
+
+struct Section<'a> {
+    /// With id and length, as it stands in the file.
+    whole: &'a [u8],
+    /// The payload, where this is the section of the cases.
+    golden: Option<&'a [u8]>,
+}
+
+fn sections(component: &[u8]) -> Result<Vec<Section<'_>>, SectionError> {
+    let mut rest = component
+        .strip_prefix(&HEADER)
+        .ok_or(SectionError::NotAComponent)?;
+    let mut out = Vec::new();
+    while let [id, after_id @ ..] = rest {
+        let offset = component.len() - rest.len();
+        let (content, after) = sized(after_id).ok_or(SectionError::Malformed { offset })?;
+        let golden = if *id == CUSTOM {
+            let (name, payload) = sized(content).ok_or(SectionError::Malformed { offset })?;
+            (name == SECTION_NAME.as_bytes()).then_some(payload)
+        } else {
+            None
+        };
+        out.push(Section {
+            whole: &rest[..rest.len() - after.len()],
+            golden,
+        });
+        rest = after;
+    }
+    Ok(out)
+}
+
+/// A length and so many bytes, and what follows.
+fn sized(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = read_length(bytes)?;
+    rest.split_at_checked(length)
+}
+
+/// An unsigned LEB128 of 32 bits: at most five bytes.
+fn read_length(bytes: &[u8]) -> Option<(usize, &[u8])> {
+    let mut value = 0_u64;
+    for (index, byte) in bytes.iter().take(5).enumerate() {
+        value |= u64::from(byte & 0x7f) << (7 * index);
+        if byte & 0x80 == 0 {
+            let value = u32::try_from(value).ok()?;
+            return Some((value as usize, &bytes[index + 1..]));
+        }
+    }
+    None
+}
+
+fn write_length(out: &mut Vec<u8>, mut value: usize) {
+    loop {
+        let byte = (value & 0x7f) as u8;
+        value >>= 7;
+        if value == 0 {
+            out.push(byte);
+            return;
+        }
+        out.push(byte | 0x80);
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// A component with a type section and a custom section of another name.
+    fn component() -> Vec<u8> {
+        let mut bytes = HEADER.to_vec();
+        bytes.extend([7, 3, 1, 2, 3]);
+        bytes.extend([0, 5, 4, b'n', b'a', b'm', b'e']);
+        bytes
+    }
+
+    #[test]
+    fn a_component_without_cases_has_none() {
+        assert_eq!(read_section(&component()), Ok(None));
+        assert_eq!(read_section(&HEADER), Ok(None));
+    }
+
+    #[test]
+    fn what_was_appended_is_read_and_replaced() {
+        let long = vec![b'x'; 70_000];
+        let once = append_section(&component(), &long).unwrap();
+        assert_eq!(read_section(&once), Ok(Some(long)));
+        let twice = append_section(&once, b"short").unwrap();
+        assert_eq!(read_section(&twice), Ok(Some(b"short".to_vec())));
+        assert!(twice.starts_with(&component()));
+        assert!(twice.len() < 100);
+    }
+
+    #[test]
+    fn a_core_module_and_other_bytes_are_refused() {
+        let module = [0, b'a', b's', b'm', 1, 0, 0, 0];
+        for bytes in [&module[..], b"", b"hello", &HEADER[..7]] {
+            assert_eq!(read_section(bytes), Err(SectionError::NotAComponent));
+            assert_eq!(append_section(bytes, b""), Err(SectionError::NotAComponent));
+        }
+    }
+
+    #[test]
+    fn a_second_section_of_cases_is_refused() {
+        let once = append_section(&component(), b"a").unwrap();
+        let mut twice = once.clone();
+        twice.extend_from_slice(&once[component().len()..]);
+        assert_eq!(read_section(&twice), Err(SectionError::Repeated));
+    }
+
+    #[test]
+    fn lengths_that_lie_are_refused() {
+        for tail in [
+            &[0][..],
+            &[0, 0x80],
+            &[0, 200],
+            &[7, 0xff, 0xff, 0xff, 0xff, 0x0f],
+            &[7, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff],
+            &[0, 2, 200, 1],
+            &[0, 0],
+        ] {
+            let mut bytes = component();
+            let offset = bytes.len();
+            bytes.extend_from_slice(tail);
+            assert_eq!(
+                read_section(&bytes),
+                Err(SectionError::Malformed { offset })
+            );
+        }
+    }
+
+    #[test]
+    fn truncated_and_mutated_components_never_panic() {
+        let good = append_section(&component(), b"payload").unwrap();
+        for end in 0..good.len() {
+            let _ = read_section(&good[..end]);
+            let _ = append_section(&good[..end], b"x");
+        }
+        for index in 0..good.len() {
+            for value in [0, 1, 0x7f, 0x80, 0xff] {
+                let mut bytes = good.clone();
+                bytes[index] = value;
+                let _ = read_section(&bytes);
+                let _ = append_section(&bytes, b"x");
+            }
+        }
+    }
+}
