@@ -1,0 +1,56 @@
+//! What a Leadhost converter is written with.
+//!
+//! A converter implements [`Converter`] and names itself once to
+//! [`export_converter!`]; everything that it does not say has a default. It
+//! computes and nothing else: what it wants from outside (a request with a
+//! secret in it, a check of the sender) it describes, and the host does it.
+//!
+//! The crate builds for `wasm32-unknown-unknown` and `wasm32-wasip2` and for
+//! the machine at hand, where [`testing::run_golden`] walks a converter's
+//! golden cases. Nothing in it panics on what a sender sends.
+
+mod bindings;
+mod converter;
+mod delivery;
+mod describe;
+mod item;
+mod lead;
+mod reply;
+mod request;
+mod sender;
+
+pub mod form;
+pub mod json;
+pub mod multipart;
+#[cfg(not(target_family = "wasm"))]
+pub mod testing;
+pub mod text;
+pub mod time;
+
+pub use bindings::exports::leadhost::converter::converter::{
+    Completion, Consent, Conversion, Failure, Fetch, Item, Lead, Listing, Outcome,
+};
+pub use bindings::leadhost::types::core::{
+    Content, Delivery, Description, HandshakeAnswer, HttpRequest, HttpResponse, Location, Problem,
+    Reply, Requirement, SecretDeclaration, Segment, SenderCheck, SenderPolicy, SignedPart, Slot,
+    SlotArgument,
+};
+pub use converter::{Converter, Exported, NoConfig};
+pub use delivery::{body_bytes, content_json, content_text, first_header};
+pub use json::{first_of, is_absent, parse_json, text_at, text_of};
+pub use request::{
+    IntoSegments, basic, hmac_base64, hmac_hex, lit, literal_argument, secret, secret_argument,
+};
+pub use text::digits;
+pub use time::epoch_to_rfc3339;
+
+/// The JSON crate that the helpers speak, so that a converter needs no other
+/// version of it.
+pub use serde_json;
+
+#[doc(hidden)]
+pub use bindings::__export_lead_converter as __export_converter_bindings;
+#[doc(hidden)]
+pub mod __bindings {
+    pub use crate::bindings::*;
+}

@@ -1,0 +1,16 @@
+//! The types of the contract, generated from `wit/v1`.
+//!
+//! The generated custom section is emitted where a converter is exported, not
+//! here: a component must say only the world that it implements.
+#![allow(unsafe_code, clippy::all)]
+
+wit_bindgen::generate!({
+    path: ["../wit/v1/types", "../wit/v1/converter"],
+    world: "leadhost:converter/lead-converter@1.0.0",
+    generate_all,
+    pub_export_macro: true,
+    export_macro_name: "__export_lead_converter",
+    default_bindings_module: "leadhost_sdk::__bindings",
+    additional_derives: [PartialEq, serde::Serialize],
+    disable_custom_section_link_helpers: true,
+});

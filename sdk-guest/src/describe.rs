@@ -1,0 +1,50 @@
+//! Saying who a converter is.
+
+use crate::{Description, SecretDeclaration};
+
+impl Description {
+    /// A converter of that name and version that takes no configuration and
+    /// needs no secret.
+    pub fn new(name: &str, version: &str, summary: &str) -> Self {
+        Self {
+            name: name.into(),
+            version: version.into(),
+            summary: summary.into(),
+            config_schema: String::new(),
+            secrets: Vec::new(),
+            hosts: Vec::new(),
+        }
+    }
+
+    /// The JSON Schema (2020-12) of the configuration, as text.
+    pub fn config_schema(mut self, schema: &str) -> Self {
+        self.config_schema = schema.into();
+        self
+    }
+
+    /// A secret that a connection must have.
+    pub fn required_secret(self, name: &str, summary: &str) -> Self {
+        self.secret(name, summary, true)
+    }
+
+    /// A secret that a connection may have.
+    pub fn optional_secret(self, name: &str, summary: &str) -> Self {
+        self.secret(name, summary, false)
+    }
+
+    /// A host that fetches go to when the configuration says nothing else.
+    pub fn host(mut self, host: &str) -> Self {
+        self.hosts.push(host.into());
+        self
+    }
+
+    fn secret(mut self, name: &str, summary: &str, required: bool) -> Self {
+        self.secrets.push(SecretDeclaration {
+            name: name.into(),
+            kind: "static".into(),
+            summary: summary.into(),
+            required,
+        });
+        self
+    }
+}

@@ -1,0 +1,110 @@
+//! What a converter answers: items, problems and failures.
+
+use crate::{Conversion, Failure, Fetch, HttpRequest, Item, Lead, Outcome, Problem};
+
+impl Item {
+    pub fn lead(lead: Lead) -> Self {
+        Self::of(Outcome::Lead(lead))
+    }
+
+    /// Nothing to do, and why.
+    pub fn ignored(why: impl Into<String>) -> Self {
+        Self::of(Outcome::Ignored(why.into()))
+    }
+
+    /// This item cannot be read; the others of the delivery stand.
+    pub fn invalid(message: impl Into<String>, path: impl Into<String>) -> Self {
+        Self::of(Outcome::Invalid(Problem::new(message).at(path)))
+    }
+
+    /// The lead is elsewhere. The id claims it at once, so that the source's
+    /// repeats are duplicates; the state comes back to `complete`.
+    pub fn fetch(
+        external_id: Option<String>,
+        request: HttpRequest,
+        state: impl Into<Vec<u8>>,
+    ) -> Self {
+        Self::of(Outcome::Fetch(Fetch {
+            external_id,
+            request,
+            state: state.into(),
+        }))
+    }
+
+    /// Says to which connection the item belongs, where one address serves
+    /// several. Call it once for each name.
+    pub fn route(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.route.push((name.into(), value.into()));
+        self
+    }
+
+    fn of(outcome: Outcome) -> Self {
+        Self {
+            route: Vec::new(),
+            outcome,
+        }
+    }
+}
+
+impl From<Vec<Item>> for Conversion {
+    fn from(items: Vec<Item>) -> Self {
+        Self {
+            items,
+            reply: None,
+            notes: Vec::new(),
+        }
+    }
+}
+
+impl Conversion {
+    /// A line for the delivery's log.
+    pub fn note(mut self, line: impl Into<String>) -> Self {
+        self.notes.push(line.into());
+        self
+    }
+}
+
+impl Problem {
+    pub fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            path: String::new(),
+        }
+    }
+
+    /// Where in the body: keys and indexes joined by dots.
+    pub fn at(mut self, path: impl Into<String>) -> Self {
+        self.path = path.into();
+        self
+    }
+}
+
+impl Failure {
+    /// Worth another try, not before so many seconds if they are named.
+    pub fn retry(message: impl Into<String>, after_seconds: Option<u32>) -> Self {
+        Self {
+            category: "retry".into(),
+            message: message.into(),
+            retry_after_seconds: after_seconds,
+        }
+    }
+
+    /// The connection's credential or permission is at fault: no fetch of it
+    /// can succeed until a person mends it.
+    pub fn stop(message: impl Into<String>) -> Self {
+        Self {
+            category: "stop".into(),
+            message: message.into(),
+            retry_after_seconds: None,
+        }
+    }
+
+    /// This item is lost.
+    pub fn give_up(message: impl Into<String>) -> Self {
+        Self {
+            category: "give-up".into(),
+            message: message.into(),
+            retry_after_seconds: None,
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Filling a lead. Setters take a text or an optional one, and leave out what
+//! is empty, so that a converter can pass on whatever it read.
+
+use serde_json::Value;
+
+use crate::{Consent, Lead, Listing};
+
+impl Default for Lead {
+    /// A new lead of which nothing is known.
+    fn default() -> Self {
+        Self {
+            external_id: None,
+            action: "create".into(),
+            is_test: false,
+            name: None,
+            phones: Vec::new(),
+            emails: Vec::new(),
+            region: None,
+            listings: Vec::new(),
+            message: None,
+            occurred_at: None,
+            source: None,
+            consents: Vec::new(),
+            campaign: Vec::new(),
+            attributes: Vec::new(),
+        }
+    }
+}
+
+impl Lead {
+    /// The same as [`Lead::default`].
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The source's own id of the lead, as text.
+    pub fn external_id(mut self, id: impl Into<Option<String>>) -> Self {
+        self.external_id = present(id);
+        self
+    }
+
+    /// `create`, `update` or `delete`.
+    pub fn action(mut self, action: &str) -> Self {
+        self.action = action.into();
+        self
+    }
+
+    pub fn is_test(mut self, is_test: bool) -> Self {
+        self.is_test = is_test;
+        self
+    }
+
+    pub fn name(mut self, name: impl Into<Option<String>>) -> Self {
+        self.name = present(name);
+        self
+    }
+
+    /// One more phone as the source wrote it; the best comes first.
+    pub fn phone(mut self, phone: impl Into<Option<String>>) -> Self {
+        push(&mut self.phones, phone);
+        self
+    }
+
+    /// One more e-mail address as the source wrote it; the best comes first.
+    pub fn email(mut self, email: impl Into<Option<String>>) -> Self {
+        push(&mut self.emails, email);
+        self
+    }
+
+    /// ISO 3166 alpha-2: how to read phones without a country code.
+    pub fn region(mut self, region: impl Into<Option<String>>) -> Self {
+        self.region = present(region);
+        self
+    }
+
+    /// One more listing: `client`, `portal` or the source's own word, and its
+    /// reference; the best comes first.
+    pub fn listing(mut self, kind: &str, reference: impl Into<Option<String>>) -> Self {
+        if let Some(reference) = present(reference) {
+            self.listings.push(Listing {
+                kind: kind.into(),
+                reference,
+            });
+        }
+        self
+    }
+
+    pub fn message(mut self, message: impl Into<Option<String>>) -> Self {
+        self.message = present(message);
+        self
+    }
+
+    /// RFC 3339, or local in the connection's time zone.
+    pub fn occurred_at(mut self, time: impl Into<Option<String>>) -> Self {
+        self.occurred_at = present(time);
+        self
+    }
+
+    /// The source's name where one connection serves several.
+    pub fn source(mut self, source: impl Into<Option<String>>) -> Self {
+        self.source = present(source);
+        self
+    }
+
+    pub fn consent(mut self, purpose: &str, granted: bool, text: &str) -> Self {
+        self.consents.push(Consent {
+            purpose: purpose.into(),
+            granted,
+            text: text.into(),
+        });
+        self
+    }
+
+    /// `campaign-id`, `ad-id`, `form-id` and the like.
+    pub fn campaign(mut self, name: &str, value: impl Into<Option<String>>) -> Self {
+        if let Some(value) = present(value) {
+            self.campaign.push((name.into(), value));
+        }
+        self
+    }
+
+    /// Whatever else the source said. The value keeps its JSON type and digits.
+    pub fn attribute(mut self, name: impl Into<String>, value: &Value) -> Self {
+        self.attributes.push((name.into(), value.to_string()));
+        self
+    }
+}
+
+fn present(text: impl Into<Option<String>>) -> Option<String> {
+    let text = text.into()?;
+    let trimmed = text.trim();
+    if trimmed.is_empty() {
+        None
+    } else if trimmed.len() == text.len() {
+        Some(text)
+    } else {
+        Some(trimmed.to_owned())
+    }
+}
+
+fn push(list: &mut Vec<String>, text: impl Into<Option<String>>) {
+    if let Some(text) = present(text)
+        && !list.contains(&text)
+    {
+        list.push(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_empty_or_repeated_is_left_out() {
+        let lead = Lead::new()
+            .name("  ".to_owned())
+            .phone(" 11 90000-0000 ".to_owned())
+            .phone("11 90000-0000".to_owned())
+            .email(None)
+            .listing("client", String::new())
+            .campaign("ad-id", None);
+        assert_eq!(
+            lead,
+            Lead {
+                phones: vec!["11 90000-0000".into()],
+                ..Lead::default()
+            }
+        );
+    }
+}

@@ -1,0 +1,111 @@
+//! How a sender proves who it is, as data for the host.
+
+use crate::{Location, SenderCheck, SenderPolicy, SignedPart};
+
+impl SenderPolicy {
+    /// Senders of this source do not prove themselves.
+    pub fn none() -> Self {
+        Self {
+            checks: Vec::new(),
+            carried_secrets: Vec::new(),
+        }
+    }
+
+    /// Where this source carries secrets of its own, to be masked wherever a
+    /// delivery is shown: place (`header`, `query`, `form`, `json`) and name.
+    pub fn carried_secret(mut self, place: &str, name: &str) -> Self {
+        self.carried_secrets.push(location(place, name));
+        self
+    }
+}
+
+impl<const N: usize> From<[SenderCheck; N]> for SenderPolicy {
+    fn from(checks: [SenderCheck; N]) -> Self {
+        Self {
+            checks: checks.into(),
+            ..Self::none()
+        }
+    }
+}
+
+impl SenderCheck {
+    /// A hex HMAC-SHA256 of the raw body in a header.
+    pub fn hmac_sha256_hex(secret: &str, header: &str) -> Self {
+        Self::of(secret, "hmac-sha256", "hex", location("header", header))
+    }
+
+    /// A base64 HMAC-SHA256 of the raw body in a header.
+    pub fn hmac_sha256_base64(secret: &str, header: &str) -> Self {
+        Self::of(secret, "hmac-sha256", "base64", location("header", header))
+    }
+
+    /// HTTP Basic; the secret is `user:password`.
+    pub fn basic(secret: &str) -> Self {
+        Self::of(
+            secret,
+            "basic",
+            "base64",
+            location("header", "authorization"),
+        )
+        .prefix("Basic ")
+    }
+
+    /// `Authorization: Bearer`; the secret is the token.
+    pub fn bearer(secret: &str) -> Self {
+        Self::of(
+            secret,
+            "bearer",
+            "plain",
+            location("header", "authorization"),
+        )
+        .prefix("Bearer ")
+    }
+
+    /// The proof is the secret itself, at a place (`header`, `query`, `form`,
+    /// `json`).
+    pub fn equals(secret: &str, place: &str, name: &str) -> Self {
+        Self::of(secret, "equals", "plain", location(place, name))
+    }
+
+    /// What stands before the proof: `sha256=`.
+    pub fn prefix(mut self, prefix: &str) -> Self {
+        self.prefix = prefix.into();
+        self
+    }
+
+    /// The header with the time of signing, and how far it may be off.
+    pub fn timestamp(mut self, header: &str, tolerance_seconds: u32) -> Self {
+        self.timestamp_header = header.into();
+        self.tolerance_seconds = tolerance_seconds;
+        self
+    }
+
+    /// One more part of what was signed, in order. Without any: the body.
+    pub fn signed(mut self, kind: &str, value: &str) -> Self {
+        self.signed.push(SignedPart {
+            kind: kind.into(),
+            value: value.into(),
+        });
+        self
+    }
+
+    fn of(secret: &str, scheme: &str, encoding: &str, proof: Location) -> Self {
+        Self {
+            secret: secret.into(),
+            scheme: scheme.into(),
+            proof,
+            encoding: encoding.into(),
+            prefix: String::new(),
+            timestamp_header: String::new(),
+            tolerance_seconds: 0,
+            signed: Vec::new(),
+        }
+    }
+}
+
+fn location(place: &str, name: &str) -> Location {
+    Location {
+        place: place.into(),
+        name: name.into(),
+    }
+}

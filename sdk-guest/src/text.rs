@@ -1,0 +1,17 @@
+//! Small readings of text.
+
+/// The ASCII digits of a text, in order.
+pub fn digits(text: &str) -> String {
+    text.chars().filter(char::is_ascii_digit).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_digits_stay() {
+        assert_eq!(digits("+55 (11) 90000-0001 ramal x"), "5511900000001");
+        assert_eq!(digits("não informado"), "");
+    }
+}
