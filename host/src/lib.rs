@@ -1,0 +1,11 @@
+//! Leadhost: takes leads from any source and sends template messages over any
+//! channel. What is specific to a source or a channel runs as a WebAssembly
+//! component that can be swapped while the service runs; what is stable is here.
+//!
+//! Direction of imports: `main -> http, pipeline -> app -> store, plugin -> domain`.
+
+pub mod clock;
+pub mod config;
+pub mod domain;
+pub mod limits;
+pub mod store;

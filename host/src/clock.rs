@@ -1,0 +1,56 @@
+//! Time as an argument. The system clock is read in this file only; tests move
+//! a manual clock instead of sleeping.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::domain::time::Micros;
+
+/// Where the time comes from.
+pub trait Clock: Send + Sync + 'static {
+    fn now(&self) -> Micros;
+}
+
+pub type SharedClock = Arc<dyn Clock>;
+
+/// The machine's wall clock.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place that reads the wall clock"
+    )]
+    fn now(&self) -> Micros {
+        let since = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        Micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+    }
+}
+
+/// A clock that stands until it is moved.
+#[derive(Debug, Default)]
+pub struct ManualClock(AtomicI64);
+
+impl ManualClock {
+    pub fn at(now: Micros) -> Arc<Self> {
+        Arc::new(Self(AtomicI64::new(now.0)))
+    }
+
+    pub fn advance_seconds(&self, seconds: i64) {
+        self.0.fetch_add(seconds * Micros::SECOND, Ordering::SeqCst);
+    }
+
+    pub fn set(&self, now: Micros) {
+        self.0.store(now.0, Ordering::SeqCst);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Micros {
+        Micros(self.0.load(Ordering::SeqCst))
+    }
+}

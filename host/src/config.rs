@@ -1,0 +1,202 @@
+//! The configuration: the built-in defaults, a file over them, flags over that.
+//! `config.default.toml` is the documentation of every key; a key that is not
+//! there is refused by name.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+/// The defaults, as shipped: `leadhost config` prints them.
+pub const DEFAULTS: &str = include_str!("../config.default.toml");
+
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    #[error("cannot read the configuration file {}: {source}", path.display())]
+    Read {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error("{origin} is not a configuration: {message}")]
+    Invalid { origin: String, message: String },
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    pub server: Server,
+    pub store: Store,
+    pub plugins: Plugins,
+    pub worker: Worker,
+    pub intake: Intake,
+    pub retention: Retention,
+    pub log: Log,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Server {
+    pub listen: String,
+    pub data_listen: String,
+    pub admin_listen: String,
+    pub public_url: String,
+    pub connections: usize,
+    pub header_seconds: u64,
+    pub body_seconds: u64,
+    pub answer_seconds: u64,
+    pub drain_seconds: u64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Store {
+    pub data_dir: PathBuf,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plugins {
+    pub inbox: String,
+    pub inline_ms: u64,
+    pub deadline_ms: u64,
+    pub memory_mib: usize,
+    pub output_mib: usize,
+    pub threads: usize,
+    pub queue: usize,
+    pub share_percent: usize,
+    pub compile_seconds: u64,
+    pub compile_memory_mib: u64,
+    pub component_mib: usize,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Worker {
+    pub concurrency: usize,
+    pub lease_seconds: i64,
+    pub fetch_seconds: u64,
+    pub fetch_days: i64,
+    pub backoff_first_seconds: i64,
+    pub backoff_longest_seconds: i64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Intake {
+    pub waiting: u64,
+    pub quarantine_count: u32,
+    pub quarantine_mib: u64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Retention {
+    pub deliveries_days: i64,
+    pub quarantine_days: i64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Log {
+    pub filter: String,
+    pub format: String,
+}
+
+impl Config {
+    /// The defaults, with `file` and then `overrides` (`section.key=value`,
+    /// values as TOML or plain text) over them.
+    pub fn load(file: Option<&Path>, overrides: &[(String, String)]) -> Result<Self, ConfigError> {
+        let mut table = parse("the built-in defaults", DEFAULTS)?;
+        if let Some(path) = file {
+            let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Read {
+                path: path.to_owned(),
+                source,
+            })?;
+            merge(&mut table, parse(&path.display().to_string(), &text)?);
+        }
+        for (key, value) in overrides {
+            set(&mut table, key, value)?;
+        }
+        let origin = file.map_or("the command line".to_owned(), |path| {
+            path.display().to_string()
+        });
+        toml::Value::Table(table)
+            .try_into()
+            .map_err(|error: toml::de::Error| ConfigError::Invalid {
+                origin,
+                message: error.to_string(),
+            })
+    }
+}
+
+fn parse(origin: &str, text: &str) -> Result<toml::Table, ConfigError> {
+    text.parse::<toml::Table>()
+        .map_err(|error| ConfigError::Invalid {
+            origin: origin.to_owned(),
+            message: error.to_string(),
+        })
+}
+
+fn merge(base: &mut toml::Table, over: toml::Table) {
+    for (key, value) in over {
+        match (base.get_mut(&key), value) {
+            (Some(toml::Value::Table(base)), toml::Value::Table(over)) => merge(base, over),
+            (_, value) => {
+                base.insert(key, value);
+            }
+        }
+    }
+}
+
+fn set(table: &mut toml::Table, key: &str, text: &str) -> Result<(), ConfigError> {
+    let invalid = || ConfigError::Invalid {
+        origin: format!("`{key}={text}`"),
+        message: "a key is written section.key".to_owned(),
+    };
+    let (section, name) = key.split_once('.').ok_or_else(invalid)?;
+    let known = table
+        .get(section)
+        .and_then(|section| section.get(name))
+        .ok_or_else(|| ConfigError::Invalid {
+            origin: format!("`{key}={text}`"),
+            message: "there is no such key; `leadhost config` lists them".to_owned(),
+        })?;
+    let value = match known {
+        toml::Value::Integer(_) => {
+            toml::Value::Integer(text.parse().map_err(|_| ConfigError::Invalid {
+                origin: format!("`{key}={text}`"),
+                message: "it takes a whole number".to_owned(),
+            })?)
+        }
+        _ => toml::Value::String(text.to_owned()),
+    };
+    if let Some(toml::Value::Table(section)) = table.get_mut(section) {
+        section.insert(name.to_owned(), value);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_a_whole_configuration() {
+        let config = Config::load(None, &[]).expect("defaults load");
+        assert_eq!(config.server.listen, "127.0.0.1:8080");
+    }
+
+    #[test]
+    fn a_flag_replaces_one_key_and_an_unknown_one_is_named() {
+        let over =
+            |key: &str, value: &str| Config::load(None, &[(key.to_owned(), value.to_owned())]);
+        assert_eq!(
+            over("worker.concurrency", "3")
+                .expect("known")
+                .worker
+                .concurrency,
+            3
+        );
+        let error = over("worker.speed", "3").expect_err("unknown").to_string();
+        assert!(error.contains("worker.speed"), "{error}");
+    }
+}

@@ -1,0 +1,155 @@
+//! The states of a delivery and of its items, and how the one follows from the
+//! others.
+
+use serde::{Deserialize, Serialize};
+
+/// What became of a delivery. The words are those of the ingest answer, the
+/// store and the commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DeliveryStatus {
+    /// An item waits: for conversion, or for a fetch.
+    Queued,
+    /// Leads came of it.
+    Converted,
+    /// Everything in it was known.
+    Duplicate,
+    /// Refused as a whole, or nothing but invalid items.
+    Rejected,
+    /// Nothing in it was meant for us.
+    Ignored,
+    /// The plugin's fault; it will be tried again.
+    Failed,
+    /// Tried three times on one version; waits for another, or for a person.
+    Parked,
+    /// No connection of the workspace answers to the route it names.
+    Unrouted,
+    /// The sender could not prove itself; kept for a while.
+    Quarantined,
+}
+
+impl DeliveryStatus {
+    pub const ALL: [Self; 9] = [
+        Self::Queued,
+        Self::Converted,
+        Self::Duplicate,
+        Self::Rejected,
+        Self::Ignored,
+        Self::Failed,
+        Self::Parked,
+        Self::Unrouted,
+        Self::Quarantined,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Converted => "converted",
+            Self::Duplicate => "duplicate",
+            Self::Rejected => "rejected",
+            Self::Ignored => "ignored",
+            Self::Failed => "failed",
+            Self::Parked => "parked",
+            Self::Unrouted => "unrouted",
+            Self::Quarantined => "quarantined",
+        }
+    }
+
+    pub fn of(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.as_str() == text)
+    }
+
+    /// What the sender hears: to a sender a plugin's fault is a lead that waits.
+    pub fn answered(self) -> Self {
+        match self {
+            Self::Failed | Self::Parked | Self::Unrouted => Self::Queued,
+            other => other,
+        }
+    }
+}
+
+/// What became of one item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ItemStatus {
+    /// A fetch is to be made.
+    Waiting,
+    /// It is a deal.
+    Converted,
+    /// A known lead came again.
+    Duplicate,
+    /// A known lead was changed by its source.
+    Updated,
+    Ignored,
+    Invalid,
+    Unrouted,
+    /// Its fetch failed for good.
+    Failed,
+}
+
+impl ItemStatus {
+    pub const ALL: [Self; 8] = [
+        Self::Waiting,
+        Self::Converted,
+        Self::Duplicate,
+        Self::Updated,
+        Self::Ignored,
+        Self::Invalid,
+        Self::Unrouted,
+        Self::Failed,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Converted => "converted",
+            Self::Duplicate => "duplicate",
+            Self::Updated => "updated",
+            Self::Ignored => "ignored",
+            Self::Invalid => "invalid",
+            Self::Unrouted => "unrouted",
+            Self::Failed => "failed",
+        }
+    }
+
+    pub fn of(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.as_str() == text)
+    }
+}
+
+/// The delivery's status from those of its items: waiting before converted
+/// before duplicate before rejected before ignored.
+pub fn status_of(items: &[ItemStatus]) -> DeliveryStatus {
+    let has = |wanted: &[ItemStatus]| items.iter().any(|status| wanted.contains(status));
+    if has(&[ItemStatus::Waiting]) {
+        DeliveryStatus::Queued
+    } else if has(&[ItemStatus::Converted, ItemStatus::Updated]) {
+        DeliveryStatus::Converted
+    } else if has(&[ItemStatus::Duplicate]) {
+        DeliveryStatus::Duplicate
+    } else if has(&[ItemStatus::Unrouted]) {
+        DeliveryStatus::Unrouted
+    } else if has(&[ItemStatus::Failed]) {
+        DeliveryStatus::Parked
+    } else if has(&[ItemStatus::Invalid]) {
+        DeliveryStatus::Rejected
+    } else {
+        DeliveryStatus::Ignored
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_strongest_item_names_the_delivery() {
+        use ItemStatus as I;
+        let check = |items: &[I], expect| assert_eq!(status_of(items), expect, "{items:?}");
+        check(&[], DeliveryStatus::Ignored);
+        check(&[I::Ignored, I::Invalid], DeliveryStatus::Rejected);
+        check(&[I::Invalid, I::Duplicate], DeliveryStatus::Duplicate);
+        check(&[I::Duplicate, I::Converted], DeliveryStatus::Converted);
+        check(&[I::Converted, I::Waiting], DeliveryStatus::Queued);
+    }
+}

@@ -1,0 +1,181 @@
+//! Identifiers. What the service names itself is a UUIDv7, so that ids sort by
+//! time; what must not be guessed is 22 random base62 characters (131 bits).
+//! A foreign or malformed id does not parse, and so cannot reach a query.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::time::Micros;
+
+/// A text that is no id of the kind asked for.
+#[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
+#[error("`{0}` is not an id")]
+pub struct NotAnId(pub String);
+
+/// A UUIDv7 for an event at `now`.
+///
+/// The sub-millisecond part is random, as RFC 9562 allows: order within a
+/// millisecond is the feed stamp's business, not the id's.
+pub fn uuid_at(now: Micros) -> Uuid {
+    let micros = u64::try_from(now.0).unwrap_or(0);
+    let mut random = [0u8; 10];
+    getrandom::fill(&mut random).expect("the operating system gives random bytes");
+    uuid::Builder::from_unix_timestamp_millis(micros / 1_000, &random).into_uuid()
+}
+
+/// `length` random base62 characters from the operating system, without bias.
+pub fn base62(length: usize) -> String {
+    const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    // 248 is the greatest multiple of 62 in a byte: bytes past it would favour the first letters.
+    const FAIR: u8 = 248;
+    let mut text = String::with_capacity(length);
+    let mut bytes = [0u8; 64];
+    while text.len() < length {
+        getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
+        for byte in bytes {
+            if byte < FAIR && text.len() < length {
+                text.push(char::from(ALPHABET[usize::from(byte % 62)]));
+            }
+        }
+    }
+    text
+}
+
+macro_rules! uuid_id {
+    ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub Uuid);
+
+        impl $name {
+            /// A new id for something that happens at `now`.
+            pub fn new(now: Micros) -> Self {
+                Self(uuid_at(now))
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(&self.0.as_hyphenated(), f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = NotAnId;
+            fn from_str(text: &str) -> Result<Self, NotAnId> {
+                Uuid::try_parse(text)
+                    .map(Self)
+                    .map_err(|_| NotAnId(text.chars().take(64).collect()))
+            }
+        }
+    )+};
+}
+
+uuid_id! {
+    /// A tenant: everything else belongs to one.
+    WorkspaceId,
+    /// A system that calls the gateway for a workspace.
+    PartnerId,
+    /// A person who was in touch.
+    ContactId,
+    /// A sale in the making.
+    DealId,
+    ConversationId,
+    MessageId,
+    /// One inbound request of a source or provider.
+    DeliveryId,
+    ProductId,
+    /// A person of the workspace who owns deals.
+    OwnerId,
+    /// A credential of a partner, workspace or operator.
+    KeyId,
+}
+
+/// A connection's id: unguessable, since it is the address that a source posts to.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ConnectionId(String);
+
+impl ConnectionId {
+    /// Characters of an id: 131 bits.
+    pub const LENGTH: usize = 22;
+
+    pub fn generate() -> Self {
+        Self(base62(Self::LENGTH))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ConnectionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for ConnectionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for ConnectionId {
+    type Err = NotAnId;
+    fn from_str(text: &str) -> Result<Self, NotAnId> {
+        if text.len() == Self::LENGTH && text.bytes().all(|b| b.is_ascii_alphanumeric()) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(NotAnId(text.chars().take(64).collect()))
+        }
+    }
+}
+
+/// An agent, which the interface also calls an instance: an integer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct AgentId(pub i64);
+
+impl fmt::Display for AgentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_sort_by_the_time_they_were_made_at() {
+        let early = DealId::new(Micros(1_700_000_000_000_000));
+        let late = DealId::new(Micros(1_700_000_000_001_000));
+        assert!(early < late);
+        assert_eq!(early.0.get_version_num(), 7);
+    }
+
+    #[test]
+    fn a_connection_id_is_22_base62_characters_and_nothing_else() {
+        let id = ConnectionId::generate();
+        assert_eq!(id.to_string().parse::<ConnectionId>(), Ok(id));
+        for wrong in [
+            "",
+            "short",
+            "0123456789012345678901/",
+            "éééééééééééééééééééééé",
+        ] {
+            assert!(wrong.parse::<ConnectionId>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Keys: a prefix that says what it opens, 32 random base62 characters, and six
+//! that are a checksum, so that a typo is refused without asking the store.
+//! Only the SHA-256 of a key is ever stored.
+
+use std::fmt;
+
+use sha2::{Digest as _, Sha256};
+
+use super::id::{KeyId, PartnerId, WorkspaceId, base62};
+use super::time::Micros;
+
+/// What a key opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum KeyKind {
+    /// The gateway, by `x-service-api-key`.
+    Partner,
+    /// The data API of one workspace, by bearer.
+    Workspace,
+    /// Deal log and desk, by bearer.
+    AccessToken,
+    /// The admin API.
+    Admin,
+}
+
+impl KeyKind {
+    pub const ALL: [Self; 4] = [
+        Self::Partner,
+        Self::Workspace,
+        Self::AccessToken,
+        Self::Admin,
+    ];
+
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Self::Partner => "pk_",
+            Self::Workspace => "mk_",
+            Self::AccessToken => "at_",
+            Self::Admin => "ak_",
+        }
+    }
+
+    /// The word in the store and in commands.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Partner => "partner",
+            Self::Workspace => "workspace",
+            Self::AccessToken => "access-token",
+            Self::Admin => "admin",
+        }
+    }
+
+    pub fn of(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+    }
+}
+
+/// A key in the clear: shown once when it is made, then forgotten.
+#[derive(Clone)]
+pub struct PlainKey {
+    kind: KeyKind,
+    text: String,
+}
+
+const RANDOM: usize = 32;
+const CHECKSUM: usize = 6;
+
+impl PlainKey {
+    pub fn generate(kind: KeyKind) -> Self {
+        let random = base62(RANDOM);
+        let text = format!("{}{random}{}", kind.prefix(), checksum(kind, &random));
+        Self { kind, text }
+    }
+
+    /// None when the text cannot be a key of any kind: wrong prefix, length or checksum.
+    pub fn parse(text: &str) -> Option<Self> {
+        let kind = KeyKind::ALL
+            .into_iter()
+            .find(|kind| text.starts_with(kind.prefix()))?;
+        let rest = &text[kind.prefix().len()..];
+        if rest.len() != RANDOM + CHECKSUM || !rest.bytes().all(|b| b.is_ascii_alphanumeric()) {
+            return None;
+        }
+        let (random, sum) = rest.split_at(RANDOM);
+        (checksum(kind, random) == sum).then(|| Self {
+            kind,
+            text: text.to_owned(),
+        })
+    }
+
+    pub fn kind(&self) -> KeyKind {
+        self.kind
+    }
+
+    /// What the store knows of it.
+    pub fn digest(&self) -> [u8; 32] {
+        Sha256::digest(self.text.as_bytes()).into()
+    }
+
+    /// Prefix and last four characters, for lists.
+    pub fn hint(&self) -> String {
+        format!(
+            "{}…{}",
+            self.kind.prefix(),
+            &self.text[self.text.len() - 4..]
+        )
+    }
+
+    /// The key itself. For the one answer that shows it.
+    pub fn reveal(&self) -> &str {
+        &self.text
+    }
+}
+
+impl fmt::Debug for PlainKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.hint())
+    }
+}
+
+fn checksum(kind: KeyKind, random: &str) -> String {
+    const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    let hash = Sha256::digest(format!("leadhost-key:{}{random}", kind.prefix()));
+    let mut number = hash[..8]
+        .iter()
+        .fold(0u64, |sum, byte| (sum << 8) | u64::from(*byte));
+    (0..CHECKSUM)
+        .map(|_| {
+            let digit = usize::try_from(number % 62).expect("below 62");
+            number /= 62;
+            char::from(ALPHABET[digit])
+        })
+        .collect()
+}
+
+/// A key as the store keeps it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyRecord {
+    pub id: KeyId,
+    pub kind: KeyKind,
+    /// None for admin keys only.
+    pub workspace: Option<WorkspaceId>,
+    /// Set for partner keys and access tokens.
+    pub partner: Option<PartnerId>,
+    pub label: String,
+    pub hint: String,
+    pub created_at: Micros,
+    pub expires_at: Option<Micros>,
+    pub revoked_at: Option<Micros>,
+    /// Minute grain.
+    pub last_used_at: Option<Micros>,
+}
+
+impl KeyRecord {
+    pub fn is_live(&self, now: Micros) -> bool {
+        self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_generated_key_parses_and_a_typo_does_not() {
+        for kind in KeyKind::ALL {
+            let key = PlainKey::generate(kind);
+            let text = key.reveal().to_owned();
+            assert_eq!(PlainKey::parse(&text).map(|k| k.kind()), Some(kind));
+            let mut wrong = text.into_bytes();
+            wrong[10] = if wrong[10] == b'a' { b'b' } else { b'a' };
+            assert!(PlainKey::parse(&String::from_utf8(wrong).expect("ascii")).is_none());
+        }
+        assert!(PlainKey::parse("mk_é").is_none());
+        assert!(PlainKey::parse("").is_none());
+    }
+
+    #[test]
+    fn debug_does_not_show_the_key() {
+        let key = PlainKey::generate(KeyKind::Workspace);
+        assert!(!format!("{key:?}").contains(&key.reveal()[3..20]));
+    }
+}

@@ -1,0 +1,56 @@
+//! A lead as a converter gives it: raw contact data, not yet normalised, not
+//! yet anybody's contact or deal.
+
+use serde_json::{Map, Value};
+
+use super::exchange::Pairs;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lead {
+    pub external_id: Option<String>,
+    pub action: Action,
+    pub is_test: bool,
+    pub name: Option<String>,
+    pub phones: Vec<String>,
+    pub emails: Vec<String>,
+    pub region: Option<String>,
+    pub listings: Vec<Listing>,
+    pub message: Option<String>,
+    pub occurred_at: Option<String>,
+    pub source: Option<String>,
+    pub consents: Vec<Consent>,
+    pub campaign: Pairs,
+    pub attributes: Map<String, Value>,
+}
+
+/// What the source says happened to the lead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    Create,
+    Update,
+    Delete,
+}
+
+impl Action {
+    /// An action this host does not know creates: a lead is never lost to a word.
+    pub fn of(text: &str) -> Self {
+        match text {
+            "update" => Self::Update,
+            "delete" => Self::Delete,
+            _ => Self::Create,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listing {
+    pub kind: String,
+    pub reference: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Consent {
+    pub purpose: String,
+    pub granted: bool,
+    pub text: String,
+}

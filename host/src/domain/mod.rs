@@ -1,0 +1,18 @@
+//! The words of the service as types: no IO, no clock, no chance. What can be
+//! wrong is parsed here at the edge into what cannot; everything else passes
+//! these types on. Imports nothing else of ours.
+
+pub mod connection;
+pub mod contact;
+pub mod cursor;
+pub mod deal;
+pub mod delivery;
+pub mod exchange;
+pub mod id;
+pub mod key;
+pub mod lead;
+pub mod phone;
+pub mod plugin;
+pub mod row;
+pub mod time;
+pub mod workspace;

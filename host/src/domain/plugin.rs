@@ -1,0 +1,145 @@
+//! What goes into a converter and what comes out of it, in the domain's words.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+use super::exchange::{HttpRequest, HttpResponse, Pairs, Problem, Reply};
+use super::lead::Lead;
+
+/// SHA-256 of a component's bytes, in lower-case hex: a plugin's identity.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Digest(pub String);
+
+impl Digest {
+    pub fn of(bytes: &[u8]) -> Self {
+        use sha2::Digest as _;
+        let hash = sha2::Sha256::digest(bytes);
+        Self(hash.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    /// The first twelve characters, for people.
+    pub fn short(&self) -> &str {
+        self.0.get(..12).unwrap_or(&self.0)
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.short())
+    }
+}
+
+/// Who a plugin says it is and what it needs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Description {
+    pub name: String,
+    pub version: String,
+    pub summary: String,
+    /// JSON Schema text; empty: no configuration is taken.
+    pub config_schema: String,
+    pub secrets: Vec<SecretDeclaration>,
+    pub hosts: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecretDeclaration {
+    pub name: String,
+    pub kind: String,
+    pub summary: String,
+    pub required: bool,
+}
+
+/// What ran: recorded with every delivery and lead.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RanWith {
+    pub plugin: String,
+    pub version: String,
+    pub digest: Digest,
+    /// Package and version of the contract: `leadhost:converter@1.0.0`.
+    pub contract: String,
+    pub config_version: i64,
+}
+
+/// A delivery as a plugin gets it: secrets masked, text decoded.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PluginDelivery {
+    pub id: String,
+    pub received_at: String,
+    pub method: String,
+    pub path: String,
+    pub query: Pairs,
+    pub headers: Pairs,
+    pub body: Vec<u8>,
+    pub config: String,
+    pub context: Pairs,
+}
+
+/// The answer to a fetch as a plugin gets it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PluginCompletion {
+    pub delivery_id: String,
+    pub received_at: String,
+    pub config: String,
+    pub context: Pairs,
+    pub external_id: Option<String>,
+    pub state: Vec<u8>,
+    /// 1 for the first fetch of an item.
+    pub hop: u32,
+    pub response: HttpResponse,
+}
+
+/// A request that must be made before an item is a lead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fetch {
+    pub external_id: Option<String>,
+    pub request: HttpRequest,
+    pub state: Vec<u8>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    Lead(Box<Lead>),
+    Fetch(Box<Fetch>),
+    Ignored(String),
+    Invalid(Problem),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    pub route: Pairs,
+    pub outcome: Outcome,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Conversion {
+    pub items: Vec<Item>,
+    pub reply: Option<Reply>,
+    pub notes: Vec<String>,
+}
+
+/// Why a fetch's answer gave no items.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    pub category: FailureCategory,
+    pub message: String,
+    pub retry_after_seconds: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureCategory {
+    /// Try again later.
+    Retry,
+    /// The connection's credential or permission is at fault: pause its fetches.
+    Stop,
+    /// This item is lost.
+    GiveUp,
+}

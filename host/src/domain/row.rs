@@ -1,0 +1,128 @@
+//! The rows of the export, exactly as they leave: every key on every row, null
+//! where nothing is known, times with six digits.
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::time::Micros;
+
+/// What can be exported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Entity {
+    Conversations,
+    Messages,
+    Contacts,
+    Deals,
+}
+
+impl Entity {
+    pub const ALL: [Self; 4] = [
+        Self::Conversations,
+        Self::Messages,
+        Self::Contacts,
+        Self::Deals,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Conversations => "conversations",
+            Self::Messages => "messages",
+            Self::Contacts => "contacts",
+            Self::Deals => "deals",
+        }
+    }
+
+    pub fn of(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|entity| entity.as_str() == text)
+    }
+
+    /// The number that stands for it in cursors and in the feed clock. Never reused.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Conversations => 1,
+            Self::Messages => 2,
+            Self::Contacts => 3,
+            Self::Deals => 4,
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+pub struct ContactRow {
+    pub id: String,
+    pub workspace_id: String,
+    pub cursor_at: Micros,
+    pub name: Option<String>,
+    pub email: Option<String>,
+    pub phone_number: Option<String>,
+    pub banned_at: Option<Micros>,
+    /// A JSON object, as stored.
+    pub props: Box<RawValue>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct DealRow {
+    pub id: String,
+    pub workspace_id: String,
+    pub cursor_at: Micros,
+    pub person_id: String,
+    pub agent_id: Option<i64>,
+    pub owner_id: Option<String>,
+    pub status: String,
+    pub title: Option<String>,
+    pub props: Box<RawValue>,
+    pub created_at: Micros,
+    pub updated_at: Micros,
+    pub stage_code: String,
+    pub product_id: Option<String>,
+    pub external_id: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct MessageRow {
+    pub id: String,
+    pub workspace_id: String,
+    pub cursor_at: Micros,
+    pub conversation_id: String,
+    pub created_at: Micros,
+    pub actor: String,
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub content: Option<String>,
+    pub metadata: Box<RawValue>,
+    pub delivered_at: Option<Micros>,
+    pub read_at: Option<Micros>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct ConversationRow {
+    pub id: String,
+    pub workspace_id: String,
+    pub cursor_at: Micros,
+    pub contact_id: String,
+    pub deal_id: Option<String>,
+    pub agent_id: Option<i64>,
+    pub agent_type: Option<String>,
+    pub source: Option<String>,
+    pub channel: Option<String>,
+    pub status: String,
+    pub created_at: Micros,
+    pub updated_at: Micros,
+    pub first_message_at: Option<Micros>,
+    pub answered_at: Option<Micros>,
+    pub last_message_at: Option<Micros>,
+    pub no_response_at: Option<Micros>,
+    pub transferred_at: Option<Micros>,
+    pub appointment_at: Option<Micros>,
+    pub closed_at: Option<Micros>,
+    pub props: Box<RawValue>,
+}
+
+/// An exported row and its place in the feed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExportRow {
+    pub stamp: i64,
+    pub id: String,
+    /// The row as JSON text, one line.
+    pub json: String,
+}

@@ -1,0 +1,151 @@
+//! Time as the service counts it: microseconds since the epoch, UTC, written
+//! with exactly 27 characters, so that the order of the texts is the order of
+//! the times.
+
+use std::fmt;
+
+use chrono::{DateTime, NaiveDate, NaiveDateTime, TimeZone, Utc};
+use serde::{Serialize, Serializer};
+
+/// Microseconds since 1970-01-01T00:00:00Z.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Micros(pub i64);
+
+impl Micros {
+    pub const SECOND: i64 = 1_000_000;
+    pub const MINUTE: i64 = 60 * Self::SECOND;
+    pub const HOUR: i64 = 60 * Self::MINUTE;
+    pub const DAY: i64 = 24 * Self::HOUR;
+
+    pub fn plus(self, micros: i64) -> Self {
+        Self(self.0.saturating_add(micros))
+    }
+
+    pub fn plus_seconds(self, seconds: i64) -> Self {
+        self.plus(seconds.saturating_mul(Self::SECOND))
+    }
+
+    /// `YYYY-MM-DDTHH:MM:SS.ffffffZ`, always six digits.
+    pub fn text(self) -> String {
+        self.to_string()
+    }
+}
+
+impl fmt::Display for Micros {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time = DateTime::<Utc>::from_timestamp_micros(self.0).unwrap_or(DateTime::UNIX_EPOCH);
+        write!(f, "{}", time.format("%Y-%m-%dT%H:%M:%S%.6fZ"))
+    }
+}
+
+impl Serialize for Micros {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// Reads a time as clients send it: `Z` or an offset, a space where an
+/// unencoded plus was, zero to nine digits of a second (cut, never rounded up),
+/// or a bare date (midnight, UTC). Years 0001 to 9999.
+pub fn parse(text: &str) -> Option<Micros> {
+    let text = text.trim();
+    if text.is_empty() || text.len() > 40 || !text.is_ascii() {
+        return None;
+    }
+    if let Ok(date) = NaiveDate::parse_from_str(text, "%Y-%m-%d") {
+        return (text.len() == 10).then(|| {
+            Micros(
+                date.and_hms_opt(0, 0, 0)
+                    .expect("midnight is")
+                    .and_utc()
+                    .timestamp_micros(),
+            )
+        });
+    }
+    // A plus that was not percent-encoded arrives as a space before the offset.
+    let spaced;
+    let text = match text.rsplit_once(' ') {
+        Some((left, offset))
+            if left.contains(['T', 't']) && offset.len() == 5 && offset.contains(':') =>
+        {
+            spaced = format!("{left}+{offset}");
+            &spaced
+        }
+        _ => text,
+    };
+    DateTime::parse_from_rfc3339(text)
+        .ok()
+        .map(|time| Micros(time.timestamp_micros()))
+}
+
+/// Reads a source's time: RFC 3339, an offset without a colon, or a local time,
+/// which is taken as `offset_minutes` east of UTC.
+pub fn parse_source(text: &str, offset_minutes: i32) -> Option<Micros> {
+    let text = text.trim();
+    if let Some(time) = parse(text) {
+        return Some(time);
+    }
+    for format in ["%Y-%m-%dT%H:%M:%S%.f%z", "%Y-%m-%d %H:%M:%S%.f%z"] {
+        if let Ok(time) = DateTime::parse_from_str(text, format) {
+            return Some(Micros(time.timestamp_micros()));
+        }
+    }
+    let offset = chrono::FixedOffset::east_opt(offset_minutes.checked_mul(60)?)?;
+    for format in [
+        "%Y-%m-%dT%H:%M:%S%.f",
+        "%Y-%m-%d %H:%M:%S%.f",
+        "%Y-%m-%d %H:%M",
+        "%Y-%m-%dT%H:%M",
+    ] {
+        if let Ok(local) = NaiveDateTime::parse_from_str(text, format) {
+            return offset
+                .from_local_datetime(&local)
+                .single()
+                .map(|time| Micros(time.timestamp_micros()));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_has_six_digits_and_a_z() {
+        assert_eq!(Micros(0).text(), "1970-01-01T00:00:00.000000Z");
+        assert_eq!(
+            Micros(1_700_000_000_120_000).text(),
+            "2023-11-14T22:13:20.120000Z"
+        );
+        assert_eq!(Micros(0).text().len(), 27);
+    }
+
+    #[test]
+    fn what_clients_send_is_read() {
+        let check = |text: &str, expect: Option<i64>| {
+            assert_eq!(parse(text).map(|m| m.0), expect, "{text}")
+        };
+        check("1970-01-01T00:00:01Z", Some(1_000_000));
+        check("1970-01-01T00:00:01.1234569Z", Some(1_123_456));
+        check("1970-01-01T01:00:00+01:00", Some(0));
+        check("1970-01-01T01:00:00 01:00", Some(0));
+        check("1970-01-02", Some(Micros::DAY));
+        check("", None);
+        check("yesterday", None);
+        check("1970-13-01", None);
+        check("1970-01-01T00:00:00", None);
+    }
+
+    #[test]
+    fn a_local_time_is_read_in_the_given_offset() {
+        assert_eq!(
+            parse_source("1970-01-01 00:00:00", -180),
+            Some(Micros(3 * Micros::HOUR))
+        );
+        assert_eq!(
+            parse_source("1970-01-01T00:00:00.5-0300", 0),
+            Some(Micros(3 * Micros::HOUR + 500_000))
+        );
+    }
+}

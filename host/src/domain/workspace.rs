@@ -1,0 +1,51 @@
+//! A tenant and what it consists of.
+
+use serde::{Deserialize, Serialize};
+
+use super::id::{AgentId, PartnerId, WorkspaceId};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Workspace {
+    pub id: WorkspaceId,
+    /// Unique, lower case, what operators type: `demo`.
+    pub slug: String,
+    pub name: String,
+    /// ISO 3166 alpha-2 for phones without a country code.
+    pub region: String,
+    /// IANA name.
+    pub time_zone: String,
+    /// Requests a minute on the data API.
+    pub rate_limit: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Partner {
+    pub id: PartnerId,
+    pub workspace: WorkspaceId,
+    pub name: String,
+}
+
+/// An agent, which the interface also calls an instance: a messaging bot with
+/// its number, channel, adapter and settings.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Agent {
+    pub id: AgentId,
+    pub workspace: WorkspaceId,
+    /// Unique within the workspace.
+    pub name: String,
+    pub number: Option<String>,
+    /// `ai` or `human`.
+    pub kind: AgentKind,
+    pub channel: Option<String>,
+    pub adapter: Option<String>,
+    pub config: String,
+    /// Left out of analytics unless asked for.
+    pub internal: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AgentKind {
+    Ai,
+    Human,
+}
