@@ -1,1 +1,90 @@
-fn main() {}
+//! The tasks of the repository, one file each. `cargo xtask <task> --help`
+//! tells what a task does; this file only picks one.
+//!
+//! Rules: a task works from any folder inside the repository; what it would
+//! install is announced before, and `--no-install` forbids it; a failure says
+//! what to do about it.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command-line program speaks on its standard streams"
+)]
+
+use std::process::ExitCode;
+
+mod args;
+mod ci;
+mod component;
+mod failure;
+mod guests;
+mod install;
+mod javascript;
+mod plugins;
+mod process;
+mod python;
+mod repository;
+mod serve_double;
+mod test;
+mod wasm_target;
+mod wit;
+
+use args::Args;
+use failure::Failure;
+
+const HELP: &str = "\
+The tasks of this repository.
+
+    cargo xtask <task> [arguments]
+
+Tasks:
+    test      builds plugins and test guests, then runs all tests
+    ci        format, lints, contract, documentation, tests: what a merge needs
+    plugins   builds the plugins as components into target/plugins
+    guests    builds the JavaScript and Python examples into target/guests
+    wit       checks or writes the contract as one file
+    double    starts a double of a far end on the loopback interface
+
+    cargo xtask <task> --help tells more.
+";
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let Some(task) = arguments.next() else {
+        eprint!("{HELP}");
+        return ExitCode::from(2);
+    };
+    match dispatch(&task, arguments.collect()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("\nxtask {task}: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+type Task = fn(Args) -> Result<(), Failure>;
+
+fn dispatch(task: &str, rest: Vec<String>) -> Result<(), Failure> {
+    let (help, run): (&str, Task) = match task {
+        "test" => (test::HELP, test::run),
+        "ci" => (ci::HELP, ci::run),
+        "plugins" => (plugins::HELP, plugins::run),
+        "guests" => (guests::HELP, guests::run),
+        "wit" => (wit::HELP, wit::run),
+        "double" => (serve_double::HELP, serve_double::run),
+        "help" | "--help" | "-h" => {
+            print!("{HELP}");
+            return Ok(());
+        }
+        other => {
+            return Err(Failure::new(format!("there is no task `{other}`"))
+                .hint("cargo xtask --help lists them"));
+        }
+    };
+    let args = Args::new(rest);
+    if args.asks_for_help() {
+        print!("{help}");
+        return Ok(());
+    }
+    run(args)
+}

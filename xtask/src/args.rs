@@ -1,0 +1,120 @@
+//! The arguments of a task: flags, flags with a value, plain words, and what
+//! follows `--`. A word that nobody asked for is an error, so that a typing
+//! mistake is never silently ignored.
+
+use crate::failure::Failure;
+
+pub struct Args {
+    words: Vec<String>,
+    after_dashes: Vec<String>,
+}
+
+impl Args {
+    pub fn new(mut words: Vec<String>) -> Self {
+        let after_dashes = match words.iter().position(|word| word == "--") {
+            Some(at) => {
+                let rest = words.split_off(at + 1);
+                words.pop();
+                rest
+            }
+            None => Vec::new(),
+        };
+        Self {
+            words,
+            after_dashes,
+        }
+    }
+
+    pub fn asks_for_help(&self) -> bool {
+        self.words
+            .iter()
+            .any(|word| word == "--help" || word == "-h")
+    }
+
+    /// Takes `--name` out; tells whether it was there.
+    pub fn flag(&mut self, name: &str) -> bool {
+        let before = self.words.len();
+        self.words.retain(|word| word != name);
+        self.words.len() != before
+    }
+
+    /// Takes `--name value` or `--name=value` out, the first of them.
+    pub fn value(&mut self, name: &str) -> Result<Option<String>, Failure> {
+        let joined = format!("{name}=");
+        for at in 0..self.words.len() {
+            if let Some(value) = self.words[at].strip_prefix(&joined) {
+                let value = value.to_owned();
+                self.words.remove(at);
+                return Ok(Some(value));
+            }
+            if self.words[at] == name {
+                if at + 1 == self.words.len() {
+                    return Err(Failure::new(format!("{name} needs a value")));
+                }
+                self.words.remove(at);
+                return Ok(Some(self.words.remove(at)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What stood behind `--`, for the program that the task starts.
+    pub fn after_dashes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.after_dashes)
+    }
+
+    /// The plain words; refuses flags that are left over.
+    pub fn words(self) -> Result<Vec<String>, Failure> {
+        if let Some(unknown) = self.words.iter().find(|word| word.starts_with('-')) {
+            return Err(Failure::new(format!("unknown flag `{unknown}`"))
+                .hint("--help lists the flags of this task"));
+        }
+        if let Some(first) = self.after_dashes.first() {
+            return Err(Failure::new(format!(
+                "this task passes nothing on, so `-- {first}` has no meaning"
+            )));
+        }
+        Ok(self.words)
+    }
+
+    /// Refuses whatever is left over.
+    pub fn nothing_more(self) -> Result<(), Failure> {
+        match self.words()?.first() {
+            Some(word) => Err(Failure::new(format!("unexpected `{word}`"))
+                .hint("--help shows how this task is called")),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args(line: &str) -> Args {
+        Args::new(line.split_whitespace().map(str::to_owned).collect())
+    }
+
+    #[test]
+    fn flags_values_and_words_are_told_apart() {
+        let mut args = args("--listen 127.0.0.1:1 one --quick --name=x two -- --listen y");
+        assert_eq!(
+            args.value("--listen").expect("a value").as_deref(),
+            Some("127.0.0.1:1")
+        );
+        assert_eq!(args.value("--name").expect("a value").as_deref(), Some("x"));
+        assert!(args.flag("--quick"));
+        assert_eq!(args.after_dashes(), ["--listen", "y"]);
+        assert_eq!(args.words().expect("two words"), ["one", "two"]);
+    }
+
+    #[test]
+    fn a_mistyped_flag_is_refused() {
+        assert!(args("--gusts").nothing_more().is_err());
+    }
+
+    #[test]
+    fn a_flag_without_its_value_is_refused() {
+        assert!(args("--listen").value("--listen").is_err());
+    }
+}

@@ -1,0 +1,91 @@
+//! What a change has to pass before it is merged, the quick checks first. It
+//! stops at the first step that fails and says what to do.
+
+use std::time::Instant;
+
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::install::Install;
+use crate::{process, repository, test, wit};
+
+pub const HELP: &str = "\
+Everything that a change has to pass, quick checks first; stops at the first failure.
+
+    cargo xtask ci [--no-install]
+
+    format          cargo fmt --check
+    contract        wit/v1 against what is published
+    lints           cargo clippy, warnings are errors
+    documentation   cargo doc, warnings are errors
+    tests           cargo xtask test --guests
+
+    --no-install   never install anything; say what is missing
+";
+
+pub fn run(mut args: Args) -> Result<(), Failure> {
+    let install = Install::from_args(&mut args);
+    args.nothing_more()?;
+    let steps: [(&str, Step<'_>); 5] = [
+        ("format", &|| format(install)),
+        ("contract", &|| {
+            wit::run(Args::new(vec!["--check".to_owned()]))
+        }),
+        ("lints", &|| lints(install)),
+        ("documentation", &documentation),
+        ("tests", &|| test::test(install, true, &[])),
+    ];
+    let count = steps.len();
+    for (number, (name, step)) in steps.into_iter().enumerate() {
+        let number = number + 1;
+        eprintln!("\n[{number}/{count}] {name}");
+        let start = Instant::now();
+        step().map_err(|failure| Failure::new(format!("step `{name}` failed: {failure}")))?;
+        eprintln!(
+            "[{number}/{count}] {name}: passed in {} s",
+            start.elapsed().as_secs()
+        );
+    }
+    eprintln!("\nAll {count} steps passed.");
+    Ok(())
+}
+
+/// A step that says nothing when it passes.
+type Step<'a> = &'a dyn Fn() -> Result<(), Failure>;
+
+fn format(install: Install) -> Result<(), Failure> {
+    component(install, "rustfmt", "fmt")?;
+    process::run(repository::cargo().args(["fmt", "--all", "--check"]))
+        .map_err(|failure| failure.hint("cargo fmt --all"))
+}
+
+fn lints(install: Install) -> Result<(), Failure> {
+    component(install, "clippy", "clippy")?;
+    process::run(repository::cargo().args([
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ]))
+    .map_err(|failure| {
+        failure.hint("the lints are above; where one is wrong, #[expect(.., reason = \"..\")]")
+    })
+}
+
+fn documentation() -> Result<(), Failure> {
+    process::run(
+        repository::cargo()
+            .env("RUSTDOCFLAGS", "-D warnings")
+            .args(["doc", "--workspace", "--no-deps"]),
+    )
+    .map_err(|failure| failure.hint("mend the comments that are named above"))
+}
+
+/// Makes sure that the toolchain has a cargo subcommand.
+fn component(install: Install, component: &str, subcommand: &str) -> Result<(), Failure> {
+    if process::output(repository::cargo().args([subcommand, "--version"])).is_ok() {
+        return Ok(());
+    }
+    install.rustup("component", component, "to check the sources")
+}

@@ -1,0 +1,134 @@
+use std::io::Read;
+
+use super::*;
+
+fn double() -> GraphDouble {
+    GraphDouble::start(GraphOptions::default()).expect("a free port on loopback")
+}
+
+/// The status and the body of a lead's answer; none when the connection ends.
+fn get(double: &GraphDouble, query: &str, id: &str) -> Option<(u16, String, String)> {
+    let mut connection = TcpStream::connect(double.address()).expect("the double listens");
+    let request =
+        format!("GET /v23.0/{id}?{query} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    connection
+        .write_all(request.as_bytes())
+        .expect("the double reads");
+    let mut text = String::new();
+    connection
+        .read_to_string(&mut text)
+        .expect("an answer or an end");
+    let (head, body) = text.split_once("\r\n\r\n")?;
+    let status = head.get(9..12)?.parse().ok()?;
+    Some((status, head.to_owned(), body.to_owned()))
+}
+
+fn authorised_query(double: &GraphDouble) -> String {
+    let options = double.options();
+    let token = &options.tokens[0];
+    format!(
+        "access_token={token}&appsecret_proof={}",
+        proof(&options.app_secret, token)
+    )
+}
+
+#[test]
+fn the_lead_of_an_id_is_always_the_same() {
+    let (one, other) = (double(), double());
+    let first = get(&one, &authorised_query(&one), "9007199254740993777");
+    assert_eq!(first.as_ref().map(|answer| answer.0), Some(200));
+    assert_eq!(
+        first,
+        get(&other, &authorised_query(&other), "9007199254740993777")
+    );
+    let body: Value = serde_json::from_str(&first.expect("an answer").2).expect("JSON");
+    assert_eq!(body["id"], "9007199254740993777");
+    assert_eq!(body["field_data"].as_array().map(Vec::len), Some(4));
+    assert!(
+        body.get("ad_id").is_none(),
+        "only the fields of the default"
+    );
+}
+
+#[test]
+fn only_the_fields_that_were_asked_for_come() {
+    let double = double();
+    let query = format!(
+        "fields=ad_id%2Cform_id,nothing&{}",
+        authorised_query(&double)
+    );
+    let (_, _, body) = get(&double, &query, "777").expect("an answer");
+    let body: Value = serde_json::from_str(&body).expect("JSON");
+    let names: Vec<&String> = body.as_object().expect("an object").keys().collect();
+    assert_eq!(names, ["ad_id", "form_id", "id"]);
+}
+
+#[test]
+fn a_wrong_token_or_proof_is_refused() {
+    let double = double();
+    let check = |query: &str, status: u16, code: u32| {
+        let (got, _, body) = get(&double, query, "777").expect("an answer");
+        let body: Value = serde_json::from_str(&body).expect("JSON");
+        assert_eq!(
+            (got, body["error"]["code"].as_u64()),
+            (status, Some(code.into())),
+            "{query}"
+        );
+    };
+    check("", 400, 104);
+    check("access_token=other&appsecret_proof=0", 401, 190);
+    check("access_token=double-page-token", 400, 100);
+    check(
+        "access_token=double-page-token&appsecret_proof=00",
+        400,
+        100,
+    );
+}
+
+#[test]
+fn ids_with_certain_endings_misbehave() {
+    let double = double();
+    let query = authorised_query(&double);
+    let status = |id: &str| get(&double, &query, id).map(|answer| answer.0);
+    assert_eq!(
+        [status("5001"), status("5001"), status("5001")],
+        [Some(400), Some(400), Some(200)]
+    );
+    assert_eq!(status("5002"), Some(401));
+    let (limited, head, _) = get(&double, &query, "5003").expect("an answer");
+    assert_eq!(limited, 429);
+    assert!(head.contains("Retry-After: 1"));
+    assert_eq!(status("5003"), Some(200));
+    assert_eq!(status("5004"), None);
+    assert_eq!(status("5005"), Some(500));
+    assert_eq!(double.requests().len(), 8);
+}
+
+#[test]
+fn one_connection_serves_several_requests() {
+    let double = double();
+    let query = authorised_query(&double);
+    let mut connection = TcpStream::connect(double.address()).expect("the double listens");
+    for _ in 0..2 {
+        let request = format!("GET /v23.0/42?{query} HTTP/1.1\r\nHost: x\r\n\r\n");
+        connection
+            .write_all(request.as_bytes())
+            .expect("the double reads");
+        let mut start = [0; 12];
+        connection.read_exact(&mut start).expect("an answer");
+        assert_eq!(&start, b"HTTP/1.1 200");
+        // The rest of the answer is read before the next request is sent.
+        let mut rest = [0; 4096];
+        let read = connection.read(&mut rest).expect("the body");
+        assert!(read > 0);
+    }
+}
+
+#[test]
+fn the_proof_is_an_hmac_of_the_token() {
+    // RFC 4231, test case 2.
+    assert_eq!(
+        proof("Jefe", "what do ya want for nothing?"),
+        "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+    );
+}

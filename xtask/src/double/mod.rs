@@ -1,0 +1,3 @@
+//! Doubles of the far ends that leads come from.
+
+pub mod graph;

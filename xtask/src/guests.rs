@@ -1,0 +1,199 @@
+//! Builds the example converter in JavaScript and in Python, so that the tests
+//! can hold the contract against toolchains that are not ours.
+//!
+//! A component is rebuilt when its sources, its locked dependencies or the
+//! contract have changed. A language whose interpreter is missing and may not
+//! be installed is left out with a reason; an interpreter that is there and
+//! fails is a failure.
+
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::args::Args;
+use crate::component;
+use crate::failure::{Context, Failure};
+use crate::install::Install;
+use crate::plugins::guests_folder;
+use crate::repository;
+use crate::{javascript, python, wit};
+
+pub const HELP: &str = "\
+Builds the JavaScript and Python examples into target/guests.
+
+    cargo xtask guests [--imports] [--no-install]
+
+    --imports      also lists what each component imports
+    --no-install   never install anything; say what is missing
+";
+
+pub fn run(mut args: Args) -> Result<(), Failure> {
+    let install = Install::from_args(&mut args);
+    let imports = args.flag("--imports");
+    args.nothing_more()?;
+    for left_out in build(install)? {
+        eprintln!("{:>12} {left_out}", "left out");
+    }
+    if imports {
+        for guest in GUESTS {
+            list_imports(&guests_folder().join(guest.file))?;
+        }
+    }
+    Ok(())
+}
+
+/// Builds both; gives a sentence for each that had to be left out.
+pub fn build(install: Install) -> Result<Vec<String>, Failure> {
+    let contract = wit::converter()?;
+    let mut left_out = Vec::new();
+    for guest in GUESTS {
+        let file = guests_folder().join(guest.file);
+        let stamp = guests_folder().join(format!(".{}.inputs", guest.file));
+        let inputs = fingerprint(guest, &contract)?;
+        if file.is_file() && std::fs::read_to_string(&stamp).is_ok_and(|old| old == inputs) {
+            eprintln!("{:>12} {}", "unchanged", file.display());
+            continue;
+        }
+        if let Err(missing) = (guest.ensure)(install) {
+            // What an older build left behind would be tested as if it were new.
+            let _ = std::fs::remove_file(&file);
+            left_out.push(format!("the {} guest: {missing}", guest.language));
+            continue;
+        }
+        let folder = repository::root().join(guest.folder);
+        let raw = guests_folder().join(format!(".{}.raw", guest.file));
+        std::fs::create_dir_all(guests_folder())
+            .context(format!("creating {}", guests_folder().display()))?;
+        (guest.build)(&folder, &contract, &raw)?;
+        let bytes = std::fs::read(&raw).context(format!("reading {}", raw.display()))?;
+        refuse_foreign_imports(&bytes, guest)?;
+        let bytes = component::add_golden(&bytes, &repository::root().join(GOLDEN))?;
+        repository::write_if_changed(&file, &bytes)?;
+        repository::write_if_changed(&stamp, inputs.as_bytes())?;
+        let _ = std::fs::remove_file(&raw);
+        eprintln!(
+            "{:>12} {} ({} KiB)",
+            "built",
+            file.display(),
+            bytes.len() / 1024
+        );
+    }
+    Ok(left_out)
+}
+
+struct Guest {
+    language: &'static str,
+    folder: &'static str,
+    file: &'static str,
+    /// Makes sure of the interpreter; the error says what is missing.
+    ensure: fn(Install) -> Result<(), Failure>,
+    /// Builds the example in the folder, by the contract, into the file.
+    build: fn(&Path, &Path, &Path) -> Result<(), Failure>,
+}
+
+const GUESTS: &[Guest] = &[
+    Guest {
+        language: "JavaScript",
+        folder: "examples/converter-javascript",
+        file: "example-form-js.wasm",
+        ensure: javascript::ensure,
+        build: javascript::build,
+    },
+    Guest {
+        language: "Python",
+        folder: "examples/converter-python",
+        file: "example-form-py.wasm",
+        ensure: python::ensure,
+        build: python::build,
+    },
+];
+
+/// The golden cases that all three examples share.
+const GOLDEN: &str = "examples/golden-form";
+
+/// What the host links for interpreters, deterministic or denied.
+const LINKED: &[&str] = &[
+    "wasi:cli/",
+    "wasi:io/",
+    "wasi:clocks/",
+    "wasi:random/",
+    "wasi:filesystem/",
+    "wasi:sockets/",
+];
+
+fn refuse_foreign_imports(component: &[u8], guest: &Guest) -> Result<(), Failure> {
+    let imports = component::imports(component, guest.file)?;
+    match imports
+        .iter()
+        .find(|import| !LINKED.iter().any(|known| import.starts_with(known)))
+    {
+        Some(foreign) => Err(Failure::new(format!(
+            "the {} guest imports {foreign}, which the host refuses",
+            guest.language
+        ))
+        .hint("turn the feature off in the example's build")),
+        None => Ok(()),
+    }
+}
+
+fn list_imports(path: &Path) -> Result<(), Failure> {
+    let Ok(bytes) = std::fs::read(path) else {
+        return Ok(());
+    };
+    println!("{}", path.display());
+    for import in component::imports(&bytes, &path.display().to_string())? {
+        println!("    {import}");
+    }
+    Ok(())
+}
+
+/// A hash over everything that a component is made of.
+fn fingerprint(guest: &Guest, contract: &Path) -> Result<String, Failure> {
+    let root = repository::root();
+    let mut files = vec![contract.to_path_buf()];
+    collect(&root.join(guest.folder), &mut files)?;
+    collect(&root.join(GOLDEN), &mut files)?;
+    // The encoder is part of the result as well.
+    files.push(root.join("xtask/src/component.rs"));
+    files.push(root.join("xtask/src/guests.rs"));
+    files.sort();
+    let mut hash = Sha256::new();
+    for file in files {
+        let content = std::fs::read(&file).context(format!("reading {}", file.display()))?;
+        hash.update(file.to_string_lossy().as_bytes());
+        hash.update([0]);
+        hash.update(content.len().to_le_bytes());
+        hash.update(content);
+    }
+    Ok(hash
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect())
+}
+
+/// The files below a folder, without what builds leave there.
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
+    const GENERATED: &[&str] = &["node_modules", "dist", "__pycache__", ".venv"];
+    let entries =
+        std::fs::read_dir(folder).context(format!("reading the folder {}", folder.display()))?;
+    for entry in entries {
+        let path = entry
+            .context(format!("reading the folder {}", folder.display()))?
+            .path();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        if GENERATED.contains(&name.as_str()) {
+            continue;
+        }
+        if path.is_dir() {
+            collect(&path, files)?;
+        } else {
+            files.push(path);
+        }
+    }
+    Ok(())
+}

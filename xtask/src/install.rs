@@ -1,0 +1,86 @@
+//! What a task may install by itself. Only what it cannot do without, only
+//! as root on Debian or through rustup, announced before, and never with
+//! `--no-install`. Where it may not, the failure names the commands.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::process;
+
+#[derive(Clone, Copy)]
+pub struct Install {
+    allowed: bool,
+}
+
+impl Install {
+    /// Reads `--no-install`.
+    pub fn from_args(args: &mut Args) -> Self {
+        Self {
+            allowed: !args.flag("--no-install"),
+        }
+    }
+
+    /// Installs Debian packages, or says how. `why` ends the sentence
+    /// "these packages are needed".
+    pub fn debian(self, packages: &[&str], why: &str) -> Result<(), Failure> {
+        let command = format!(
+            "apt-get install -y --no-install-recommends {}",
+            packages.join(" ")
+        );
+        if !self.allowed || !is_debian() || !is_root() {
+            let reason = if !self.allowed {
+                "--no-install forbids installing"
+            } else if !is_debian() {
+                "this is no Debian"
+            } else {
+                "only root may install packages"
+            };
+            return Err(Failure::new(format!(
+                "needed {why}: {}; not installed here, and {reason}",
+                packages.join(", ")
+            ))
+            .hint(format!("as root on Debian: {command}; elsewhere the same programs from your system's packages")));
+        }
+        announce(&format!("Debian packages {}", packages.join(", ")), why);
+        let install = || {
+            process::run(
+                Command::new("apt-get")
+                    .env("DEBIAN_FRONTEND", "noninteractive")
+                    .args(["install", "-y", "--no-install-recommends"])
+                    .args(packages),
+            )
+        };
+        // A fresh machine has no package lists yet.
+        if install().is_ok() {
+            return Ok(());
+        }
+        process::run(Command::new("apt-get").arg("update"))?;
+        install()
+    }
+
+    /// Adds a target or a component to the active toolchain through rustup.
+    pub fn rustup(self, kind: &str, name: &str, why: &str) -> Result<(), Failure> {
+        if !self.allowed || process::find("rustup").is_none() {
+            return Err(
+                Failure::new(format!("the Rust {kind} {name} is needed {why}"))
+                    .hint(format!("rustup {kind} add {name}")),
+            );
+        }
+        announce(&format!("Rust {kind} {name}"), why);
+        process::run(Command::new("rustup").args([kind, "add", name]))
+    }
+}
+
+fn announce(what: &str, why: &str) {
+    eprintln!("Installing {what} {why} (--no-install forbids it).");
+}
+
+fn is_debian() -> bool {
+    Path::new("/etc/debian_version").exists() && process::find("apt-get").is_some()
+}
+
+fn is_root() -> bool {
+    process::output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
+}

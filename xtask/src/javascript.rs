@@ -1,0 +1,69 @@
+//! The JavaScript example: Node's package manager installs what the lock file
+//! names, and the example's own build script makes the component.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::failure::{Context, Failure};
+use crate::install::Install;
+use crate::process;
+use crate::repository;
+
+/// The oldest Node that the toolchain's native part runs on.
+const OLDEST_NODE: u32 = 18;
+
+/// Makes sure of Node and npm.
+pub fn ensure(install: Install) -> Result<(), Failure> {
+    if process::find("node").is_none() || process::find("npm").is_none() {
+        install.debian(&["nodejs", "npm"], "to build the JavaScript guest")?;
+    }
+    let version = process::output(Command::new("node").arg("--version"))?;
+    let major = version
+        .trim()
+        .trim_start_matches('v')
+        .split('.')
+        .next()
+        .and_then(|major| major.parse::<u32>().ok());
+    match major {
+        Some(major) if major >= OLDEST_NODE => Ok(()),
+        _ => Err(Failure::new(format!(
+            "Node {} is too old, {OLDEST_NODE} or later is needed",
+            version.trim()
+        ))
+        .hint("install a current Node")),
+    }
+}
+
+pub fn build(folder: &Path, contract: &Path, out: &Path) -> Result<(), Failure> {
+    install_locked(folder)?;
+    process::run(
+        Command::new("node")
+            .current_dir(folder)
+            .arg("build.mjs")
+            .arg("--wit")
+            .arg(contract)
+            .arg("--out")
+            .arg(out),
+    )
+}
+
+/// `npm ci`, unless the last one was for the same lock file.
+fn install_locked(folder: &Path) -> Result<(), Failure> {
+    let lock = folder.join("package-lock.json");
+    let content = std::fs::read(&lock).context(format!("reading {}", lock.display()))?;
+    let stamp = folder.join("node_modules/.leadhost-lock");
+    if std::fs::read(&stamp).is_ok_and(|installed| installed == content) {
+        return Ok(());
+    }
+    process::run(Command::new("npm").current_dir(folder).args([
+        "ci",
+        "--no-audit",
+        "--no-fund",
+        "--ignore-scripts",
+    ]))
+    .map_err(|failure| {
+        failure.hint("npm has to reach its registry; try again, or leave --guests out")
+    })?;
+    repository::write_if_changed(&stamp, &content)?;
+    Ok(())
+}

@@ -1,0 +1,190 @@
+//! Builds the plugins of the workspace as components, and the guests that the
+//! tests break the host with.
+//!
+//! A plugin is a package below `plugins/`, and the Rust example. Its golden
+//! cases are in `golden/` beside its manifest, or where the manifest's
+//! `[package.metadata.leadhost] golden = ".."` says. A file is written whole,
+//! and only when its content changes: the host may be watching the folder.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::args::Args;
+use crate::component;
+use crate::failure::{Context, Failure};
+use crate::install::Install;
+use crate::repository::{self, Package};
+use crate::wasm_target::WasmToolchain;
+
+pub const HELP: &str = "\
+Builds the plugins as components into target/plugins/<package>.wasm.
+
+    cargo xtask plugins [--debug] [--no-install] [PACKAGE..]
+
+    PACKAGE        only these; else everything below plugins/ and the Rust example
+    --debug        with debug names and without optimisation
+    --no-install   never install anything; say what is missing
+";
+
+pub fn run(mut args: Args) -> Result<(), Failure> {
+    let install = Install::from_args(&mut args);
+    let profile = if args.flag("--debug") {
+        "dev"
+    } else {
+        "plugin"
+    };
+    let names = args.words()?;
+    let mut plugins = plugins()?;
+    if let Some(unknown) = names
+        .iter()
+        .find(|name| plugins.iter().all(|p| p.name != **name))
+    {
+        let known: Vec<&str> = plugins.iter().map(|plugin| plugin.name.as_str()).collect();
+        return Err(
+            Failure::new(format!("there is no plugin package `{unknown}`"))
+                .hint(format!("the plugins are: {}", known.join(", "))),
+        );
+    }
+    plugins.retain(|plugin| names.is_empty() || names.contains(&plugin.name));
+    build(&plugins, profile, install)
+}
+
+/// Builds all plugins, as `run`, `test` and `ci` need them.
+pub fn build_all(install: Install) -> Result<(), Failure> {
+    build(&plugins()?, "plugin", install)
+}
+
+/// Builds the tests' misbehaving guests into target/guests.
+pub fn build_test_guests(install: Install) -> Result<(), Failure> {
+    let guests = repository::packages_below(&["tests/guests"])?;
+    let modules = compile(&guests, "plugin", install)?;
+    for guest in &guests {
+        let component = component::encode(&modules[&guest.name], &guest.name)?;
+        let path = guests_folder().join(format!("{}.wasm", guest.name));
+        repository::write_if_changed(&path, &component)?;
+    }
+    Ok(())
+}
+
+/// Where components go that are no plugins of ours.
+pub fn guests_folder() -> PathBuf {
+    repository::target().join("guests")
+}
+
+fn plugins() -> Result<Vec<Package>, Failure> {
+    repository::packages_below(&["plugins", "examples/converter-rust"])
+}
+
+fn build(plugins: &[Package], profile: &str, install: Install) -> Result<(), Failure> {
+    let modules = compile(plugins, profile, install)?;
+    for plugin in plugins {
+        let mut bytes = component::encode(&modules[&plugin.name], &plugin.name)?;
+        component::refuse_imports(&bytes, &plugin.name)?;
+        let golden = match plugin.metadata["golden"].as_str() {
+            Some(folder) => plugin.folder.join(folder),
+            None => plugin.folder.join("golden"),
+        };
+        if golden.is_dir() {
+            bytes = component::add_golden(&bytes, &golden)?;
+        }
+        let path = repository::target()
+            .join("plugins")
+            .join(format!("{}.wasm", plugin.name));
+        let wrote = repository::write_if_changed(&path, &bytes)?;
+        let state = if wrote { "built" } else { "unchanged" };
+        eprintln!(
+            "{state:>12} {} ({} KiB)",
+            path.display(),
+            bytes.len() / 1024
+        );
+    }
+    Ok(())
+}
+
+/// Compiles the packages; gives the bytes of each core module by package.
+fn compile(
+    packages: &[Package],
+    profile: &str,
+    install: Install,
+) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
+    if packages.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let mut command = WasmToolchain::ensure(install)?.cargo_build();
+    command.args([
+        "--profile",
+        profile,
+        "--message-format=json-render-diagnostics",
+    ]);
+    for package in packages {
+        command.args(["-p", &package.name]);
+    }
+    eprintln!(
+        "$ cargo build --profile {profile} for {} plugins or guests",
+        packages.len()
+    );
+    let output = command
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .context("starting cargo build")?;
+    if !output.status.success() {
+        return Err(
+            Failure::new("the plugins do not compile").hint("the compiler's messages are above")
+        );
+    }
+    let modules = modules(&String::from_utf8_lossy(&output.stdout));
+    packages
+        .iter()
+        .map(|package| {
+            let path = modules.get(&package.folder).ok_or_else(|| {
+                Failure::new(format!("`{}` gives no WebAssembly module", package.name))
+                    .hint("its manifest needs `[lib] crate-type = [\"cdylib\"]`, or \"cdylib\" beside \"rlib\"")
+            })?;
+            let bytes = std::fs::read(path).context(format!("reading {}", path.display()))?;
+            Ok((package.name.clone(), bytes))
+        })
+        .collect()
+}
+
+/// The `.wasm` files in cargo's messages, by the folder of their package.
+fn modules(messages: &str) -> BTreeMap<PathBuf, PathBuf> {
+    messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .filter(|message| message["reason"] == "compiler-artifact")
+        .filter_map(|message| {
+            let manifest = PathBuf::from(message["manifest_path"].as_str()?);
+            let module = message["filenames"]
+                .as_array()?
+                .iter()
+                .filter_map(Value::as_str)
+                .find(|name| name.ends_with(".wasm"))?;
+            Some((manifest.parent()?.to_path_buf(), PathBuf::from(module)))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_module_of_each_package_is_found_among_cargos_messages() {
+        let messages = concat!(
+            r#"{"reason":"compiler-artifact","manifest_path":"/r/sdk/Cargo.toml","filenames":["/t/libsdk.rlib"]}"#,
+            "\n",
+            r#"{"reason":"compiler-artifact","manifest_path":"/r/plugins/a/Cargo.toml","filenames":["/t/a.wasm"]}"#,
+            "\nnot json\n",
+        );
+        let found = modules(messages);
+        assert_eq!(found.len(), 1);
+        assert_eq!(
+            found[&PathBuf::from("/r/plugins/a")],
+            PathBuf::from("/t/a.wasm")
+        );
+    }
+}

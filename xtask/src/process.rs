@@ -1,0 +1,62 @@
+//! Other programs: each call is shown as it would be typed, and a failure
+//! names the call.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::failure::{Context, Failure};
+
+/// Runs it with its output on our own streams.
+pub fn run(command: &mut Command) -> Result<(), Failure> {
+    eprintln!("$ {}", line(command));
+    let status = command
+        .status()
+        .context(format!("starting `{}`", line(command)))?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(Failure::new(format!(
+        "`{}` ended with {status}",
+        line(command)
+    )))
+}
+
+/// Runs it quietly and gives what it wrote on standard output.
+pub fn output(command: &mut Command) -> Result<String, Failure> {
+    let output = command
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .output()
+        .context(format!("starting `{}`", line(command)))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    Err(Failure::new(format!(
+        "`{}` ended with {}\n{}",
+        line(command),
+        output.status,
+        String::from_utf8_lossy(&output.stderr).trim_end()
+    )))
+}
+
+/// Whether a program of that name is on the path.
+pub fn find(program: &str) -> Option<PathBuf> {
+    std::env::split_paths(&std::env::var_os("PATH")?)
+        .map(|folder| folder.join(program))
+        .find(|path| path.is_file())
+}
+
+fn line(command: &Command) -> String {
+    std::iter::once(command.get_program())
+        .chain(command.get_args())
+        .map(|word| {
+            let word = word.to_string_lossy();
+            if word.contains(' ') {
+                format!("'{word}'")
+            } else {
+                word.into_owned()
+            }
+        })
+        .collect::<Vec<_>>()
+        .join(" ")
+}

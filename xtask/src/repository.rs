@@ -1,0 +1,81 @@
+//! Where things are: the repository's root, its build folder, its packages.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::failure::{Context, Failure};
+use crate::process;
+
+/// The root of the repository, whatever folder the task was called from.
+pub fn root() -> PathBuf {
+    // `cargo run` names the folder of this crate; the path at compile time
+    // serves when somebody starts the binary by hand.
+    let own = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    own.parent().map(Path::to_path_buf).unwrap_or(own)
+}
+
+/// The build folder that all tasks share.
+pub fn target() -> PathBuf {
+    match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(folder) => root().join(folder),
+        None => root().join("target"),
+    }
+}
+
+/// The `cargo` that started this task.
+pub fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root());
+    command
+}
+
+/// A package of the workspace.
+pub struct Package {
+    pub name: String,
+    pub folder: PathBuf,
+    pub metadata: Value,
+}
+
+/// The packages of the workspace whose folder is below one of `folders`.
+pub fn packages_below(folders: &[&str]) -> Result<Vec<Package>, Failure> {
+    let root = root();
+    let text = process::output(cargo().args(["metadata", "--no-deps", "--format-version", "1"]))?;
+    let metadata: Value = serde_json::from_str(&text).context("reading cargo metadata")?;
+    let mut found: Vec<Package> = metadata["packages"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|package| {
+            let manifest = Path::new(package["manifest_path"].as_str()?);
+            let folder = manifest.parent()?.to_path_buf();
+            folders
+                .iter()
+                .any(|below| folder.starts_with(root.join(below)))
+                .then(|| Package {
+                    name: package["name"].as_str().unwrap_or_default().to_owned(),
+                    metadata: package["metadata"]["leadhost"].clone(),
+                    folder,
+                })
+        })
+        .collect();
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(found)
+}
+
+/// Writes a file whole or not at all, and only when its content changes: what
+/// watches the folder sees neither halves nor repeats. Tells whether it wrote.
+pub fn write_if_changed(path: &Path, content: &[u8]) -> Result<bool, Failure> {
+    if std::fs::read(path).is_ok_and(|old| old == content) {
+        return Ok(false);
+    }
+    let folder = path.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder).context(format!("creating {}", folder.display()))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let partial = folder.join(format!(".{name}.{}", std::process::id()));
+    std::fs::write(&partial, content).context(format!("writing {}", partial.display()))?;
+    std::fs::rename(&partial, path).context(format!("replacing {}", path.display()))?;
+    Ok(true)
+}

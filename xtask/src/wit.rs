@@ -1,0 +1,224 @@
+//! The contract as one file. Integrators take one text that every toolchain
+//! reads, with the packages that it depends on nested in it; the sources in
+//! `wit/v1` stay split by package.
+//!
+//! Once published, a contract does not change: `--check` compares what the
+//! sources say with the published file, first as text, then as meaning, so
+//! that the message says whether only a comment moved or guests would break.
+
+use std::path::{Path, PathBuf};
+
+use wit_component::WitPrinter;
+use wit_parser::{PackageId, Resolve, UnresolvedPackageGroup};
+
+use crate::args::Args;
+use crate::failure::{Context, Failure};
+use crate::repository;
+
+pub const HELP: &str = "\
+The contract with plugins as one file with all packages that it needs.
+
+    cargo xtask wit             writes target/wit/, which the guest toolchains read
+    cargo xtask wit --check     also compares it with wit/published/: fails when they differ
+    cargo xtask wit --publish   writes wit/published/ where a contract is not published yet
+";
+
+pub fn run(mut args: Args) -> Result<(), Failure> {
+    let check = args.flag("--check");
+    let publish = args.flag("--publish");
+    args.nothing_more()?;
+    for contract in CONTRACTS {
+        let text = render(contract)?;
+        let path = repository::target().join("wit").join(contract.file);
+        repository::write_if_changed(&path, text.as_bytes())?;
+        eprintln!("{:>12} {}", "contract", path.display());
+        if publish {
+            self::publish(contract, &text)?;
+        }
+        if check {
+            self::check(contract, &text)?;
+        }
+    }
+    Ok(())
+}
+
+/// The converter's contract as one file, for the guest toolchains.
+pub fn converter() -> Result<PathBuf, Failure> {
+    let contract = &CONTRACTS[0];
+    let path = repository::target().join("wit").join(contract.file);
+    repository::write_if_changed(&path, render(contract)?.as_bytes())?;
+    Ok(path)
+}
+
+struct Contract {
+    /// The folder of its package, and before it those that it depends on.
+    folders: &'static [&'static str],
+    file: &'static str,
+    /// Whether it may be published; one in 0.x still moves.
+    stable: bool,
+}
+
+const CONTRACTS: &[Contract] = &[
+    Contract {
+        folders: &["wit/v1/types", "wit/v1/converter"],
+        file: "leadhost-converter-1.0.0.wit",
+        stable: true,
+    },
+    Contract {
+        folders: &["wit/v1/types", "wit/v1/adapter"],
+        file: "leadhost-adapter-0.1.0.wit",
+        stable: false,
+    },
+];
+
+fn render(contract: &Contract) -> Result<String, Failure> {
+    let mut resolve = Resolve::default();
+    let mut packages = Vec::new();
+    for folder in contract.folders {
+        let path = repository::root().join(folder);
+        let group =
+            UnresolvedPackageGroup::parse_dir(&path).context(format!("parsing {folder}"))?;
+        let id = resolve
+            .push_group(group)
+            .context(format!("resolving {folder}"))?;
+        packages.push(id);
+    }
+    print(&resolve, &packages, true)
+}
+
+/// The last of the packages is the file's own, the others are nested in it.
+fn print(resolve: &Resolve, packages: &[PackageId], comments: bool) -> Result<String, Failure> {
+    let (main, nested) = packages
+        .split_last()
+        .ok_or_else(|| Failure::new("a contract without packages"))?;
+    let mut printer = WitPrinter::default();
+    printer.emit_docs(comments);
+    printer
+        .print(resolve, *main, nested)
+        .context("printing the contract")?;
+    Ok(format!("{}\n", printer.output.to_string().trim_end()))
+}
+
+fn publish(contract: &Contract, text: &str) -> Result<(), Failure> {
+    if !contract.stable {
+        eprintln!(
+            "{:>12} {}: it is 0.x and still moves",
+            "left out", contract.file
+        );
+        return Ok(());
+    }
+    let path = published(contract);
+    if path.exists() {
+        return check(contract, text);
+    }
+    repository::write_if_changed(&path, text.as_bytes())?;
+    eprintln!("{:>12} {}", "published", path.display());
+    Ok(())
+}
+
+fn check(contract: &Contract, text: &str) -> Result<(), Failure> {
+    let path = published(contract);
+    let Ok(frozen) = std::fs::read_to_string(&path) else {
+        eprintln!("{:>12} {}: not published yet", "free", contract.file);
+        return Ok(());
+    };
+    // Both in today's spelling: another version of the printer is no change.
+    let frozen_text = respell(&frozen, true)?;
+    if frozen_text == respell(text, true)? {
+        eprintln!("{:>12} {}", "frozen", path.display());
+        return Ok(());
+    }
+    let difference = first_difference(&frozen_text, text);
+    let name = contract.file;
+    if respell(&frozen, false)? == respell(text, false)? {
+        return Err(Failure::new(format!(
+            "the comments of {name} differ from the published ones\n{difference}"
+        ))
+        .hint("published comments stay too: put the old ones back into wit/v1, and explain more in docs/"));
+    }
+    Err(Failure::new(format!(
+        "wit/v1 says otherwise than the published {name}, which plugins are built against\n{difference}"
+    ))
+    .hint("a published contract never changes: undo this, and make a new package version beside it"))
+}
+
+fn published(contract: &Contract) -> PathBuf {
+    repository::root().join("wit/published").join(contract.file)
+}
+
+/// A contract's text as the printer spells it, with its comments or without.
+fn respell(text: &str, comments: bool) -> Result<String, Failure> {
+    let mut resolve = Resolve::default();
+    let main = resolve
+        .push_str(Path::new("contract.wit"), text)
+        .context("parsing the published contract")?;
+    let mut packages: Vec<PackageId> = resolve
+        .packages
+        .iter()
+        .map(|(id, _)| id)
+        .filter(|id| *id != main)
+        .collect();
+    packages.push(main);
+    print(&resolve, &packages, comments)
+}
+
+fn first_difference(frozen: &str, now: &str) -> String {
+    let mut frozen = frozen.lines();
+    let mut now = now.lines();
+    for number in 1.. {
+        match (frozen.next(), now.next()) {
+            (None, None) => break,
+            (old, new) if old == new => {}
+            (old, new) => {
+                let end = "(the end)";
+                return format!(
+                    "  line {number}\n  - published: {}\n  - now:       {}",
+                    old.unwrap_or(end).trim(),
+                    new.unwrap_or(end).trim()
+                );
+            }
+        }
+    }
+    "  only line ends differ".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_one_file_is_read_back_with_the_same_meaning() {
+        for contract in CONTRACTS {
+            let text = render(contract).expect("wit/v1 parses");
+            assert!(text.contains("package leadhost:types@1.0.0 {"));
+            assert_eq!(respell(&text, true).expect("the one file parses"), text);
+        }
+    }
+
+    #[test]
+    fn a_changed_comment_leaves_the_meaning() {
+        let text = render(&CONTRACTS[0]).expect("wit/v1 parses");
+        let changed = text
+            .replace("/// E", "/// Not: e")
+            .replace("/// A", "/// Not: a");
+        assert_ne!(
+            respell(&text, true).expect("parses"),
+            respell(&changed, true).expect("parses")
+        );
+        assert_eq!(
+            respell(&text, false).expect("parses"),
+            respell(&changed, false).expect("parses")
+        );
+    }
+
+    #[test]
+    fn a_changed_field_is_a_changed_meaning() {
+        let text = render(&CONTRACTS[0]).expect("wit/v1 parses");
+        let changed = text.replace("is-test: bool", "is-test: option<bool>");
+        assert_ne!(text, changed);
+        assert_ne!(
+            respell(&text, false).expect("parses"),
+            respell(&changed, false).expect("parses")
+        );
+    }
+}
