@@ -167,8 +167,9 @@ pub trait Store: Send + Sync + 'static {
     // ---- what operators declare
 
     /// Makes the workspace as declared: creates and changes what is named,
-    /// removes nothing. One transaction.
-    async fn apply(&self, plan: &Plan, now: Micros) -> Result<Applied, StoreError>;
+    /// removes nothing. One transaction; rolled back at its end when `dry_run`,
+    /// so that the answer says what would change.
+    async fn apply(&self, plan: &Plan, now: Micros, dry_run: bool) -> Result<Applied, StoreError>;
     async fn workspaces(&self) -> Result<Vec<Workspace>, StoreError>;
     async fn partners(&self, workspace: WorkspaceId) -> Result<Vec<Partner>, StoreError>;
     async fn agents(&self, workspace: WorkspaceId) -> Result<Vec<Agent>, StoreError>;

@@ -1,0 +1,544 @@
+//! Secrets at rest. What a connection keeps secret is stored only sealed:
+//! XChaCha20-Poly1305 under the host's sealing key, bound to a context, so that
+//! a sealed value copied to another place does not open there.
+//!
+//! The key is 32 bytes in base64, from the environment or from
+//! `<data folder>/sealing.key`, which the first start makes. Every sealed value
+//! carries the id of its key. The folder's `sealing.id` says which key the store
+//! was last sealed with: a host that does not have that key refuses to start
+//! rather than serve connections that it cannot open. Older keys only open.
+//! Nothing here shows a key or a secret, not in errors and not in `Debug`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use chacha20poly1305::aead::{Aead as _, Payload};
+use chacha20poly1305::{KeyInit as _, XChaCha20Poly1305, XNonce};
+use hmac::{Hmac, Mac as _};
+use sha2::{Digest as _, Sha256};
+use zeroize::{Zeroize as _, Zeroizing};
+
+/// The environment's name for the key; over the key file.
+pub const KEY_VARIABLE: &str = "LEADHOST_SEALING_KEY";
+/// The environment's name for keys that only open, separated by commas.
+pub const OLD_KEYS_VARIABLE: &str = "LEADHOST_SEALING_KEY_OLD";
+
+const KEY_FILE: &str = "sealing.key";
+const OLD_KEYS_FOLDER: &str = "sealing.key.d";
+const MARKER_FILE: &str = "sealing.id";
+
+const KEY_BYTES: usize = 32;
+const ID_BYTES: usize = 8;
+const NONCE_BYTES: usize = 24;
+/// The first byte of every sealed value: how the rest is laid out.
+const LAYOUT: u8 = 1;
+
+/// Why the host has no usable sealing key. All of these stop the start.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    #[error("{origin} is no sealing key: expected 32 bytes in base64 (44 characters)")]
+    Malformed { origin: String },
+    #[error(
+        "the secrets in {} were sealed with key {sealed_with}, but {} is key {found}: \
+         put the right key there, or keep the old one in {}/ so that it can still open them",
+        folder.display(), origin, folder.join(OLD_KEYS_FOLDER).display()
+    )]
+    Another {
+        folder: PathBuf,
+        origin: String,
+        sealed_with: String,
+        found: String,
+    },
+    #[error(
+        "the secrets in {} were sealed with key {sealed_with}, and there is no key: \
+         restore {} from its backup, or set {KEY_VARIABLE}",
+        folder.display(), folder.join(KEY_FILE).display()
+    )]
+    Missing {
+        folder: PathBuf,
+        sealed_with: String,
+    },
+    #[error("cannot use {}: {source}", path.display())]
+    File { path: PathBuf, source: io::Error },
+}
+
+/// Why a sealed value does not open.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum OpenError {
+    #[error(
+        "it was sealed with key {0}, which this host does not have: put that key in {OLD_KEYS_FOLDER}/"
+    )]
+    UnknownKey(String),
+    #[error("it is damaged, or was sealed for another place")]
+    Damaged,
+}
+
+/// Keys as the environment gives them. Read by `main` only.
+#[derive(Default)]
+pub struct Environment {
+    pub key: Option<String>,
+    pub old_keys: Option<String>,
+}
+
+impl Environment {
+    pub fn read() -> Self {
+        Self {
+            key: std::env::var(KEY_VARIABLE).ok(),
+            old_keys: std::env::var(OLD_KEYS_VARIABLE).ok(),
+        }
+    }
+}
+
+/// Seals with one key, opens with that and the older ones.
+pub struct Sealer {
+    current: Key,
+    old: Vec<Key>,
+}
+
+impl Sealer {
+    /// The key of a data folder; made when the folder has never had one.
+    pub fn of_folder(folder: &Path, environment: &Environment) -> Result<Self, KeyError> {
+        let marker_path = folder.join(MARKER_FILE);
+        let marker = read_if_there(&marker_path)?.map(|text| text.trim().to_owned());
+        let key_path = folder.join(KEY_FILE);
+        let (current, origin) = match &environment.key {
+            Some(text) => (Key::parse(text, KEY_VARIABLE)?, KEY_VARIABLE.to_owned()),
+            None => {
+                let origin = key_path.display().to_string();
+                match (read_if_there(&key_path)?, &marker) {
+                    (Some(text), _) => (Key::parse(&text, &origin)?, origin),
+                    (None, Some(sealed_with)) => {
+                        return Err(KeyError::Missing {
+                            folder: folder.to_owned(),
+                            sealed_with: sealed_with.clone(),
+                        });
+                    }
+                    (None, None) => (make_key(&key_path)?, origin),
+                }
+            }
+        };
+        let old = old_keys(folder, environment)?;
+        match marker {
+            Some(id) if id == current.name() => {}
+            Some(id) if old.iter().all(|key| key.name() != id) => {
+                return Err(KeyError::Another {
+                    folder: folder.to_owned(),
+                    origin,
+                    sealed_with: id,
+                    found: current.name(),
+                });
+            }
+            Some(_) => {
+                // The key was changed and the one before it is at hand: from now on this one seals.
+                let new = folder.join(format!("{MARKER_FILE}.new"));
+                fs::write(&new, format!("{}\n", current.name())).map_err(at(&new))?;
+                fs::rename(&new, &marker_path).map_err(at(&marker_path))?;
+            }
+            None => write_private(&marker_path, &format!("{}\n", current.name()))?,
+        }
+        Ok(Self { current, old })
+    }
+
+    /// A sealer with a key of its own that nobody else has: for tests.
+    pub fn throwaway() -> Self {
+        Self {
+            current: Key::random(),
+            old: Vec::new(),
+        }
+    }
+
+    /// The id of the key that seals, in hex: not secret.
+    pub fn key_id(&self) -> String {
+        self.current.name()
+    }
+
+    /// Seals `plain` for the place that `context` names.
+    pub fn seal(&self, plain: &[u8], context: &[u8]) -> Vec<u8> {
+        let mut nonce = [0u8; NONCE_BYTES];
+        getrandom::fill(&mut nonce).expect("the operating system gives random bytes");
+        let sealed = self
+            .current
+            .cipher
+            .encrypt(
+                &XNonce::from(nonce),
+                Payload {
+                    msg: plain,
+                    aad: context,
+                },
+            )
+            .expect("secrets are far below the cipher's bound of 256 GiB");
+        let mut out = Vec::with_capacity(1 + ID_BYTES + NONCE_BYTES + sealed.len());
+        out.push(LAYOUT);
+        out.extend_from_slice(&self.current.id);
+        out.extend_from_slice(&nonce);
+        out.extend_from_slice(&sealed);
+        out
+    }
+
+    /// Opens what was sealed for the same `context`.
+    pub fn open(&self, sealed: &[u8], context: &[u8]) -> Result<Zeroizing<Vec<u8>>, OpenError> {
+        let rest = match sealed.split_first() {
+            Some((&LAYOUT, rest)) if rest.len() > ID_BYTES + NONCE_BYTES => rest,
+            _ => return Err(OpenError::Damaged),
+        };
+        let (id, rest) = rest.split_at(ID_BYTES);
+        let (nonce, sealed) = rest.split_at(NONCE_BYTES);
+        let key = std::iter::once(&self.current)
+            .chain(&self.old)
+            .find(|key| key.id == id)
+            .ok_or_else(|| OpenError::UnknownKey(hex(id)))?;
+        let nonce: [u8; NONCE_BYTES] = nonce.try_into().expect("the length was just cut");
+        key.cipher
+            .decrypt(
+                &XNonce::from(nonce),
+                Payload {
+                    msg: sealed,
+                    aad: context,
+                },
+            )
+            .map(Zeroizing::new)
+            .map_err(|_| OpenError::Damaged)
+    }
+
+    /// Seals named secrets for a connection, by its name: the id is not known
+    /// before the store has made it.
+    pub fn seal_secrets(&self, connection: &str, secrets: &Secrets) -> Vec<u8> {
+        let plain =
+            Zeroizing::new(serde_json::to_vec(&secrets.0).expect("a map of texts is always JSON"));
+        self.seal(&plain, &secrets_context(connection))
+    }
+
+    /// The secrets of a connection; none sealed is none.
+    pub fn open_secrets(&self, connection: &str, sealed: &[u8]) -> Result<Secrets, OpenError> {
+        if sealed.is_empty() {
+            return Ok(Secrets::default());
+        }
+        let plain = self.open(sealed, &secrets_context(connection))?;
+        serde_json::from_slice(&plain)
+            .map(Secrets)
+            .map_err(|_| OpenError::Damaged)
+    }
+
+    /// A keyed hash: tells whether something with secrets in it is the same as
+    /// before, and nothing to who does not have the key.
+    pub fn fingerprint(&self, bytes: &[u8]) -> String {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&*self.current.fingerprint)
+            .expect("HMAC takes a key of any length");
+        mac.update(bytes);
+        hex(&mac.finalize().into_bytes())
+    }
+}
+
+impl fmt::Debug for Sealer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Sealer({})", self.current.name())
+    }
+}
+
+/// Names and values that only the host may see. Shown, it is a list of names.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Secrets(BTreeMap<String, String>);
+
+impl Secrets {
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    pub fn insert(&mut self, name: impl Into<String>, value: impl Into<String>) {
+        if let Some(mut replaced) = self.0.insert(name.into(), value.into()) {
+            replaced.zeroize();
+        }
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl FromIterator<(String, String)> for Secrets {
+    fn from_iter<I: IntoIterator<Item = (String, String)>>(pairs: I) -> Self {
+        Self(pairs.into_iter().collect())
+    }
+}
+
+impl Drop for Secrets {
+    fn drop(&mut self) {
+        for value in self.0.values_mut() {
+            value.zeroize();
+        }
+    }
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+fn secrets_context(connection: &str) -> Vec<u8> {
+    format!("connection-secrets:{connection}").into_bytes()
+}
+
+struct Key {
+    id: [u8; ID_BYTES],
+    cipher: XChaCha20Poly1305,
+    /// Derived, so that a fingerprint says nothing about the sealing key.
+    fingerprint: Zeroizing<[u8; KEY_BYTES]>,
+}
+
+impl Key {
+    fn new(bytes: &[u8; KEY_BYTES]) -> Self {
+        let derive = |purpose: &str| -> [u8; KEY_BYTES] {
+            let mut hash = Sha256::new();
+            hash.update(purpose.as_bytes());
+            hash.update(bytes);
+            hash.finalize().into()
+        };
+        let mut id = [0u8; ID_BYTES];
+        id.copy_from_slice(&derive("leadhost sealing key id:")[..ID_BYTES]);
+        Self {
+            id,
+            cipher: XChaCha20Poly1305::new(bytes.into()),
+            fingerprint: Zeroizing::new(derive("leadhost fingerprint key:")),
+        }
+    }
+
+    fn random() -> Self {
+        Self::new(&random_bytes())
+    }
+
+    fn parse(text: &str, origin: &str) -> Result<Self, KeyError> {
+        let malformed = || KeyError::Malformed {
+            origin: origin.to_owned(),
+        };
+        let bytes = Zeroizing::new(STANDARD.decode(text.trim()).map_err(|_| malformed())?);
+        let bytes: &[u8; KEY_BYTES] = bytes.as_slice().try_into().map_err(|_| malformed())?;
+        Ok(Self::new(bytes))
+    }
+
+    fn name(&self) -> String {
+        hex(&self.id)
+    }
+}
+
+fn random_bytes() -> Zeroizing<[u8; KEY_BYTES]> {
+    let mut bytes = Zeroizing::new([0u8; KEY_BYTES]);
+    getrandom::fill(&mut *bytes).expect("the operating system gives random bytes");
+    bytes
+}
+
+fn make_key(path: &Path) -> Result<Key, KeyError> {
+    let bytes = random_bytes();
+    let text = Zeroizing::new(format!("{}\n", STANDARD.encode(*bytes)));
+    write_private(path, &text)?;
+    Ok(Key::new(&bytes))
+}
+
+fn old_keys(folder: &Path, environment: &Environment) -> Result<Vec<Key>, KeyError> {
+    let mut keys = Vec::new();
+    for text in environment.old_keys.iter().flat_map(|text| text.split(',')) {
+        if !text.trim().is_empty() {
+            keys.push(Key::parse(text, OLD_KEYS_VARIABLE)?);
+        }
+    }
+    let folder = folder.join(OLD_KEYS_FOLDER);
+    let entries = match fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(keys),
+        Err(error) => return Err(at(&folder)(error)),
+    };
+    for entry in entries {
+        let path = entry.map_err(at(&folder))?.path();
+        let text = Zeroizing::new(fs::read_to_string(&path).map_err(at(&path))?);
+        keys.push(Key::parse(&text, &path.display().to_string())?);
+    }
+    Ok(keys)
+}
+
+fn read_if_there(path: &Path) -> Result<Option<Zeroizing<String>>, KeyError> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(Zeroizing::new(text))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(at(path)(error)),
+    }
+}
+
+/// Writes a new file that only its owner reads, durably: a sealing key that a
+/// power cut takes away takes every secret with it.
+fn write_private(path: &Path, text: &str) -> Result<(), KeyError> {
+    let write = || -> io::Result<()> {
+        let mut file = fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        match path.parent() {
+            Some(folder) => fs::File::open(folder)?.sync_all(),
+            None => Ok(()),
+        }
+    };
+    write().map_err(at(path))
+}
+
+fn at(path: &Path) -> impl FnOnce(io::Error) -> KeyError {
+    let path = path.to_owned();
+    move |source| KeyError::File { path, source }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    fn secrets() -> Secrets {
+        [("token".to_owned(), "hush-hush".to_owned())]
+            .into_iter()
+            .collect()
+    }
+
+    #[test]
+    fn what_is_sealed_opens_again_and_only_in_its_place() {
+        let sealer = Sealer::throwaway();
+        let sealed = sealer.seal_secrets("site", &secrets());
+        assert!(!sealed.windows(9).any(|part| part == b"hush-hush"));
+        assert_eq!(sealer.open_secrets("site", &sealed), Ok(secrets()));
+        assert_eq!(
+            sealer.open_secrets("other", &sealed),
+            Err(OpenError::Damaged)
+        );
+        assert_ne!(sealed, sealer.seal_secrets("site", &secrets()));
+    }
+
+    #[test]
+    fn a_damaged_or_foreign_value_is_refused() {
+        let sealer = Sealer::throwaway();
+        let sealed = sealer.seal(b"plain", b"here");
+        for cut in 0..sealed.len() {
+            assert!(sealer.open(&sealed[..cut], b"here").is_err(), "{cut}");
+        }
+        let mut flipped = sealed.clone();
+        *flipped.last_mut().expect("it is not empty") ^= 1;
+        assert!(sealer.open(&flipped, b"here").is_err());
+        let error = Sealer::throwaway()
+            .open(&sealed, b"here")
+            .expect_err("another key");
+        assert_eq!(error, OpenError::UnknownKey(sealer.key_id()));
+    }
+
+    #[test]
+    fn nothing_secret_is_shown() {
+        assert_eq!(format!("{:?}", secrets()), r#"{"token"}"#);
+        let folder = tempfile::tempdir().expect("a folder");
+        let sealer =
+            Sealer::of_folder(folder.path(), &Environment::default()).expect("a key is made");
+        let key = fs::read_to_string(folder.path().join(KEY_FILE)).expect("the key file");
+        assert!(!format!("{sealer:?}").contains(key.trim()));
+    }
+
+    #[test]
+    fn the_first_start_makes_a_private_key_and_the_next_one_finds_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let open = || Sealer::of_folder(folder.path(), &Environment::default());
+        let sealed = open().expect("made").seal(b"plain", b"");
+        let mode = fs::metadata(folder.path().join(KEY_FILE))
+            .expect("it is there")
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert_eq!(
+            open().expect("found").open(&sealed, b"").as_deref(),
+            Ok(&b"plain".to_vec())
+        );
+    }
+
+    #[test]
+    fn another_key_or_none_stops_the_start_and_says_what_to_do() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let first =
+            Sealer::of_folder(folder.path(), &Environment::default()).expect("a key is made");
+        let other = Environment {
+            key: Some(STANDARD.encode([7u8; KEY_BYTES])),
+            old_keys: None,
+        };
+        let error = Sealer::of_folder(folder.path(), &other)
+            .expect_err("another key")
+            .to_string();
+        assert!(error.contains(&first.key_id()), "{error}");
+        assert!(error.contains(OLD_KEYS_FOLDER), "{error}");
+        fs::remove_file(folder.path().join(KEY_FILE)).expect("it was there");
+        let error = Sealer::of_folder(folder.path(), &Environment::default())
+            .expect_err("no key")
+            .to_string();
+        assert!(error.contains("backup"), "{error}");
+    }
+
+    #[test]
+    fn a_new_key_seals_and_the_old_one_still_opens() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let environment = |key: u8, old: Option<u8>| Environment {
+            key: Some(STANDARD.encode([key; KEY_BYTES])),
+            old_keys: old.map(|old| STANDARD.encode([old; KEY_BYTES])),
+        };
+        let before = Sealer::of_folder(folder.path(), &environment(1, None)).expect("first key");
+        let sealed = before.seal(b"plain", b"");
+        let after = Sealer::of_folder(folder.path(), &environment(2, Some(1))).expect("rotated");
+        assert_ne!(before.key_id(), after.key_id());
+        assert!(after.open(&sealed, b"").is_ok());
+        // The marker moved along: the new key alone starts, and what only the old one opens says so.
+        let alone = Sealer::of_folder(folder.path(), &environment(2, None)).expect("new key");
+        assert_eq!(
+            alone.open(&sealed, b""),
+            Err(OpenError::UnknownKey(before.key_id()))
+        );
+    }
+
+    #[test]
+    fn a_text_that_is_no_key_is_refused_without_being_repeated() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let environment = Environment {
+            key: Some("not-a-key-at-all".to_owned()),
+            old_keys: None,
+        };
+        let error = Sealer::of_folder(folder.path(), &environment)
+            .expect_err("malformed")
+            .to_string();
+        assert!(
+            error.contains(KEY_VARIABLE) && !error.contains("not-a-key"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_fingerprint_needs_the_key() {
+        let sealer = Sealer::throwaway();
+        assert_eq!(sealer.fingerprint(b"a"), sealer.fingerprint(b"a"));
+        assert_ne!(sealer.fingerprint(b"a"), sealer.fingerprint(b"b"));
+        assert_ne!(
+            sealer.fingerprint(b"a"),
+            Sealer::throwaway().fingerprint(b"a")
+        );
+    }
+}
