@@ -1,16 +1,325 @@
 //! Phones: raw text in, E.164 and a match key out, once, in the host.
-//! Valid is not the same as being on a messaging channel.
+//! Valid is not the same as being on a messaging channel: fixed lines, toll-free
+//! and short service numbers are valid too.
+//!
+//! How a text is read is [`written`]'s, what numbers exist is the library's.
+//! What a source wrote without `+` must be a valid number, of the region or with
+//! a `+` before it. What came with `+` need only be possible, because the
+//! library's tables are older than the newest numbers.
 
+mod written;
+
+use std::borrow::Cow;
+
+use rlibphonenumber::{
+    NumberLengthType, PHONE_NUMBER_UTIL, PhoneNumber, PhoneNumberFormat, enums::Region,
+};
 use serde::{Deserialize, Serialize};
 
 /// A phone as a source wrote it and as the service understands it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phone {
-    /// As it came, trimmed.
+    /// As it came, trimmed; at most [`written::MAX_CHARACTERS`].
     pub raw: String,
     /// None: not a possible number.
     pub e164: Option<String>,
-    /// Two numbers with the same key are one person's: E.164, and in Brazil
-    /// country, area code and the last eight digits of a mobile.
+    /// Two numbers with the same key are one person's: E.164, and for a mobile
+    /// in Brazil without the ninth digit; see [`match_key`].
     pub match_key: Option<String>,
+}
+
+/// Reads a phone. The region (ISO 3166 alpha-2, any case) is for numbers without
+/// a country code; one that does not exist leaves only numbers with a country code.
+/// Never panics, and costs no more than the first few dozen characters.
+pub fn normalise(raw: &str, region: &str) -> Phone {
+    let raw = written::bounded(raw);
+    let region = Region::from_code(region.trim()).ok();
+    let e164 = written::read(&raw)
+        .and_then(|written| resolve(&written, region))
+        .map(|number| number.format_as(PhoneNumberFormat::E164).into_owned());
+    let match_key = e164.as_deref().map(match_key);
+    Phone {
+        raw,
+        e164,
+        match_key,
+    }
+}
+
+/// The key by which two spellings of one person's number meet. In Brazil mobiles
+/// got a 9 after the area code, and providers answer with and without it. A
+/// number whose eighth digit from the end is 2 to 5 was a fixed line then, so that
+/// (11) 3456-7890 and (11) 93456-7890 are two people.
+pub fn match_key(e164: &str) -> String {
+    if let Some(rest) = e164.strip_prefix("+55")
+        && rest.is_ascii()
+        && let [a, b, b'9', old @ b'6'..=b'9', tail @ ..] = rest.as_bytes()
+        && tail.len() == 7
+    {
+        let old = [*a, *b, *old];
+        let parts = old.iter().chain(tail).copied().map(char::from);
+        return "+55".chars().chain(parts).collect();
+    }
+    e164.to_owned()
+}
+
+/// Loads the library's tables, which takes some 50 ms, before the first lead needs them.
+pub fn warm_up() {
+    normalise("(11) 98765-4321", "BR");
+    normalise("+1 206 555 0100", "US");
+}
+
+/// The readings of a number, likeliest first; the first that exists counts.
+fn resolve(written: &written::Written, region: Option<Region>) -> Option<PhoneNumber> {
+    let digits = written.digits.as_str();
+    let with_plus = || parse(&format!("+{digits}"), None);
+    let national = || region.and_then(|region| parse(&national_form(digits, region), Some(region)));
+    let valid = |number: &PhoneNumber| number.is_valid();
+    if written.international {
+        with_plus()
+            .filter(valid)
+            .or_else(|| national().filter(valid))
+            .or_else(|| with_plus().filter(|number| is_plausible(number)))
+    } else {
+        national()
+            .filter(valid)
+            .or_else(|| with_plus().filter(valid))
+    }
+}
+
+/// An area code and an old mobile: the library takes 55, an area code, for the
+/// country's own code unless the ninth digit is there.
+fn national_form(digits: &str, region: Region) -> Cow<'_, str> {
+    match with_ninth_digit(digits) {
+        Some(new) if region == Region::BR => Cow::Owned(new),
+        _ => Cow::Borrowed(digits),
+    }
+}
+
+fn parse(text: &str, region: Option<Region>) -> Option<PhoneNumber> {
+    let number = PHONE_NUMBER_UTIL.parse(text, region).ok()?;
+    if number.country_code == 55
+        && let Some(new) = with_ninth_digit(&number.get_national_significant_number())
+    {
+        return PHONE_NUMBER_UTIL.parse(format!("+55{new}"), None).ok();
+    }
+    Some(number)
+}
+
+/// A mobile of Brazil from before the ninth digit (area code and eight digits
+/// that begin with 6 to 9) as it is dialled now.
+fn with_ninth_digit(national: &str) -> Option<String> {
+    match national.as_bytes() {
+        [b'1'..=b'9', b'1'..=b'9', b'6'..=b'9', rest @ ..] if rest.len() == 7 => {
+            Some(format!("{}9{}", &national[..2], &national[2..]))
+        }
+        _ => None,
+    }
+}
+
+/// The length is right, and it is no placeholder such as 00000-0000.
+fn is_plausible(number: &PhoneNumber) -> bool {
+    let national = number.get_national_significant_number();
+    let distinct = (b'0'..=b'9')
+        .filter(|digit| national.as_bytes().contains(digit))
+        .count();
+    distinct > 2 && number.is_possible_with_reason() == Ok(NumberLengthType::IsPossible)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(raw: &str, region: &str, expect: Option<&str>) {
+        let phone = normalise(raw, region);
+        assert_eq!(phone.e164.as_deref(), expect, "{raw} in {region}");
+        assert_eq!(phone.match_key.is_some(), expect.is_some(), "{raw}");
+    }
+
+    fn brazil(raw: &str, expect: &str) {
+        check(raw, "BR", Some(expect));
+    }
+
+    fn nothing(raw: &str) {
+        for region in ["BR", "US", "GB", "PT", "", "??"] {
+            check(raw, region, None);
+        }
+    }
+
+    #[test]
+    fn brazilian_numbers_are_read_in_every_usual_spelling() {
+        for raw in [
+            "(11) 98765-4321",
+            "11987654321",
+            "011 98765-4321",
+            "0xx11 98765-4321",
+            "(0XX11) 98765-4321",
+            "5511987654321",
+            "+55 11 98765-4321",
+            "+55 (0) 11 98765-4321",
+            "0055 11 98765 4321",
+            "00 11 98765-4321",
+            "p:+5511987654321",
+            "'11987654321",
+            "=\"11987654321\"",
+            "tel:+55-11-98765-4321",
+            "tel:+55-11-98765-4321;ext=12",
+            "whatsapp:+5511987654321",
+            "5511987654321@s.whatsapp.net",
+            "5511987654321:17@s.whatsapp.net",
+            "5511987654321@c.us",
+            "https://wa.me/5511987654321?text=Ola",
+            "(11) 98765-4321 / (11) 3456-7890",
+            "(11) 98765-4321, 11 3456-7890",
+            "11 98765-4321; 11 3456-7890",
+            "11 98765-4321 ou 11 3456-7890",
+            "(11) 98765-4321 (11) 3456-7890",
+            "11/98765-4321",
+            "(11) 98765-4321 ramal 22",
+            "(11) 98765-4321 r. 22",
+            "(11) 98765-4321 (recado com Bia)",
+            "11 98765-4321 x22",
+            "11987654321x22",
+            "11 98765-4321 ext 22",
+            "11 98765-4321 #22",
+            "Cel.: (11) 98765-4321",
+            "\u{a0}(11)\u{a0}98765\u{2011}4321\u{a0}",
+            "\u{202a}+55\u{2009}11 98765–4321\u{202c}",
+            "(１１)９８７６５-４３２１",
+            "＋５５１１９８７６５４３２１",
+            "11987654321.0",
+            "11.98765.4321",
+        ] {
+            brazil(raw, "+5511987654321");
+        }
+    }
+
+    #[test]
+    fn old_mobiles_get_the_ninth_digit() {
+        brazil("(11) 8765-4321", "+5511987654321");
+        brazil("+55 11 8765 4321", "+5511987654321");
+        brazil("551187654321", "+5511987654321");
+        brazil("0 11 8765-4321", "+5511987654321");
+        brazil("(55) 8765-4321", "+5555987654321");
+        brazil("(51) 6123-4567", "+5551961234567");
+    }
+
+    #[test]
+    fn fixed_lines_and_service_numbers_stay_as_they_are() {
+        brazil("(11) 3456-7890", "+551134567890");
+        brazil("55 11 3456-7890", "+551134567890");
+        brazil("0800 701 2345", "+558007012345");
+        brazil("4004-1234", "+5540041234");
+    }
+
+    #[test]
+    fn area_code_55_is_not_the_country() {
+        brazil("(55) 99999-9999", "+5555999999999");
+        brazil("55 3221-0000", "+555532210000");
+        brazil("5555999991234", "+5555999991234");
+    }
+
+    #[test]
+    fn other_countries_are_read_with_and_without_plus() {
+        brazil("+54 9 11 2345-6789", "+5491123456789");
+        brazil("5491123456789", "+5491123456789");
+        brazil("+1 (206) 555-0142", "+12065550142");
+        brazil("12065550142", "+12065550142");
+        brazil("+351 912 345 678", "+351912345678");
+        check("912 345 678", "PT", Some("+351912345678"));
+        check("020 7183 8750", "gb", Some("+442071838750"));
+        check("+44 (0)20 7183 8750", "BR", Some("+442071838750"));
+        check("2565550142", "US", Some("+12565550142"));
+        check("+5511987654321", "", Some("+5511987654321"));
+        check("(11) 98765-4321", "", None);
+    }
+
+    #[test]
+    fn a_number_with_plus_need_only_be_possible() {
+        brazil("+1 (555) 123-4567", "+15551234567");
+        check("(555) 123-4567", "US", None);
+    }
+
+    #[test]
+    fn what_is_no_number_is_none() {
+        for raw in [
+            "",
+            "  ",
+            "-",
+            "n/a",
+            "não informado",
+            "<test lead: dummy data for phone_number>",
+            "test",
+            "+1-555-0199",
+            "+15550199",
+            "00000 000000",
+            "+55 11 00000-0000",
+            "+00000000000",
+            "11 9****-4321",
+            "119XXXX4321",
+            "(11) 9••••-4321",
+            "9.99999999E9",
+            "1.1987654321e10",
+            "maria@example.com",
+            "120363000000000000@g.us",
+            "123456789012345@lid",
+            "2024-07-10T13:45:10",
+            "98765432109876543210987654321",
+            "US.1234",
+        ] {
+            nothing(raw);
+        }
+    }
+
+    #[test]
+    fn the_match_key_leaves_out_the_ninth_digit_of_old_mobiles_only() {
+        let key = |raw: &str| normalise(raw, "BR").match_key;
+        assert_eq!(key("(11) 98765-4321"), Some("+551187654321".into()));
+        assert_eq!(key("(11) 98765-4321"), key("551187654321"));
+        assert_eq!(key("(11) 3456-7890"), Some("+551134567890".into()));
+        assert_eq!(key("(11) 93456-7890"), Some("+5511934567890".into()));
+        assert_eq!(key("+54 9 11 2345-6789"), Some("+5491123456789".into()));
+        assert_eq!(match_key("+55"), "+55");
+        assert_eq!(match_key("+5511é"), "+5511é");
+    }
+
+    #[test]
+    fn the_raw_text_is_kept_trimmed_and_bounded() {
+        assert_eq!(normalise(" 11 9 ", "BR").raw, "11 9");
+        let long = normalise(&"é1".repeat(1_000_000), "BR");
+        assert_eq!(long.raw.chars().count(), written::MAX_CHARACTERS);
+    }
+
+    #[test]
+    fn hostile_text_never_panics() {
+        let seeds = [
+            "+55 (11) 98765-4321 / 3456 ramal 22",
+            "whatsapp:５５11@s.whatsapp.net;ext=1",
+            "0xx0xx00=+'\"wa.me/phone=p:tel:",
+        ];
+        let odd = [
+            '\0', '+', '0', '9', '٣', 'é', '@', 'x', '/', '\u{202e}', '🙂', ':', '.', '#',
+        ];
+        for seed in seeds {
+            let characters: Vec<char> = seed.chars().collect();
+            for at in 0..characters.len() {
+                normalise(&characters[at..].iter().collect::<String>(), "BR");
+                normalise(&characters[..at].iter().collect::<String>(), "US");
+                for put in odd {
+                    let mut mutated = characters.clone();
+                    mutated[at] = put;
+                    normalise(&mutated.iter().collect::<String>(), "BR");
+                    mutated.insert(at, put);
+                    normalise(&mutated.iter().collect::<String>(), "é");
+                }
+            }
+        }
+        for length in 0..=40 {
+            for digit in '0'..='9' {
+                let run: String = std::iter::repeat_n(digit, length).collect();
+                normalise(&run, "BR");
+                normalise(&format!("+{run}"), "AR");
+                normalise(&format!("+55{run}"), "MX");
+            }
+        }
+    }
 }

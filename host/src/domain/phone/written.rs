@@ -1,0 +1,145 @@
+//! A phone as people, spreadsheets, forms and providers write it, read as digits.
+//!
+//! Nothing here knows which numbers exist. A text that is masked, that is an
+//! e-mail address, or in which letters stand where digits should, is no phone.
+
+/// Characters that are looked at; a phone with its label and extension has some forty.
+pub const MAX_CHARACTERS: usize = 64;
+
+/// The digits of one number.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Written {
+    pub digits: String,
+    /// It was written with `+`, with 00, or in a form that always has the country code.
+    pub international: bool,
+}
+
+/// Digits after which another number, a remark or an extension may follow.
+const ENOUGH: usize = 8;
+/// E.164 has 15; a trunk prefix and a carrier's code may come before.
+const MAX_DIGITS: usize = 20;
+
+/// The text trimmed and cut.
+pub fn bounded(raw: &str) -> String {
+    let cut: String = raw.trim().chars().take(MAX_CHARACTERS).collect();
+    cut.trim_end().to_owned()
+}
+
+/// The first number of a text.
+pub fn read(raw: &str) -> Option<Written> {
+    let text: String = raw
+        .chars()
+        .take(MAX_CHARACTERS)
+        .filter_map(plain)
+        .flat_map(char::to_lowercase)
+        .collect();
+    let (text, always_international) = without_envelope(text.trim())?;
+    let (digits, plus) = first_number(&text)?;
+    let (digits, zeros) = match digits.strip_prefix("00") {
+        Some(rest) if !plus => (rest.to_owned(), true),
+        _ => (digits, false),
+    };
+    (3..=MAX_DIGITS).contains(&digits.len()).then_some(Written {
+        digits,
+        international: plus || zeros || always_international,
+    })
+}
+
+/// Digits, spaces and dashes of any script as ASCII; marks that are not seen are left out.
+fn plain(character: char) -> Option<char> {
+    let digit = |zero: char| {
+        char::from_digit(u32::from(character) - u32::from(zero), 10).unwrap_or(character)
+    };
+    Some(match character {
+        '０'..='９' => digit('０'),
+        '٠'..='٩' => digit('٠'),
+        '۰'..='۹' => digit('۰'),
+        '＋' => '+',
+        '\u{2010}'..='\u{2015}' | '\u{2212}' | '－' => '-',
+        '\u{ad}'
+        | '\u{200b}'..='\u{200f}'
+        | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{2069}'
+        | '\u{feff}' => return None,
+        other if other.is_whitespace() => ' ',
+        other => other,
+    })
+}
+
+/// The text without what programs put around a number, and whether that says
+/// that the number has its country code.
+fn without_envelope(text: &str) -> Option<(String, bool)> {
+    let mut text = text;
+    let mut international = false;
+    for link in ["wa.me/", "?phone=", "&phone="] {
+        if let Some((_, rest)) = text.split_once(link) {
+            text = rest.split(['?', '&']).next().unwrap_or_default();
+            international = true;
+        }
+    }
+    loop {
+        text = text.trim_start_matches(['=', '\'', '"', '`', ' ']);
+        if let Some(rest) = text.strip_prefix("whatsapp:") {
+            international = true;
+            text = rest;
+        } else if let Some(rest) = ["p:", "tel:"].iter().find_map(|p| text.strip_prefix(p)) {
+            text = rest;
+        } else {
+            break;
+        }
+    }
+    if let Some((user, server)) = text.split_once('@') {
+        // Groups, hidden ids and e-mail addresses have an at too.
+        if !["s.whatsapp.net", "c.us"].contains(&server.trim()) {
+            return None;
+        }
+        // Behind the colon is the person's device.
+        text = user.split(':').next().unwrap_or_default();
+        international = true;
+    }
+    // A spreadsheet that took it for a number with decimals.
+    if let Some(whole) = text.strip_suffix(".0")
+        && whole.bytes().all(|byte| byte.is_ascii_digit())
+    {
+        text = whole;
+    }
+    // The carrier's place in a trunk prefix: 0xx11.
+    Some((text.replacen("0xx", "", 1), international))
+}
+
+/// The digits up to the first sign that something else follows, and whether a
+/// plus stands before them.
+fn first_number(text: &str) -> Option<(String, bool)> {
+    if text.starts_with('<') || text.contains(['*', '•', '●', '…']) || text.contains("xx") {
+        return None;
+    }
+    let mut digits = String::new();
+    let mut plus = false;
+    let mut previous = ' ';
+    for (index, character) in text.char_indices() {
+        let enough = digits.len() >= ENOUGH;
+        match character {
+            '0'..='9' => digits.push(character),
+            '+' if digits.is_empty() => plus = true,
+            '/' | ',' | ';' | '|' | '+' if enough => break,
+            '(' if digits.len() > ENOUGH + 1 => break,
+            '#' if enough => break,
+            '#' | '+' => return None,
+            // A label before the number.
+            letter if letter.is_alphabetic() && digits.is_empty() => {}
+            letter if letter.is_alphabetic() => {
+                let apart = !previous.is_ascii_digit() && !matches!(previous, '.' | '-');
+                let extension = ["ramal", "ext", "x"]
+                    .iter()
+                    .any(|word| text[index..].starts_with(word));
+                if enough && (apart || extension) {
+                    break;
+                }
+                return None;
+            }
+            _ => {}
+        }
+        previous = character;
+    }
+    Some((digits, plus))
+}
