@@ -42,7 +42,7 @@ pub use request::{
     IntoSegments, basic, hmac_base64, hmac_hex, lit, literal_argument, secret, secret_argument,
 };
 pub use text::digits;
-pub use time::epoch_to_rfc3339;
+pub use time::{epoch_to_rfc3339, time_text};
 
 /// The JSON crate that the helpers speak, so that a converter needs no other
 /// version of it.

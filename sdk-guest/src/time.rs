@@ -1,5 +1,35 @@
 //! Times as sources write them.
 
+use serde_json::Value;
+
+/// A source's time as the contract wants it: an epoch (a number, or digits in a
+/// text) as RFC 3339, an ISO text as it is, with the colon that an offset like
+/// `+0000` lacks. None for what is absent.
+pub fn time_text(value: &Value) -> Option<String> {
+    let text = crate::text_of(value)?;
+    let whole = text
+        .split_once('.')
+        .map_or(text.as_str(), |(whole, _)| whole);
+    if let Ok(epoch) = whole.parse::<i64>()
+        && epoch.unsigned_abs() > 9999
+    {
+        return epoch_to_rfc3339(epoch);
+    }
+    Some(with_colon(text))
+}
+
+/// `2026-03-02T12:00:00+0000` to `2026-03-02T12:00:00+00:00`.
+fn with_colon(mut text: String) -> String {
+    let bytes = text.as_bytes();
+    if let [.., b'+' | b'-', a, b, c, d] = bytes
+        && bytes.contains(&b':')
+        && [a, b, c, d].iter().all(|byte| byte.is_ascii_digit())
+    {
+        text.insert(text.len() - 2, ':');
+    }
+    text
+}
+
 /// An epoch in seconds, or in milliseconds where it is above 1e11, as RFC 3339
 /// in UTC. None for what is not a time between the years 1 and 9999.
 pub fn epoch_to_rfc3339(epoch: i64) -> Option<String> {
@@ -52,7 +82,33 @@ fn civil(days: i64) -> (i64, i64, i64) {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn times_come_as_numbers_digits_and_iso_texts() {
+        let check = |value: Value, expect: Option<&str>| {
+            assert_eq!(time_text(&value).as_deref(), expect, "{value}");
+        };
+        check(json!(1_772_452_799), Some("2026-03-02T11:59:59Z"));
+        check(json!(1_772_452_799.5), Some("2026-03-02T11:59:59Z"));
+        check(json!("1772452799000"), Some("2026-03-02T11:59:59Z"));
+        check(
+            json!("2026-03-02T11:59:59+0000"),
+            Some("2026-03-02T11:59:59+00:00"),
+        );
+        check(
+            json!("2026-03-02T11:59:59.123Z"),
+            Some("2026-03-02T11:59:59.123Z"),
+        );
+        check(json!("2026-03-02 11:59"), Some("2026-03-02 11:59"));
+        check(json!("02-03-2026"), Some("02-03-2026"));
+        check(json!("é+0000"), Some("é+0000"));
+        check(json!(""), None);
+        check(json!(null), None);
+        check(json!("99999999999999999999"), Some("99999999999999999999"));
+    }
 
     #[test]
     fn seconds_and_milliseconds_are_told_apart() {

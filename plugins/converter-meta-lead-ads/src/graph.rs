@@ -1,0 +1,65 @@
+//! What the Graph API answers to a fetch: a lead, a list of leads, or an error.
+
+use leadhost_sdk::{
+    Completion, Failure, Item, is_absent,
+    serde_json::{Map, Value},
+};
+
+use crate::{answers, faults};
+
+pub fn items(completion: &Completion) -> Result<Vec<Item>, Failure> {
+    let response = &completion.response;
+    let body = response.json().ok();
+    let error = body.as_ref().and_then(|body| body.get("error"));
+    if let Some(error) = error.filter(|error| !is_absent(error)) {
+        return Err(faults::of_error(error, response));
+    }
+    let body = match body {
+        Some(Value::Object(fields)) if response.status == 200 => fields,
+        _ => return Err(faults::of_status(response)),
+    };
+
+    let state = match completion.state_json() {
+        Value::Object(state) => state,
+        _ => Map::new(),
+    };
+    let items: Vec<Item> = match body.get("data") {
+        Some(Value::Array(leads)) if leads.is_empty() => {
+            vec![Item::ignored("the Graph API's list of leads is empty")]
+        }
+        Some(Value::Array(leads)) => leads
+            .iter()
+            .enumerate()
+            .map(|(index, lead)| listed(lead, &state, index))
+            .collect(),
+        _ => {
+            if !body.contains_key("field_data") {
+                return Err(Failure::retry(
+                    "the Graph API's answer has no `field_data` in it",
+                    Some(faults::NOT_READY_SECONDS),
+                ));
+            }
+            let claimed = completion.external_id.clone();
+            vec![Item::lead(answers::lead(
+                &Value::Object(body),
+                &state,
+                claimed,
+            ))]
+        }
+    };
+    let page = state.get("page_id").and_then(Value::as_str);
+    Ok(items
+        .into_iter()
+        .map(|item| match page {
+            Some(page) => item.route("page-id", page),
+            None => item,
+        })
+        .collect())
+}
+
+fn listed(lead: &Value, state: &Map<String, Value>, index: usize) -> Item {
+    if lead.get("field_data").is_none() {
+        return Item::invalid("the lead has no `field_data`", format!("data.{index}"));
+    }
+    Item::lead(answers::lead(lead, state, None))
+}

@@ -1,0 +1,103 @@
+//! Meta Lead Ads: the webhook names leads, the Graph API has them.
+//!
+//! `webhook` reads a batch of changes into fetches (or leads, where a relay has
+//! put the answers in already), `graph` reads what the Graph API answers,
+//! `answers` makes a lead of what a person filled in, `faults` sorts the Graph
+//! API's errors by what can be done about them.
+//!
+//! Ids are text from end to end: Meta sends them as numbers and as strings, and
+//! they exceed what a double holds.
+
+mod answers;
+mod config;
+mod faults;
+mod graph;
+mod webhook;
+
+use leadhost_sdk::{
+    Completion, Conversion, Converter, Delivery, Description, Failure, HandshakeAnswer,
+    HttpRequest, Item, Problem, Reply, SenderCheck, SenderPolicy,
+};
+
+pub use config::{Config, PageToken};
+
+pub struct MetaLeadAds;
+
+leadhost_sdk::export_converter!(MetaLeadAds);
+
+impl Converter for MetaLeadAds {
+    type Config = Config;
+
+    fn describe() -> Description {
+        Description::new(
+            "meta-lead-ads",
+            env!("CARGO_PKG_VERSION"),
+            "Leads of Facebook and Instagram lead ads",
+        )
+        .config_schema(config::SCHEMA)
+        .optional_secret(
+            "app-secret",
+            "The app's secret: Meta signs with it, and fetches prove the app with it",
+        )
+        .optional_secret(
+            "verify-token",
+            "What Meta must name when it tries the address",
+        )
+        .optional_secret(
+            "page-token/*",
+            "The access token of each page, by the page's id",
+        )
+        .optional_secret(
+            "page-token",
+            "The one access token, where `pageToken` is `single`",
+        )
+        .host("graph.facebook.com")
+    }
+
+    fn sender_checks(config: &Config) -> Result<SenderPolicy, Problem> {
+        // An address that cannot be fetched from is better found here, when the
+        // connection is made, than with its first lead.
+        HttpRequest::get(&config.graph_url)?;
+        Ok(
+            [SenderCheck::hmac_sha256_hex("app-secret", "x-hub-signature-256").prefix("sha256=")]
+                .into(),
+        )
+    }
+
+    fn handshake(_: &Config, delivery: &Delivery) -> Result<Option<HandshakeAnswer>, Problem> {
+        // Some gateways turn the dots into underscores.
+        for [mode, challenge, token] in [
+            ["hub.mode", "hub.challenge", "hub.verify_token"],
+            ["hub_mode", "hub_challenge", "hub_verify_token"],
+        ] {
+            if delivery.query_field(mode) != Some("subscribe") {
+                continue;
+            }
+            let Some(challenge) = delivery.query_field(challenge) else {
+                return Err(Problem::new("the handshake has no challenge").at(challenge));
+            };
+            let reply = Reply::text(challenge);
+            return Ok(Some(
+                HandshakeAnswer::new(reply).require("verify-token", token),
+            ));
+        }
+        Ok(None)
+    }
+
+    fn convert(config: &Config, delivery: &Delivery) -> Result<Conversion, Problem> {
+        Ok(webhook::items(config, &delivery.json()?)?.into())
+    }
+
+    fn complete(_: &Config, completion: &Completion) -> Result<Vec<Item>, Failure> {
+        graph::items(completion)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn golden_cases_hold() {
+        let cases = concat!(env!("CARGO_MANIFEST_DIR"), "/golden");
+        leadhost_sdk::testing::run_golden::<super::MetaLeadAds>(cases);
+    }
+}
