@@ -58,7 +58,8 @@ pub fn refuse_imports(component: &[u8], name: &str) -> Result<(), Failure> {
 /// try the version before it serves.
 pub fn add_golden(component: &[u8], golden: &Path) -> Result<Vec<u8>, Failure> {
     let cases = leadhost_golden::load_dir(golden)
-        .context(format!("reading the golden cases in {}", golden.display()))?;
+        .context("reading the golden cases")
+        .map_err(|failure| failure.hint("a plugin has golden cases in `golden/`, a folder each"))?;
     let packed = leadhost_golden::pack(&cases).context("packing the golden cases")?;
     leadhost_golden::append_section(component, &packed).context("adding the golden cases")
 }

@@ -1,0 +1,63 @@
+"""Reading what forms send: JSON whose numbers keep every digit, and texts that
+may be blank. Copy this file into a converter of your own."""
+
+import json
+from typing import Optional
+
+from wit_world.imports import core
+
+
+class Number(str):
+    """A number of a JSON text, as it was written."""
+
+
+def parse_body(content: core.Content) -> object:
+    """The JSON value of a body; ValueError when it is none."""
+    if isinstance(content, core.Content_Text):
+        text = content.value
+    else:
+        # The host gives text wherever a body is UTF-8, so bytes are what is
+        # not: old senders' Latin-1, in which every byte is a character.
+        text = content.value.decode("latin-1")
+    text = text.removeprefix("\ufeff")
+    try:
+        value = json.loads(text, parse_int=Number, parse_float=Number, parse_constant=refuse)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if "\\ud" in text or "\\uD" in text:
+        # Half of a surrogate pair is no text, and cannot leave the component:
+        # UnicodeEncodeError is a ValueError.
+        attribute_text(value).encode()
+    return value
+
+
+def text_of(value: object) -> Optional[str]:
+    """A scalar as trimmed text, a number as it was written; else None."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return value.strip() or None
+    return None
+
+
+def is_absent(value: object) -> bool:
+    """Whether a value says nothing: null, a blank text, {} or []."""
+    if isinstance(value, str):
+        return not value.strip()
+    return value is None or value == [] or value == {}
+
+
+def attribute_text(value: object) -> str:
+    """A value as the JSON text that an attribute carries."""
+    if isinstance(value, Number):
+        return str(value)
+    if isinstance(value, list):
+        return "[" + ",".join(map(attribute_text, value)) + "]"
+    if isinstance(value, dict):
+        pairs = (attribute_text(name) + ":" + attribute_text(item) for name, item in value.items())
+        return "{" + ",".join(pairs) + "}"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")
