@@ -63,6 +63,61 @@ pub fn run_golden<C: Converter>(dir: impl AsRef<Path>) {
     );
 }
 
+/// Calls a converter with damaged forms of every case of a folder: bodies,
+/// queries, configurations and states cut short and with bytes changed. What it
+/// answers is free; a panic fails the test, since in a component it is a trap.
+#[track_caller]
+pub fn run_damaged<C: Converter>(dir: impl AsRef<Path>) {
+    let cases = match load_dir(dir.as_ref()) {
+        Ok(cases) => cases,
+        Err(error) => panic!("golden cases cannot be loaded: {error}"),
+    };
+    for case in &cases {
+        for end in steps(case.body.len()) {
+            let mut damaged = case.clone();
+            damaged.body.truncate(end);
+            answer::<C>(&damaged);
+            for byte in DAMAGE {
+                damaged.body.clone_from(&case.body);
+                damaged.body[end] = *byte;
+                answer::<C>(&damaged);
+            }
+        }
+        for body in ODD_BODIES {
+            let mut damaged = case.clone();
+            damaged.body = body.as_bytes().into();
+            answer::<C>(&damaged);
+        }
+        let mut damaged = case.clone();
+        damaged.delivery.config = Value::Array(vec![Value::Null]);
+        damaged.delivery.query.clear();
+        damaged.completion.state = Value::String("\u{0}{".into());
+        answer::<C>(&damaged);
+    }
+}
+
+/// Bytes that mean something to readers of JSON, forms and text.
+const DAMAGE: &[u8] = b"\"{}[]:,0\\ &=\n\0\xff";
+
+/// Bodies that have broken readers of JSON before.
+const ODD_BODIES: &[&str] = &[
+    "",
+    " ",
+    "null",
+    "[]",
+    "{}",
+    "[[[[[[[[[[[[[[[[",
+    "[null,1e999,-0,\"\\ud800\"]",
+    "{\"$serde_json::private::Number\":\"x\"}",
+    "{\"$serde_json::private::RawValue\":\"[\"}",
+    "{\"a\":1,\"a\":2}",
+];
+
+/// Places in a body: all of a short one, some hundred of a long one.
+fn steps(length: usize) -> impl Iterator<Item = usize> {
+    (0..length).step_by(length / 100 + 1)
+}
+
 /// The normalised answer of a converter to a case.
 pub fn answer<C: Converter>(case: &Case) -> Value {
     match case.call {

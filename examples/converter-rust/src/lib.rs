@@ -120,9 +120,15 @@ fn fetch(reference: String) -> Item {
 
 #[cfg(test)]
 mod tests {
+    const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../golden-form");
+
     #[test]
     fn golden_cases_hold() {
-        let cases = concat!(env!("CARGO_MANIFEST_DIR"), "/../golden-form");
-        leadhost_sdk::testing::run_golden::<super::SiteForm>(cases);
+        leadhost_sdk::testing::run_golden::<super::SiteForm>(CASES);
+    }
+
+    #[test]
+    fn damaged_deliveries_do_not_panic() {
+        leadhost_sdk::testing::run_damaged::<super::SiteForm>(CASES);
     }
 }

@@ -182,10 +182,16 @@ fn joined(ddd: &str, phone: &str) -> String {
 mod tests {
     use super::*;
 
+    const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/golden");
+
     #[test]
     fn golden_cases_hold() {
-        let cases = concat!(env!("CARGO_MANIFEST_DIR"), "/golden");
-        leadhost_sdk::testing::run_golden::<GrupoOlx>(cases);
+        leadhost_sdk::testing::run_golden::<GrupoOlx>(CASES);
+    }
+
+    #[test]
+    fn damaged_deliveries_do_not_panic() {
+        leadhost_sdk::testing::run_damaged::<GrupoOlx>(CASES);
     }
 
     #[test]

@@ -95,9 +95,15 @@ impl Converter for MetaLeadAds {
 
 #[cfg(test)]
 mod tests {
+    const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/golden");
+
     #[test]
     fn golden_cases_hold() {
-        let cases = concat!(env!("CARGO_MANIFEST_DIR"), "/golden");
-        leadhost_sdk::testing::run_golden::<super::MetaLeadAds>(cases);
+        leadhost_sdk::testing::run_golden::<super::MetaLeadAds>(CASES);
+    }
+
+    #[test]
+    fn damaged_deliveries_do_not_panic() {
+        leadhost_sdk::testing::run_damaged::<super::MetaLeadAds>(CASES);
     }
 }
