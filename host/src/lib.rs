@@ -8,5 +8,6 @@ pub mod clock;
 pub mod config;
 pub mod domain;
 pub mod limits;
+pub mod pipeline;
 pub mod seal;
 pub mod store;

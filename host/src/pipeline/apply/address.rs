@@ -1,0 +1,205 @@
+//! Where a connection's fetches may go, as a workspace file says it:
+//! `"https://graph.example"`, or with `!private` (or `private = true`) for a
+//! machine of the operator's own. A private address that is not marked so is
+//! refused here, where its author reads the reason, and not at the first lead.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use serde_json::Value;
+use url::{Host, Url};
+
+use super::reader::kind;
+use crate::domain::connection::AllowedHost;
+
+const EXPECTED: &str =
+    "expected a scheme and a host, as https://graph.example or http://127.0.0.1:9000!private";
+
+/// One entry of `allow`, or what is wrong with it.
+pub fn allowed_host(entry: &Value) -> Result<AllowedHost, String> {
+    match entry {
+        Value::String(text) => match text.strip_suffix("!private") {
+            Some(address) => parse(address, true),
+            None => parse(text, false),
+        },
+        Value::Object(fields) => {
+            if let Some(name) = fields
+                .keys()
+                .find(|name| *name != "url" && *name != "private")
+            {
+                return Err(format!(
+                    "`{name}` is not known here; known are url, private"
+                ));
+            }
+            let private = match fields.get("private") {
+                None => false,
+                Some(Value::Bool(private)) => *private,
+                Some(other) => {
+                    return Err(format!(
+                        "private: expected true or false, found {}",
+                        kind(other)
+                    ));
+                }
+            };
+            match fields.get("url") {
+                Some(Value::String(text)) => parse(text, private),
+                _ => Err("url is missing".to_owned()),
+            }
+        }
+        other => Err(format!("{EXPECTED}, found {}", kind(other))),
+    }
+}
+
+fn parse(text: &str, private: bool) -> Result<AllowedHost, String> {
+    let url = Url::parse(text).map_err(|error| format!("`{text}`: {error}; {EXPECTED}"))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(format!("`{text}`: expected http or https"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        // The address is not repeated: it holds a credential.
+        return Err("credentials do not belong into an address: name them as secrets".to_owned());
+    }
+    if !matches!(url.path(), "" | "/") || url.query().is_some() || url.fragment().is_some() {
+        return Err(format!(
+            "`{text}`: a host is allowed as a whole; leave out the path"
+        ));
+    }
+    let host = url.host().ok_or_else(|| format!("`{text}`: {EXPECTED}"))?;
+    if is_own(&host) && !private {
+        return Err(format!(
+            "`{text}` is not a public address: if it is meant, write {text}!private"
+        ));
+    }
+    let authority = match url.port() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_string(),
+    };
+    Ok(AllowedHost {
+        scheme: url.scheme().to_owned(),
+        authority: authority.to_lowercase(),
+        private,
+    })
+}
+
+fn is_own(host: &Host<&str>) -> bool {
+    match host {
+        Host::Domain(name) => {
+            let name = name.trim_end_matches('.').to_lowercase();
+            name == "localhost" || name.ends_with(".localhost")
+        }
+        Host::Ipv4(address) => is_not_public(IpAddr::V4(*address)),
+        Host::Ipv6(address) => is_not_public(IpAddr::V6(*address)),
+    }
+}
+
+fn is_not_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => v4_is_not_public(address),
+        IpAddr::V6(address) => match address.to_ipv4_mapped() {
+            Some(address) => v4_is_not_public(address),
+            None => v6_is_not_public(address),
+        },
+    }
+}
+
+fn v4_is_not_public(address: Ipv4Addr) -> bool {
+    let [first, second, ..] = address.octets();
+    address.is_private()
+        || address.is_loopback()
+        || address.is_link_local()
+        || address.is_unspecified()
+        || address.is_broadcast()
+        || address.is_multicast()
+        || first == 0
+        // Shared address space of carriers, 100.64.0.0/10.
+        || (first == 100 && (second & 0xc0) == 64)
+}
+
+fn v6_is_not_public(address: Ipv6Addr) -> bool {
+    address.is_loopback()
+        || address.is_unspecified()
+        || address.is_unique_local()
+        || address.is_unicast_link_local()
+        || address.is_multicast()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_address_is_a_scheme_and_a_host() {
+        let check = |entry: Value, scheme: &str, authority: &str, private: bool| {
+            let host = allowed_host(&entry).expect("it is allowed");
+            assert_eq!(
+                (host.scheme.as_str(), host.authority.as_str(), host.private),
+                (scheme, authority, private),
+                "{entry}"
+            );
+        };
+        check(
+            json!("https://Graph.Example"),
+            "https",
+            "graph.example",
+            false,
+        );
+        check(
+            json!("https://graph.example:443/"),
+            "https",
+            "graph.example",
+            false,
+        );
+        check(
+            json!("http://graph.example:8080"),
+            "http",
+            "graph.example:8080",
+            false,
+        );
+        check(
+            json!("http://127.0.0.1:9999!private"),
+            "http",
+            "127.0.0.1:9999",
+            true,
+        );
+        check(
+            json!("http://[::1]:9999!private"),
+            "http",
+            "[::1]:9999",
+            true,
+        );
+        check(
+            json!({"url": "http://crm.internal", "private": true}),
+            "http",
+            "crm.internal",
+            true,
+        );
+    }
+
+    #[test]
+    fn what_is_no_public_host_is_refused_with_a_reason() {
+        let check = |entry: Value, expect: &str| {
+            let message = allowed_host(&entry).expect_err("it is refused");
+            assert!(message.contains(expect), "{entry}: {message}");
+        };
+        check(json!("graph.example"), "scheme");
+        check(json!("ftp://graph.example"), "http or https");
+        check(json!("https://graph.example/v1"), "path");
+        check(json!("https://user:hush@graph.example"), "secrets");
+        check(json!("http://127.0.0.1:9999"), "!private");
+        check(json!("http://10.1.2.3"), "!private");
+        check(json!("http://169.254.169.254"), "!private");
+        check(json!("http://[::ffff:10.0.0.1]"), "!private");
+        check(json!("http://localhost:1"), "!private");
+        check(
+            json!({"url": "https://a.example", "public": true}),
+            "public",
+        );
+        check(json!(7), "a number");
+        assert!(
+            !allowed_host(&json!("https://user:hush@graph.example"))
+                .expect_err("refused")
+                .contains("hush")
+        );
+    }
+}

@@ -1,0 +1,310 @@
+//! A workspace as its file declares it: what the fields mean, and everything
+//! that can be said about them without the store. The file is TOML; it comes
+//! here as JSON, its `env:` and `file:` references already resolved by the
+//! command line, which alone may read its user's files and environment.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+
+use super::connection::{DeclaredConnection, read_connections};
+use super::reader::{Problems, Table, kind};
+use crate::domain::exchange::Problem;
+use crate::domain::key::KeyKind;
+use crate::domain::plugin::Description;
+use crate::domain::workspace::AgentKind;
+use crate::store::{PlannedAgent, PlannedOwner, PlannedProduct};
+
+/// A converter that serves, as far as a declaration must know it.
+#[derive(Clone, Debug)]
+pub struct ActiveConverter {
+    pub description: Description,
+}
+
+/// By name.
+pub type Converters = BTreeMap<String, ActiveConverter>;
+
+#[derive(Debug)]
+pub struct Declaration {
+    pub slug: String,
+    pub name: String,
+    pub region: String,
+    pub time_zone: String,
+    pub rate_limit: u32,
+    pub partners: Vec<String>,
+    pub agents: Vec<PlannedAgent>,
+    pub owners: Vec<PlannedOwner>,
+    pub connections: Vec<DeclaredConnection>,
+    pub products: Vec<PlannedProduct>,
+    pub keys: Vec<DeclaredKey>,
+}
+
+/// A key that the workspace should have; made once, recognised by its label.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeclaredKey {
+    pub kind: KeyKind,
+    pub label: String,
+    pub partner: Option<String>,
+}
+
+/// The declaration, or everything that is wrong with it.
+pub fn read(file: &Value, converters: &Converters) -> Result<Declaration, Vec<Problem>> {
+    let problems = Problems::default();
+    let declaration = read_file(file, converters, &problems);
+    let found = problems.into_vec();
+    match declaration {
+        Some(declaration) if found.is_empty() => Ok(declaration),
+        _ => Err(found),
+    }
+}
+
+fn read_file(file: &Value, converters: &Converters, problems: &Problems) -> Option<Declaration> {
+    let file = Table::of(file, "", problems)?;
+    if file.value("workspace").is_none() {
+        file.problem(
+            "workspace",
+            "is missing: expected [workspace] with slug and name",
+        );
+    }
+    let empty = Value::Object(Map::new());
+    let (slug, name, region, time_zone, rate_limit) = match file.table("workspace") {
+        Some(table) => read_workspace(table),
+        None => read_workspace(Table::of(&empty, "workspace", &Problems::default())?),
+    };
+    let partners = read_partners(&file);
+    let agents = read_agents(&file);
+    let declaration = Declaration {
+        slug,
+        name,
+        region,
+        time_zone,
+        rate_limit,
+        owners: read_owners(&file),
+        connections: read_connections(&file, converters, &partners, &agents),
+        products: read_products(&file),
+        keys: read_keys(&file, &partners),
+        partners,
+        agents,
+    };
+    file.finish();
+    Some(declaration)
+}
+
+fn read_workspace(table: Table<'_>) -> (String, String, String, String, u32) {
+    let slug = table.required_text("slug");
+    if !slug.is_empty() && !is_slug(&slug) {
+        table.problem(
+            "slug",
+            format!("`{slug}`: expected lower-case letters, digits and hyphens, at most 64"),
+        );
+    }
+    let name = table.required_text("name");
+    let region = table.matching("region", REGION, is_region);
+    let time_zone = table.matching("time_zone", TIME_ZONE, is_time_zone);
+    let rate_limit = table.number("rate_limit", 1, 1_000_000);
+    table.finish();
+    (
+        slug,
+        name,
+        region.unwrap_or_else(|| "BR".to_owned()),
+        time_zone.unwrap_or_else(|| "America/Sao_Paulo".to_owned()),
+        rate_limit.unwrap_or(120),
+    )
+}
+
+fn read_partners(file: &Table<'_>) -> Vec<String> {
+    let mut names = Unique::default();
+    file.tables("partners")
+        .into_iter()
+        .map(|table| {
+            let name = table.required_text("name");
+            names.take(&table, "name", &name);
+            table.finish();
+            name
+        })
+        .collect()
+}
+
+fn read_agents(file: &Table<'_>) -> Vec<PlannedAgent> {
+    let mut names = Unique::default();
+    file.tables("instances")
+        .into_iter()
+        .map(|table| {
+            let name = table.required_text("name");
+            names.take(&table, "name", &name);
+            let kind = match table.text("kind").as_deref() {
+                None | Some("ai") => AgentKind::Ai,
+                Some("human") => AgentKind::Human,
+                Some(other) => {
+                    table.problem("kind", format!("`{other}`: expected ai or human"));
+                    AgentKind::Ai
+                }
+            };
+            let agent = PlannedAgent {
+                name,
+                number: table.text("number"),
+                kind,
+                channel: table.text("channel"),
+                adapter: table.text("adapter"),
+                config: read_config(&table),
+                internal: table.flag("internal").unwrap_or(false),
+            };
+            table.finish();
+            agent
+        })
+        .collect()
+}
+
+fn read_owners(file: &Table<'_>) -> Vec<PlannedOwner> {
+    let mut emails = Unique::default();
+    file.tables("owners")
+        .into_iter()
+        .map(|table| {
+            let email = table
+                .matching("email", "an e-mail address", |text| {
+                    text.split_once('@')
+                        .is_some_and(|(user, host)| !user.is_empty() && host.contains('.'))
+                })
+                .unwrap_or_else(|| {
+                    if table.value("email").is_none() {
+                        table.problem("email", "is missing: expected an e-mail address");
+                    }
+                    String::new()
+                })
+                .to_lowercase();
+            emails.take(&table, "email", &email);
+            let owner = PlannedOwner {
+                name: table.required_text("name"),
+                email,
+            };
+            table.finish();
+            owner
+        })
+        .collect()
+}
+
+fn read_products(file: &Table<'_>) -> Vec<PlannedProduct> {
+    let mut ids = Unique::default();
+    file.tables("products")
+        .into_iter()
+        .map(|table| {
+            let external_id = table.required_text("external_id");
+            ids.take(&table, "external_id", &external_id);
+            let description = match table.value("description") {
+                Some(Value::String(text)) => Some(text.clone()),
+                Some(other) => {
+                    table.problem(
+                        "description",
+                        format!("expected a text, found {}", kind(other)),
+                    );
+                    None
+                }
+                None => None,
+            };
+            let product = PlannedProduct {
+                external_id,
+                name: table.required_text("name"),
+                description,
+            };
+            table.finish();
+            product
+        })
+        .collect()
+}
+
+fn read_keys(file: &Table<'_>, partners: &[String]) -> Vec<DeclaredKey> {
+    let mut labels = Unique::default();
+    file.tables("keys")
+        .into_iter()
+        .filter_map(|table| {
+            let label = table.required_text("label");
+            labels.take(&table, "label", &label);
+            let text = table.required_text("kind");
+            let kind = KeyKind::of(&text).filter(|kind| *kind != KeyKind::Admin);
+            if kind.is_none() && !text.is_empty() {
+                table.problem(
+                    "kind",
+                    format!("`{text}`: expected partner, workspace or access-token"),
+                );
+            }
+            let partner = table.text("partner");
+            match (kind?, &partner) {
+                (KeyKind::Workspace, Some(_)) => {
+                    table.problem("partner", "a workspace key belongs to no partner");
+                }
+                (KeyKind::Partner | KeyKind::AccessToken, None) => {
+                    table.problem(
+                        "partner",
+                        "is missing: a key of this kind belongs to a partner",
+                    );
+                }
+                (_, Some(name)) => known(&table, "partner", name, "partner", partners),
+                _ => {}
+            }
+            table.finish();
+            Some(DeclaredKey {
+                kind: kind?,
+                label,
+                partner,
+            })
+        })
+        .collect()
+}
+
+/// A table of free form, as JSON text; absent is an empty one.
+pub(super) fn read_config(table: &Table<'_>) -> String {
+    match table.value("config") {
+        None => "{}".to_owned(),
+        Some(config @ Value::Object(_)) => config.to_string(),
+        Some(other) => {
+            table.problem("config", format!("expected a table, found {}", kind(other)));
+            "{}".to_owned()
+        }
+    }
+}
+
+/// Names that must differ within their list.
+#[derive(Default)]
+pub(super) struct Unique(BTreeSet<String>);
+
+impl Unique {
+    pub(super) fn take(&mut self, table: &Table<'_>, field: &str, value: &str) {
+        if !value.is_empty() && !self.0.insert(value.to_owned()) {
+            table.problem(field, format!("`{value}` is there twice"));
+        }
+    }
+}
+
+pub(super) fn known(table: &Table<'_>, field: &str, name: &str, what: &str, among: &[String]) {
+    if !among.iter().any(|one| one == name) {
+        let names: Vec<_> = among.iter().map(String::as_str).collect();
+        let names = if names.is_empty() {
+            "there are none".to_owned()
+        } else {
+            format!("there are {}", names.join(", "))
+        };
+        table.problem(
+            field,
+            format!("`{name}` is no {what} of this file: {names}"),
+        );
+    }
+}
+
+pub(super) const REGION: &str = "two capital letters of ISO 3166, as BR";
+pub(super) const TIME_ZONE: &str = "a time zone's name, as America/Sao_Paulo or UTC";
+
+fn is_slug(text: &str) -> bool {
+    text.len() <= 64
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+}
+
+pub(super) fn is_region(text: &str) -> bool {
+    text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_uppercase())
+}
+
+pub(super) fn is_time_zone(text: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"/_-+".contains(&byte);
+    text == "UTC" || (text.contains('/') && text.bytes().all(fits))
+}

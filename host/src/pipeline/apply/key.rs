@@ -1,0 +1,91 @@
+//! Makes keys: the text is given to whoever asked, the store gets its digest.
+
+use crate::domain::id::{KeyId, PartnerId, WorkspaceId};
+use crate::domain::key::{KeyKind, KeyRecord, PlainKey};
+use crate::domain::time::Micros;
+use crate::store::{Applied, Store, StoreError};
+
+use super::MadeKey;
+use super::declaration::DeclaredKey;
+
+/// A key that somebody asks for.
+#[derive(Clone, Debug)]
+pub struct KeyRequest {
+    pub kind: KeyKind,
+    /// None for admin keys only.
+    pub workspace: Option<WorkspaceId>,
+    /// Set for partner keys and access tokens.
+    pub partner: Option<PartnerId>,
+    pub label: String,
+    pub expires_at: Option<Micros>,
+}
+
+/// Makes a key. Its text is in the answer and nowhere else.
+pub async fn mint(
+    store: &dyn Store,
+    request: KeyRequest,
+    now: Micros,
+) -> Result<(KeyRecord, PlainKey), StoreError> {
+    let plain = PlainKey::generate(request.kind);
+    let record = KeyRecord {
+        id: KeyId::new(now),
+        kind: request.kind,
+        workspace: request.workspace,
+        partner: request.partner,
+        label: request.label,
+        hint: plain.hint(),
+        created_at: now,
+        expires_at: request.expires_at,
+        revoked_at: None,
+        last_used_at: None,
+    };
+    store.create_key(&record, &plain.digest()).await?;
+    Ok((record, plain))
+}
+
+/// Makes the declared keys that no live key has the kind and label of.
+pub(super) async fn make_missing(
+    store: &dyn Store,
+    applied: &Applied,
+    declared: &[DeclaredKey],
+    now: Micros,
+    dry_run: bool,
+) -> Result<Vec<MadeKey>, StoreError> {
+    if declared.is_empty() {
+        return Ok(Vec::new());
+    }
+    let live = store.keys(Some(applied.workspace_id)).await?;
+    let mut made = Vec::new();
+    for key in declared {
+        let exists = live
+            .iter()
+            .any(|one| one.is_live(now) && one.kind == key.kind && one.label == key.label);
+        if exists {
+            continue;
+        }
+        let text = if dry_run {
+            None
+        } else {
+            let request = KeyRequest {
+                kind: key.kind,
+                workspace: Some(applied.workspace_id),
+                partner: key
+                    .partner
+                    .as_ref()
+                    .and_then(|name| applied.partners.get(name))
+                    .copied(),
+                label: key.label.clone(),
+                expires_at: None,
+            };
+            let (_, plain) = mint(store, request, now).await?;
+            Some(plain.reveal().to_owned())
+        };
+        made.push(MadeKey {
+            kind: key.kind.as_str(),
+            label: key.label.clone(),
+            partner: key.partner.clone(),
+            key: text,
+        });
+    }
+    Ok(made)
+}

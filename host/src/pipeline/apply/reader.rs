@@ -1,0 +1,214 @@
+//! Reads a declaration without stopping at the first mistake: every wrong,
+//! missing or unknown field becomes a problem with its path and what was
+//! expected, and reading goes on with a stand-in. Whoever reads looks at the
+//! problems before using anything.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use crate::domain::exchange::Problem;
+
+/// What was found wrong so far.
+#[derive(Default)]
+pub struct Problems(RefCell<Vec<Problem>>);
+
+impl Problems {
+    pub fn add(&self, path: impl Into<String>, message: impl Into<String>) {
+        self.0.borrow_mut().push(Problem {
+            path: path.into(),
+            message: message.into(),
+        });
+    }
+
+    pub fn into_vec(self) -> Vec<Problem> {
+        self.0.into_inner()
+    }
+}
+
+/// A table of the declaration, at its path. Fields that nobody asked for are
+/// reported by [`Table::finish`].
+pub struct Table<'a> {
+    fields: &'a Map<String, Value>,
+    path: String,
+    problems: &'a Problems,
+    asked: RefCell<BTreeSet<&'static str>>,
+}
+
+impl<'a> Table<'a> {
+    /// The table itself; `None` with a problem when it is something else.
+    pub fn of(value: &'a Value, path: &str, problems: &'a Problems) -> Option<Self> {
+        match value {
+            Value::Object(fields) => Some(Self {
+                fields,
+                path: path.to_owned(),
+                problems,
+                asked: RefCell::default(),
+            }),
+            other => {
+                problems.add(path, format!("expected a table, found {}", kind(other)));
+                None
+            }
+        }
+    }
+
+    pub fn path(&self, field: &str) -> String {
+        if self.path.is_empty() {
+            field.to_owned()
+        } else {
+            format!("{}.{field}", self.path)
+        }
+    }
+
+    pub fn problem(&self, field: &str, message: impl Into<String>) {
+        self.problems.add(self.path(field), message);
+    }
+
+    /// A problem of the table as a whole.
+    pub fn problem_here(&self, message: impl Into<String>) {
+        self.problems.add(&self.path, message);
+    }
+
+    pub fn problems(&self) -> &'a Problems {
+        self.problems
+    }
+
+    /// The field as it is; null is absent.
+    pub fn value(&self, field: &'static str) -> Option<&'a Value> {
+        self.asked.borrow_mut().insert(field);
+        self.fields.get(field).filter(|value| !value.is_null())
+    }
+
+    pub fn text(&self, field: &'static str) -> Option<String> {
+        match self.value(field)? {
+            Value::String(text) if text.trim().is_empty() => {
+                self.problem(field, "expected a text that is not empty");
+                None
+            }
+            Value::String(text) if text.chars().count() > TEXT_CHARACTERS => {
+                self.problem(
+                    field,
+                    format!("expected at most {TEXT_CHARACTERS} characters"),
+                );
+                None
+            }
+            Value::String(text) => Some(text.trim().to_owned()),
+            other => {
+                self.problem(field, format!("expected a text, found {}", kind(other)));
+                None
+            }
+        }
+    }
+
+    /// Empty, with a problem, when it is missing.
+    pub fn required_text(&self, field: &'static str) -> String {
+        if self.value(field).is_none() {
+            self.problem(field, "is missing: expected a text");
+        }
+        self.text(field).unwrap_or_default()
+    }
+
+    /// A text that satisfies `holds`, else a problem that says `expected`.
+    pub fn matching(
+        &self,
+        field: &'static str,
+        expected: &str,
+        holds: impl Fn(&str) -> bool,
+    ) -> Option<String> {
+        let text = self.text(field)?;
+        if !holds(&text) {
+            self.problem(field, format!("`{text}`: expected {expected}"));
+        }
+        Some(text)
+    }
+
+    pub fn flag(&self, field: &'static str) -> Option<bool> {
+        match self.value(field)? {
+            Value::Bool(flag) => Some(*flag),
+            other => {
+                self.problem(
+                    field,
+                    format!("expected true or false, found {}", kind(other)),
+                );
+                None
+            }
+        }
+    }
+
+    pub fn number(&self, field: &'static str, least: u32, most: u32) -> Option<u32> {
+        let value = self.value(field)?;
+        let number = value
+            .as_u64()
+            .and_then(|number| u32::try_from(number).ok())
+            .filter(|number| (least..=most).contains(number));
+        if number.is_none() {
+            self.problem(
+                field,
+                format!("expected a whole number from {least} to {most}, found {value}"),
+            );
+        }
+        number
+    }
+
+    /// Entries of a list, each with its path; absent is none.
+    pub fn list(&self, field: &'static str) -> Vec<(String, &'a Value)> {
+        match self.value(field) {
+            None => Vec::new(),
+            Some(Value::Array(entries)) => entries
+                .iter()
+                .enumerate()
+                .map(|(index, entry)| (format!("{}[{index}]", self.path(field)), entry))
+                .collect(),
+            Some(other) => {
+                self.problem(field, format!("expected a list, found {}", kind(other)));
+                Vec::new()
+            }
+        }
+    }
+
+    /// Entries of a list of tables.
+    pub fn tables(&self, field: &'static str) -> Vec<Table<'a>> {
+        self.list(field)
+            .into_iter()
+            .filter_map(|(path, entry)| Table::of(entry, &path, self.problems))
+            .collect()
+    }
+
+    pub fn table(&self, field: &'static str) -> Option<Table<'a>> {
+        Table::of(self.value(field)?, &self.path(field), self.problems)
+    }
+
+    /// Names and values of a table whose names are free.
+    pub fn entries(&self) -> impl Iterator<Item = (&'a String, &'a Value)> + use<'a> {
+        self.fields.iter()
+    }
+
+    /// Reports what nobody asked for.
+    pub fn finish(self) {
+        let asked = self.asked.borrow();
+        for name in self.fields.keys() {
+            if !asked.contains(name.as_str()) {
+                let known: Vec<_> = asked.iter().copied().collect();
+                self.problem(
+                    name,
+                    format!("is not known here; known are {}", known.join(", ")),
+                );
+            }
+        }
+    }
+}
+
+/// Characters of a name or another short text: the interface's bound for names.
+const TEXT_CHARACTERS: usize = 255;
+
+pub fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "nothing",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "a table",
+    }
+}

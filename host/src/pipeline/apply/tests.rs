@@ -1,0 +1,300 @@
+//! A file in, its problems or its plan out.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::connection::DeclaredSecret;
+use super::declaration::{ActiveConverter, Converters, Declaration, read};
+use super::plan::plan;
+use crate::domain::connection::Connection;
+use crate::domain::id::{ConnectionId, PartnerId, WorkspaceId};
+use crate::domain::plugin::{Description, SecretDeclaration};
+use crate::domain::time::Micros;
+use crate::seal::Sealer;
+use crate::store::{Plan, PlannedConnection};
+
+fn converters() -> Converters {
+    let secret = |name: &str, required| SecretDeclaration {
+        name: name.to_owned(),
+        kind: "static".to_owned(),
+        summary: format!("what {name} is for"),
+        required,
+    };
+    let forms = Description {
+        name: "forms".to_owned(),
+        version: "1.0.0".to_owned(),
+        summary: "Forms.".to_owned(),
+        config_schema: json!({
+            "type": "object",
+            "properties": {"form": {"type": "string"}, "depth": {"type": "integer", "minimum": 1}},
+            "required": ["form"],
+            "additionalProperties": false
+        })
+        .to_string(),
+        secrets: vec![
+            secret("app-secret", true),
+            secret("verify-token", false),
+            secret("page-token/*", true),
+        ],
+        hosts: vec!["Graph.example".to_owned()],
+    };
+    BTreeMap::from([("forms".to_owned(), ActiveConverter { description: forms })])
+}
+
+fn file() -> Value {
+    json!({
+        "workspace": {"slug": "acme", "name": "Acme"},
+        "partners": [{"name": "crm"}],
+        "instances": [{"name": "bot", "number": "+5511900000000", "kind": "ai"}],
+        "owners": [{"name": "Nilda Prado", "email": "Nilda@Acme.example"}],
+        "connections": [{
+            "name": "site", "partner": "crm", "instance": "bot", "plugin": "forms",
+            "config": {"form": "contact"},
+            "secrets": {
+                "app-secret": "hush-app",
+                "verify-token": {"generate": "v-"},
+                "page-token/77": "hush-page"
+            },
+            "routes": {"page-id": "77", "form-id": ["1", "2"]}
+        }],
+        "products": [{"external_id": "AP-1", "name": "Flat with a view"}],
+        "keys": [{"kind": "partner", "label": "crm", "partner": "crm"}]
+    })
+}
+
+fn with(change: impl FnOnce(&mut Value)) -> Value {
+    let mut file = file();
+    change(&mut file);
+    file
+}
+
+fn declared(file: &Value) -> Declaration {
+    read(file, &converters()).unwrap_or_else(|problems| panic!("{problems:?}"))
+}
+
+/// Each expectation is a path and a part of the message; there are no other problems.
+fn check(file: &Value, expect: &[(&str, &str)]) {
+    let problems = read(file, &converters()).expect_err("it has problems");
+    for (path, part) in expect {
+        assert!(
+            problems
+                .iter()
+                .any(|problem| problem.path == *path && problem.message.contains(part)),
+            "no `{path}: {part}` in {problems:#?}"
+        );
+    }
+    assert_eq!(problems.len(), expect.len(), "{problems:#?}");
+}
+
+#[test]
+fn a_whole_file_reads_with_its_defaults() {
+    let declaration = declared(&file());
+    assert_eq!(declaration.region, "BR");
+    assert_eq!(declaration.rate_limit, 120);
+    assert_eq!(declaration.owners[0].email, "nilda@acme.example");
+    let connection = &declaration.connections[0];
+    assert!(connection.dedupe_by_content);
+    // Without an allow-list it is what the plugin asks for.
+    assert_eq!(connection.allow[0].authority, "graph.example");
+    assert_eq!(connection.routes["page-id"], ["77"]);
+}
+
+#[test]
+fn all_problems_are_told_at_once_each_with_its_path() {
+    let file = json!({
+        "workspace": {"slug": "Acme Homes", "region": "br", "colour": "red"},
+        "partners": [{"name": "crm"}, {"name": "crm"}],
+        "instances": [{"name": "bot", "kind": "robot"}],
+        "connections": [
+            {
+                "name": "site", "partner": "erp", "instance": "bot2", "plugin": "forms",
+                "config": {"depth": 0}, "allow": ["http://10.0.0.1", "https://ok.example"],
+                "secrets": {"app-secret": 7, "other": "x"}
+            },
+            {"name": "portal", "partner": "crm", "plugin": "portals"}
+        ],
+        "keys": [{"kind": "admin", "label": "root"}, {"kind": "partner", "label": "crm"}],
+        "conections": []
+    });
+    check(
+        &file,
+        &[
+            ("workspace.slug", "lower-case"),
+            ("workspace.name", "missing"),
+            ("workspace.region", "capital"),
+            ("workspace.colour", "known are"),
+            ("partners[1].name", "twice"),
+            ("instances[0].kind", "ai or human"),
+            (
+                "connections[0].partner",
+                "`erp` is no partner of this file: there are crm",
+            ),
+            ("connections[0].instance", "there are bot"),
+            ("connections[0].config", "form"),
+            ("connections[0].config.depth", "minimum"),
+            ("connections[0].allow[0]", "!private"),
+            ("connections[0].secrets.app-secret", "expected a text"),
+            ("connections[0].secrets.other", "uses this secret"),
+            (
+                "connections[0].secrets.page-token/*",
+                "what page-token/* is for",
+            ),
+            ("connections[1].plugin", "active are forms"),
+            ("keys[0].kind", "expected partner"),
+            ("keys[1].partner", "missing"),
+            ("conections", "not known"),
+        ],
+    );
+}
+
+#[test]
+fn a_reference_that_the_command_line_could_not_follow_is_a_problem_like_others() {
+    let file = with(|file| {
+        file["connections"][0]["secrets"]["app-secret"] =
+            json!({"unresolved": "the environment has no APP_SECRET"});
+        file["workspace"]["slug"] = json!(7);
+    });
+    check(
+        &file,
+        &[
+            ("connections[0].secrets.app-secret", "APP_SECRET"),
+            ("workspace.slug", "found a number"),
+        ],
+    );
+}
+
+#[test]
+fn a_plugin_without_a_schema_takes_no_configuration() {
+    let mut converters = converters();
+    if let Some(forms) = converters.get_mut("forms") {
+        forms.description.config_schema = String::new();
+    }
+    let problems = read(&file(), &converters).expect_err("it has a configuration");
+    assert!(
+        problems[0].message.contains("takes no configuration"),
+        "{problems:?}"
+    );
+}
+
+#[test]
+fn a_connection_may_add_a_check_for_a_secret_of_its_own() {
+    let own = |header: &str| {
+        with(|file| {
+            file["connections"][0]["secrets"]["token"] = json!("hush");
+            file["connections"][0]["checks"] = json!([{
+                "secret": header, "scheme": "equals", "proof": {"place": "header", "name": "X-Token"}
+            }]);
+        })
+    };
+    assert_eq!(declared(&own("token")).connections[0].checks.len(), 1);
+    check(
+        &own("tokne"),
+        &[
+            ("connections[0].secrets.token", "uses this secret"),
+            ("connections[0].checks[0].secret", "never run"),
+        ],
+    );
+    let unknown = with(|file| {
+        file["connections"][0]["secrets"]["token"] = json!("hush");
+        file["connections"][0]["checks"] = json!([{
+            "secret": "token", "scheme": "md5", "proof": {"place": "header", "name": "X-Token"}
+        }]);
+    });
+    check(&unknown, &[("connections[0].checks[0]", "md5")]);
+}
+
+#[test]
+fn no_secret_is_in_a_problem_or_in_debug_output() {
+    let file = with(|file| {
+        file["connections"][0]["secrets"]["app-secret"] = json!(["hush-list"]);
+        file["connections"][0]["secrets"]["page-token/77"] = json!({"value": "hush-table"});
+    });
+    let problems = read(&file, &converters()).expect_err("it has problems");
+    assert!(!format!("{problems:?}").contains("hush"));
+    let declaration = declared(&self::file());
+    assert!(!format!("{declaration:?}").contains("hush"));
+}
+
+/// The connection as a store would give it back after the apply.
+fn stored(planned: &PlannedConnection) -> BTreeMap<String, Connection> {
+    let connection = Connection {
+        id: ConnectionId::generate(),
+        workspace: WorkspaceId::new(Micros(0)),
+        partner: PartnerId::new(Micros(0)),
+        name: planned.name.clone(),
+        plugin: planned.plugin.clone(),
+        config: planned.config.clone(),
+        config_version: 1,
+        agent: None,
+        allow: vec![],
+        checks: vec![],
+        routes: BTreeMap::new(),
+        secrets: planned.secrets.clone(),
+        sealed: planned.sealed.clone(),
+        region: "BR".to_owned(),
+        time_zone: "UTC".to_owned(),
+        dedupe_by_content: true,
+        paused: None,
+    };
+    BTreeMap::from([(planned.name.clone(), connection)])
+}
+
+#[test]
+fn a_generated_secret_is_told_once_and_kept_by_the_next_apply() {
+    let sealer = Sealer::throwaway();
+    let first = plan(declared(&file()), &BTreeMap::new(), &sealer).expect("planned");
+    let made = &first.generated["site"]["verify-token"];
+    assert!(made.starts_with("v-") && made.len() == 34, "{made}");
+    let before = stored(&first.plan.connections[0]);
+    let again = plan(declared(&file()), &before, &sealer).expect("planned again");
+    assert!(again.generated.is_empty());
+    let open = |plan: &Plan| {
+        sealer
+            .open_secrets("site", &plan.connections[0].sealed)
+            .expect("it opens")
+    };
+    assert_eq!(open(&first.plan), open(&again.plan));
+    assert_eq!(open(&again.plan).get("verify-token"), Some(made.as_str()));
+}
+
+#[test]
+fn the_fingerprint_stands_for_configuration_secrets_and_sealing_key() {
+    let sealer = Sealer::throwaway();
+    let fixed = |change: &dyn Fn(&mut Value)| {
+        let file = with(|file| {
+            file["connections"][0]["secrets"]["verify-token"] = json!("fixed");
+            change(file);
+        });
+        let planned = plan(declared(&file), &BTreeMap::new(), &sealer).expect("planned");
+        planned.plan.connections[0].fingerprint.clone()
+    };
+    let base = fixed(&|_| ());
+    assert_eq!(base, fixed(&|_| ()));
+    assert_eq!(
+        base,
+        fixed(&|file| file["connections"][0]["routes"] = json!({}))
+    );
+    assert_ne!(
+        base,
+        fixed(&|file| file["connections"][0]["config"]["form"] = json!("other"))
+    );
+    assert_ne!(
+        base,
+        fixed(&|file| file["connections"][0]["secrets"]["app-secret"] = json!("new"))
+    );
+    let other = plan(declared(&file()), &BTreeMap::new(), &Sealer::throwaway()).expect("planned");
+    assert_ne!(base, other.plan.connections[0].fingerprint);
+}
+
+#[test]
+fn a_generated_secret_that_no_longer_opens_is_not_replaced_in_silence() {
+    let first = plan(declared(&file()), &BTreeMap::new(), &Sealer::throwaway()).expect("planned");
+    let before = stored(&first.plan.connections[0]);
+    let declaration = declared(&file());
+    assert!(matches!(
+        declaration.connections[0].secrets["verify-token"],
+        DeclaredSecret::Generate(_)
+    ));
+    assert!(plan(declaration, &before, &Sealer::throwaway()).is_err());
+}

@@ -1,0 +1,3 @@
+//! The stories of the service, step by step.
+
+pub mod apply;
