@@ -54,3 +54,8 @@ pub use bindings::__export_lead_converter as __export_converter_bindings;
 pub mod __bindings {
     pub use crate::bindings::*;
 }
+
+/// The code in the integrators' guide compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/integrators.md")]
+struct IntegratorsGuide;
