@@ -2,6 +2,11 @@
 
 use crate::{Conversion, Failure, Fetch, HttpRequest, Item, Lead, Outcome, Problem};
 
+/// Items of one delivery that a host takes. A converter that counts them before
+/// it makes them refuses a hostile batch in a sentence, instead of running out
+/// of memory.
+pub const MAX_ITEMS: usize = 10_000;
+
 impl Item {
     pub fn lead(lead: Lead) -> Self {
         Self::of(Outcome::Lead(lead))

@@ -7,8 +7,8 @@
 //! it is accepted unless the connection says `requireListing`.
 
 use leadhost_sdk::{
-    Conversion, Converter, Delivery, Description, Item, Lead, Problem, SenderCheck, SenderPolicy,
-    digits, is_absent,
+    Conversion, Converter, Delivery, Description, Item, Lead, MAX_ITEMS, Problem, SenderCheck,
+    SenderPolicy, digits, is_absent,
     serde_json::{Map, Value},
     text_of, time_text,
 };
@@ -45,6 +45,12 @@ impl Converter for GrupoOlx {
     fn convert(config: &Config, delivery: &Delivery) -> Result<Conversion, Problem> {
         let items = match delivery.json()? {
             Value::Object(lead) => vec![Item::lead(lead_of(config, &lead)?)],
+            Value::Array(leads) if leads.len() > MAX_ITEMS => {
+                return Err(Problem::new(format!(
+                    "the body has {} leads, at most {MAX_ITEMS} are taken at once",
+                    leads.len()
+                )));
+            }
             // The portal sends one lead a request; relays gather them.
             Value::Array(leads) => leads
                 .iter()
@@ -192,6 +198,23 @@ mod tests {
     #[test]
     fn damaged_deliveries_do_not_panic() {
         leadhost_sdk::testing::run_damaged::<GrupoOlx>(CASES);
+    }
+
+    #[test]
+    fn a_batch_beyond_what_a_host_takes_is_refused_in_words() {
+        let body = format!("[{}1]", "1,".repeat(MAX_ITEMS));
+        let case = leadhost_golden::Case {
+            name: "large".into(),
+            about: String::new(),
+            call: leadhost_golden::Call::Convert,
+            delivery: leadhost_golden::Delivery::default(),
+            body: body.into(),
+            completion: leadhost_golden::Completion::default(),
+            expect: None,
+        };
+        let answer = leadhost_sdk::testing::answer::<GrupoOlx>(&case);
+        let message = answer["err"]["message"].as_str().unwrap_or_default();
+        assert!(message.contains("10001 leads"), "{answer}");
     }
 
     #[test]

@@ -5,27 +5,46 @@
 //! once.
 
 use leadhost_sdk::{
-    HttpRequest, Item, Problem, hmac_hex, secret, secret_argument,
+    HttpRequest, Item, MAX_ITEMS, Problem, hmac_hex, secret, secret_argument,
     serde_json::{Map, Value},
     text_at, text_of, time_text,
 };
 
 use crate::{Config, PageToken, answers};
 
+/// The items of a delivery.
 pub fn items(config: &Config, body: &Value) -> Result<Vec<Item>, Problem> {
     let Value::Object(fields) = body else {
         return Err(Problem::new("the body must be a JSON object with `entry`"));
     };
     match fields.get("entry") {
+        Some(Value::Array(entries)) if count(entries) > MAX_ITEMS => Err(Problem::new(format!(
+            "the body has more than {MAX_ITEMS} changes, Meta sends at most 1000"
+        ))
+        .at("entry")),
         Some(Value::Array(entries)) => Ok(entries
             .iter()
             .enumerate()
             .flat_map(|(index, entry)| entry_items(config, entry, &format!("entry.{index}")))
             .collect()),
         Some(_) => Err(Problem::new("`entry` must be a list").at("entry")),
+        None if body["data"]
+            .as_array()
+            .is_some_and(|leads| leads.len() > MAX_ITEMS) =>
+        {
+            Err(Problem::new(format!("the body has more than {MAX_ITEMS} leads")).at("data"))
+        }
         None => relayed(config, body)
             .ok_or_else(|| Problem::new("the body has no `entry`: it is no webhook of Meta")),
     }
+}
+
+fn count(entries: &[Value]) -> usize {
+    let changes = |entry: &Value| entry.get("changes").and_then(Value::as_array).map(Vec::len);
+    entries
+        .iter()
+        .map(|entry| changes(entry).unwrap_or(1))
+        .sum()
 }
 
 /// What relays make of a webhook: one change, its value alone, or the leads.
@@ -187,3 +206,20 @@ fn leadgen() -> Option<String> {
 const LEADGEN: &str = "leadgen";
 /// Meta's ids have some 17 digits; relays make up longer ones.
 const MAX_ID: usize = 128;
+
+#[cfg(test)]
+mod tests {
+    use leadhost_sdk::serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_batch_beyond_what_a_host_takes_is_refused_in_words() {
+        let refused = |body: Value| items(&Config::default(), &body).is_err();
+        assert!(refused(json!({"entry": vec![1; MAX_ITEMS + 1]})));
+        assert!(refused(json!({"data": vec![1; MAX_ITEMS + 1]})));
+        let changes = vec![json!({"field": "feed"}); MAX_ITEMS];
+        assert!(!refused(json!({"entry": [{"changes": changes}]})));
+        assert!(refused(json!({"entry": [{"changes": changes}, {"id": 1}]})));
+    }
+}
