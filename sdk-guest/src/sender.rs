@@ -39,26 +39,15 @@ impl SenderCheck {
         Self::of(secret, "hmac-sha256", "base64", location("header", header))
     }
 
-    /// HTTP Basic; the secret is `user:password`.
+    /// HTTP Basic; the secret is `user:password`. The scheme knows its header's
+    /// word and encoding, so it takes no prefix.
     pub fn basic(secret: &str) -> Self {
-        Self::of(
-            secret,
-            "basic",
-            "base64",
-            location("header", "authorization"),
-        )
-        .prefix("Basic ")
+        Self::of(secret, "basic", "plain", authorization())
     }
 
-    /// `Authorization: Bearer`; the secret is the token.
+    /// `Authorization: Bearer`; the secret is the token. Takes no prefix either.
     pub fn bearer(secret: &str) -> Self {
-        Self::of(
-            secret,
-            "bearer",
-            "plain",
-            location("header", "authorization"),
-        )
-        .prefix("Bearer ")
+        Self::of(secret, "bearer", "plain", authorization())
     }
 
     /// The proof is the secret itself, at a place (`header`, `query`, `form`,
@@ -101,6 +90,10 @@ impl SenderCheck {
             signed: Vec::new(),
         }
     }
+}
+
+fn authorization() -> Location {
+    location("header", "authorization")
 }
 
 fn location(place: &str, name: &str) -> Location {
