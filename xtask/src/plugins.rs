@@ -112,15 +112,12 @@ fn compile(
     if packages.is_empty() {
         return Ok(BTreeMap::new());
     }
-    let mut command = WasmToolchain::ensure(install)?.cargo_build();
-    command.args([
-        "--profile",
-        profile,
-        "--message-format=json-render-diagnostics",
-    ]);
-    for package in packages {
-        command.args(["-p", &package.name]);
-    }
+    let names: Vec<&str> = packages
+        .iter()
+        .map(|package| package.name.as_str())
+        .collect();
+    let mut command = WasmToolchain::ensure(install)?.cargo_build(profile, &names);
+    command.arg("--message-format=json-render-diagnostics");
     eprintln!(
         "$ cargo build --profile {profile} for {} plugins or guests",
         packages.len()

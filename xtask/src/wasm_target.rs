@@ -43,8 +43,8 @@ impl WasmToolchain {
         Ok(Self::Debian { linker: linker()? })
     }
 
-    /// `cargo build` for the target, without the choice of packages.
-    pub fn cargo_build(&self) -> Command {
+    /// `cargo build` for the target and these packages.
+    pub fn cargo_build(&self, profile: &str, packages: &[&str]) -> Command {
         let mut command = match self {
             Self::Active => {
                 let mut command = repository::cargo();
@@ -68,15 +68,33 @@ impl WasmToolchain {
                         "build",
                         "-Z",
                         "build-std=std,panic_abort",
+                        "-Z",
+                        "profile-rustflags",
                         "--ignore-rust-version",
                     ]);
                 command
             }
         };
-        command.args(["--target", TRIPLE]);
+        if matches!(self, Self::Debian { .. }) {
+            for package in packages.iter().chain(&["leadhost-sdk"]) {
+                command.arg("--config").arg(format!(
+                    "profile.{profile}.package.{package}.rustflags=[{}]",
+                    YOUNGER_FEATURES
+                        .map(|feature| format!("\"-Zcrate-attr=feature({feature})\""))
+                        .join(",")
+                ));
+            }
+        }
+        command.args(["--target", TRIPLE, "--profile", profile]);
+        for package in packages {
+            command.args(["-p", package]);
+        }
         command
     }
 }
+
+/// What our packages use and Debian's older compiler still calls unstable.
+const YOUNGER_FEATURES: [&str; 1] = ["let_chains"];
 
 const DEBIAN_CARGO: &str = "/usr/bin/cargo";
 const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
