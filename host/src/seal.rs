@@ -87,6 +87,10 @@ pub struct Environment {
 }
 
 impl Environment {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "keys stay out of files and of the process list"
+    )]
     pub fn read() -> Self {
         Self {
             key: std::env::var(KEY_VARIABLE).ok(),
