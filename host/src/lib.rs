@@ -4,10 +4,14 @@
 //!
 //! Direction of imports: `main -> http, pipeline -> app -> store, plugin -> domain`.
 
+pub mod app;
 pub mod clock;
 pub mod config;
 pub mod domain;
+pub mod http;
 pub mod limits;
 pub mod pipeline;
 pub mod seal;
+pub mod shutdown;
 pub mod store;
+pub mod telemetry;

@@ -40,3 +40,50 @@ pub const EXPORT_PAGE_DEFAULT: u32 = 100;
 
 /// Deals of one lookup.
 pub const DEALS_PER_LOOKUP: u32 = 100;
+
+/// Connections of the admin surface, beside those of the others.
+pub const ADMIN_CONNECTIONS: usize = 64;
+
+/// Bytes of a request's target: longer ones are answered 414.
+pub const URI_BYTES: usize = 8 << 10;
+
+/// Bytes of a request's headers, names and values: more are answered 431.
+pub const HEADER_BYTES: usize = 32 << 10;
+
+/// Header lines of a request, as many as hyper reads without asking the allocator.
+pub const HEADER_LINES: usize = 100;
+
+/// Bytes that a connection buffers: a whole head fits, and not much more.
+pub const CONNECTION_BUFFER_BYTES: usize = 64 << 10;
+
+/// Bytes of a caller's own request id.
+pub const REQUEST_ID_BYTES: usize = 128;
+
+/// Seconds that a connection may be open without a request under way.
+pub const IDLE_SECONDS: u64 = 60;
+
+/// Seconds that a client may take nothing of an answer.
+pub const STALL_SECONDS: u64 = 60;
+
+/// Bytes and seconds of a refused body that are read and dropped, so that a
+/// client that is still sending gets to read the refusal.
+pub const DRAINED_BYTES: usize = 16 << 20;
+pub const DRAINED_SECONDS: u64 = 2;
+
+/// Bytes above which an answer is compressed: below, headers weigh as much.
+pub const COMPRESS_FROM_BYTES: u64 = 1 << 10;
+
+/// Bytes that are compressed on the spot, about half a millisecond; more go to a thread of their own.
+pub const COMPRESS_INLINE_BYTES: usize = 32 << 10;
+
+/// Microseconds that what the store said of a key is believed, good or bad.
+pub const KEY_BELIEVED_MICROS: i64 = 1_000_000;
+
+/// Keys believed at once; one more forgets them all, which costs a read each.
+pub const KEYS_BELIEVED: usize = 16_384;
+
+/// Seconds between notes in the store of when keys were last used.
+pub const KEY_USE_SECONDS: u64 = 15;
+
+/// Seconds that readiness waits for the store.
+pub const READY_SECONDS: u64 = 2;

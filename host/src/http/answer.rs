@@ -1,0 +1,146 @@
+//! One request from its head to its answer: what is asked, in which time, and
+//! what every answer carries. The log line names the route and not the address,
+//! which may hold the id of a connection or somebody's phone number.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use http_body_util::Full;
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{CACHE_CONTROL, CONTENT_LENGTH, HeaderName, HeaderValue};
+use hyper::http::request::Parts;
+use hyper::{HeaderMap, Method, Request};
+use tracing::Instrument as _;
+use tracing::field::Empty;
+
+use super::body::Unread;
+use super::encoding;
+use super::error::ApiError;
+use super::reply::Reply;
+use super::request_id::{self, RequestId};
+use super::route::{NoRoute, Route, Surface};
+use super::router::{self, Call};
+use crate::app::App;
+use crate::limits;
+
+pub async fn answer(
+    app: &Arc<App>,
+    surface: Surface,
+    peer: SocketAddr,
+    request: Request<Incoming>,
+) -> Reply {
+    let started = Instant::now();
+    let (head, incoming) = request.into_parts();
+    let body = Unread::new(&head, incoming);
+    let id = RequestId::of(&head.headers, app.clock.now());
+    let path = head.uri.path();
+    let found = route_of(surface, &head);
+    let name = found.as_ref().map_or("none", Route::name);
+    let call = Call {
+        app,
+        head: &head,
+        id: &id,
+        family: surface.family(path),
+        peer,
+    };
+    let span = tracing::info_span!("request", %id, route = name, workspace = Empty, trace = Empty);
+    if let Some(trace) = request_id::trace_id(&head.headers) {
+        span.record("trace", trace);
+    }
+    async {
+        let result = match found {
+            Ok(route) => in_time(&call, route, body).await,
+            Err(error) => {
+                drop(body);
+                Err(error)
+            }
+        };
+        let reply = result.unwrap_or_else(|error| call.refuse(&error));
+        let reply = finish(&head, &id, reply).await;
+        let took = started.elapsed();
+        let status = reply.status().as_u16();
+        app.metrics.request(name, status, took.as_secs_f64());
+        tracing::info!(
+            target: "leadhost::access",
+            method = %head.method,
+            status,
+            bytes = reply.body().size_hint().lower(),
+            micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+            "answered",
+        );
+        reply
+    }
+    .instrument(span)
+    .await
+}
+
+fn route_of(surface: Surface, head: &Parts) -> Result<Route<'_>, ApiError> {
+    let target = head
+        .uri
+        .path_and_query()
+        .map_or(0, |target| target.as_str().len());
+    if target > limits::URI_BYTES {
+        return Err(ApiError::UriTooLong);
+    }
+    let headers = &head.headers;
+    let size: usize = headers
+        .iter()
+        .map(|(name, value)| name.as_str().len() + value.len())
+        .sum();
+    if size > limits::HEADER_BYTES {
+        return Err(ApiError::HeadersTooLarge);
+    }
+    Route::find(surface, &head.method, head.uri.path()).map_err(|error| match error {
+        NoRoute::Nothing => ApiError::NotFound("There is nothing at this address.".to_owned()),
+        NoRoute::OtherMethods(allow) => ApiError::MethodNotAllowed { allow },
+    })
+}
+
+/// The deadline counts from the head; a body has a time of its own before that.
+async fn in_time(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Reply, ApiError> {
+    let server = &call.app.config.server;
+    let mut seconds = server.answer_seconds;
+    if !body.is_empty() {
+        seconds += server.body_seconds;
+    }
+    let work = Box::pin(router::run(call, route, body));
+    match tokio::time::timeout(Duration::from_secs(seconds), work).await {
+        Ok(result) => result,
+        Err(_) => {
+            call.app.metrics.shed("deadline");
+            Err(ApiError::Overloaded {
+                what: "The answer took too long; come again.",
+                retry_after: 5,
+            })
+        }
+    }
+}
+
+/// What every answer carries.
+async fn finish(head: &Parts, id: &RequestId, reply: Reply) -> Reply {
+    let mut reply = encoding::compress(&head.headers, reply).await;
+    let headers = reply.headers_mut();
+    headers.insert(HeaderName::from_static(request_id::HEADER), id.header());
+    set_default(headers, CACHE_CONTROL, "no-store");
+    // A source's handshake is repeated to whoever asks: it is never more than text.
+    set_default(
+        headers,
+        HeaderName::from_static("x-content-type-options"),
+        "nosniff",
+    );
+    if head.method == Method::HEAD {
+        let length = reply.body().size_hint().lower();
+        reply
+            .headers_mut()
+            .insert(CONTENT_LENGTH, HeaderValue::from(length));
+        *reply.body_mut() = Full::default();
+    }
+    reply
+}
+
+fn set_default(headers: &mut HeaderMap, name: HeaderName, value: &'static str) {
+    if !headers.contains_key(&name) {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+}

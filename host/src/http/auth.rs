@@ -1,0 +1,286 @@
+//! Who is asking. Each scheme gives a proof that its endpoints take as an
+//! argument; there is no other way to make one.
+//!
+//! A text that cannot be a key is refused without asking the store. What the
+//! store said of a key, good or bad, is believed for a second at most: a revoked
+//! key is dead by then on every host. When the store cannot be asked, nobody is
+//! let in. Unknown, revoked, expired and malformed keys and keys of another kind
+//! hear the same.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use hyper::HeaderMap;
+use hyper::header::AUTHORIZATION;
+
+use super::error::{ApiError, Challenge};
+use crate::app::App;
+use crate::domain::id::KeyId;
+use crate::domain::key::{KeyKind, PlainKey};
+use crate::domain::time::Micros;
+use crate::domain::workspace::{Partner, Workspace};
+use crate::limits;
+use crate::store::{Caller, Scope, Store, StoreError};
+
+/// A data client: it reads one workspace.
+#[derive(Clone, Debug)]
+pub struct WorkspaceCaller {
+    caller: Arc<Caller>,
+    scope: Scope,
+}
+
+impl WorkspaceCaller {
+    pub fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    pub fn workspace(&self) -> &Workspace {
+        workspace_of(&self.caller)
+    }
+
+    pub fn key(&self) -> KeyId {
+        self.caller.key.id
+    }
+}
+
+/// A partner's system: it works in one workspace, by partner key or access token.
+#[derive(Clone, Debug)]
+pub struct PartnerCaller {
+    caller: Arc<Caller>,
+    scope: Scope,
+}
+
+impl PartnerCaller {
+    pub fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    pub fn workspace(&self) -> &Workspace {
+        workspace_of(&self.caller)
+    }
+
+    pub fn partner(&self) -> &Partner {
+        self.caller.partner.as_ref().expect("checked when granted")
+    }
+
+    pub fn key(&self) -> KeyId {
+        self.caller.key.id
+    }
+}
+
+/// An operator.
+#[derive(Clone, Debug)]
+pub struct AdminCaller {
+    caller: Arc<Caller>,
+}
+
+impl AdminCaller {
+    pub fn key(&self) -> KeyId {
+        self.caller.key.id
+    }
+}
+
+fn workspace_of(caller: &Caller) -> &Workspace {
+    caller.workspace.as_ref().expect("checked when granted")
+}
+
+/// By workspace key, as bearer.
+pub async fn workspace(app: &App, headers: &HeaderMap) -> Result<WorkspaceCaller, ApiError> {
+    let caller = grant(app, bearer(headers), KeyKind::Workspace, Challenge::Bearer).await?;
+    let scope = scope_of(&caller)?;
+    Ok(WorkspaceCaller { caller, scope })
+}
+
+/// By partner key, in `x-service-api-key`.
+pub async fn partner(app: &App, headers: &HeaderMap) -> Result<PartnerCaller, ApiError> {
+    let presented = headers
+        .get("x-service-api-key")
+        .and_then(|value| value.to_str().ok());
+    partner_caller(grant(app, presented, KeyKind::Partner, Challenge::PartnerKey).await?)
+}
+
+/// By a partner's access token, as bearer.
+pub async fn access_token(app: &App, headers: &HeaderMap) -> Result<PartnerCaller, ApiError> {
+    let presented = bearer(headers);
+    partner_caller(grant(app, presented, KeyKind::AccessToken, Challenge::Bearer).await?)
+}
+
+/// By admin key, as bearer.
+pub async fn admin(app: &App, headers: &HeaderMap) -> Result<AdminCaller, ApiError> {
+    let caller = grant(app, bearer(headers), KeyKind::Admin, Challenge::Bearer).await?;
+    Ok(AdminCaller { caller })
+}
+
+fn partner_caller(caller: Arc<Caller>) -> Result<PartnerCaller, ApiError> {
+    let scope = scope_of(&caller)?;
+    if caller.partner.is_none() {
+        return Err(incomplete(&caller, "partner"));
+    }
+    Ok(PartnerCaller { caller, scope })
+}
+
+fn scope_of(caller: &Caller) -> Result<Scope, ApiError> {
+    let workspace = caller
+        .workspace
+        .as_ref()
+        .ok_or_else(|| incomplete(caller, "workspace"))?;
+    tracing::Span::current().record("workspace", workspace.slug.as_str());
+    Ok(Scope::granted(workspace.id))
+}
+
+fn incomplete(caller: &Caller, what: &str) -> ApiError {
+    ApiError::Store(StoreError::Inconsistent {
+        what: format!("key {} names no {what}", caller.key.id),
+    })
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, key) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
+}
+
+async fn grant(
+    app: &App,
+    presented: Option<&str>,
+    kind: KeyKind,
+    challenge: Challenge,
+) -> Result<Arc<Caller>, ApiError> {
+    let refused = || ApiError::Unauthorized(challenge);
+    let key = presented
+        .and_then(PlainKey::parse)
+        .filter(|key| key.kind() == kind)
+        .ok_or_else(refused)?;
+    let digest = key.digest();
+    let now = app.clock.now();
+    let known = match app.http.keys.believed(&digest, now) {
+        Some(known) => known,
+        None => {
+            // Believed from before the question, so that no answer is believed too long.
+            let known = app.store.authenticate(&digest).await?.map(Arc::new);
+            app.http.keys.believe(digest, now, known.clone());
+            known
+        }
+    };
+    let caller = known
+        .filter(|caller| caller.key.kind == kind && caller.key.is_live(now))
+        .ok_or_else(refused)?;
+    app.http.keys.note_use(&caller, now);
+    Ok(caller)
+}
+
+/// What the store said of keys within the last second, and which keys were used.
+#[derive(Default)]
+pub struct KeyCache {
+    believed: Mutex<HashMap<[u8; 32], Belief>>,
+    used: Mutex<HashMap<KeyId, Micros>>,
+}
+
+struct Belief {
+    since: Micros,
+    /// None: there is no such key.
+    caller: Option<Arc<Caller>>,
+}
+
+impl KeyCache {
+    /// The outer `None`: nothing is known by now.
+    fn believed(&self, digest: &[u8; 32], now: Micros) -> Option<Option<Arc<Caller>>> {
+        let believed = self.believed.lock().unwrap_or_else(PoisonError::into_inner);
+        let belief = believed.get(digest)?;
+        // A clock that was set back makes nothing young.
+        let age = now.0 - belief.since.0;
+        (0..limits::KEY_BELIEVED_MICROS)
+            .contains(&age)
+            .then(|| belief.caller.clone())
+    }
+
+    fn believe(&self, digest: [u8; 32], since: Micros, caller: Option<Arc<Caller>>) {
+        let mut believed = self.believed.lock().unwrap_or_else(PoisonError::into_inner);
+        if believed.len() >= limits::KEYS_BELIEVED {
+            believed.clear();
+        }
+        believed.insert(digest, Belief { since, caller });
+    }
+
+    fn note_use(&self, caller: &Caller, now: Micros) {
+        let minute = Micros(now.0 - now.0.rem_euclid(Micros::MINUTE));
+        if caller
+            .key
+            .last_used_at
+            .is_none_or(|noted| noted.0 < minute.0)
+        {
+            let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+            used.insert(caller.key.id, minute);
+        }
+    }
+
+    /// Writes down which keys were used since the last time.
+    pub async fn write_uses(&self, store: &dyn Store) -> Result<(), StoreError> {
+        let used: Vec<_> = {
+            let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+            used.drain().collect()
+        };
+        if used.is_empty() {
+            return Ok(());
+        }
+        store.touch_keys(&used).await
+    }
+}
+
+/// Writes down key uses from time to time until the service ends.
+pub async fn keep_key_uses(app: Arc<App>) {
+    loop {
+        let ends = tokio::select! {
+            () = tokio::time::sleep(Duration::from_secs(limits::KEY_USE_SECONDS)) => false,
+            () = app.shutdown.ended() => true,
+        };
+        if let Err(error) = app.http.keys.write_uses(&*app.store).await {
+            tracing::warn!(%error, "when keys were last used could not be written down");
+        }
+        if ends {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hyper::header::HeaderValue;
+
+    #[test]
+    fn a_bearer_is_read_in_any_case_and_with_any_space() {
+        let check = |text: &'static str, expect: Option<&str>| {
+            let mut headers = HeaderMap::new();
+            headers.insert(AUTHORIZATION, HeaderValue::from_static(text));
+            assert_eq!(bearer(&headers), expect, "{text}");
+        };
+        check("Bearer key", Some("key"));
+        check("bearer   key ", Some("key"));
+        check("Basic key", None);
+        check("Bearer", None);
+        check("key", None);
+        check("", None);
+    }
+
+    #[test]
+    fn nothing_is_believed_longer_than_a_second_or_from_the_future() {
+        let cache = KeyCache::default();
+        cache.believe([7; 32], Micros(10), None);
+        let known = |now| cache.believed(&[7; 32], Micros(now)).is_some();
+        assert!(known(10) && known(1_000_009));
+        assert!(!known(1_000_010) && !known(9));
+        assert!(cache.believed(&[8; 32], Micros(10)).is_none());
+    }
+
+    #[test]
+    fn what_is_believed_stays_bounded() {
+        let cache = KeyCache::default();
+        for number in 0..=limits::KEYS_BELIEVED {
+            let mut digest = [0; 32];
+            digest[..8].copy_from_slice(&number.to_be_bytes());
+            cache.believe(digest, Micros(0), None);
+        }
+        assert!(cache.believed.lock().expect("not poisoned").len() <= limits::KEYS_BELIEVED);
+    }
+}

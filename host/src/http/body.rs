@@ -1,0 +1,215 @@
+//! The body of a request, read within bounds: of its own size, of time, and of
+//! the bytes that all requests hold together.
+//!
+//! What says that it is too large is refused before it is read. What is refused
+//! while it still comes is read and dropped for a moment, since a client that
+//! writes into a closed connection does not get to see why.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::BodyExt as _;
+use hyper::body::{Body as _, Bytes, Incoming};
+use hyper::header::{CONTENT_LENGTH, EXPECT};
+use hyper::http::request::Parts;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::error::ApiError;
+use crate::app::App;
+use crate::limits;
+
+/// Bytes of bodies that all requests may hold at once.
+pub struct Budget(Arc<Semaphore>);
+
+impl Budget {
+    pub fn new(bytes: usize) -> Self {
+        Self(Arc::new(Semaphore::new(bytes)))
+    }
+
+    fn take(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
+        let bytes = u32::try_from(bytes).ok()?;
+        self.0.clone().try_acquire_many_owned(bytes).ok()
+    }
+}
+
+/// A whole body. Its bytes count against the budget until it is dropped.
+pub struct Body {
+    pub bytes: Bytes,
+    held: Option<OwnedSemaphorePermit>,
+}
+
+impl Body {
+    /// The bytes, and what to keep for as long as they are held.
+    pub fn into_parts(self) -> (Bytes, Option<OwnedSemaphorePermit>) {
+        (self.bytes, self.held)
+    }
+}
+
+/// A body that has not been read yet.
+pub struct Unread {
+    incoming: Option<Incoming>,
+    announced: Option<u64>,
+    /// The client waits for a word before it sends.
+    waits: bool,
+}
+
+impl Unread {
+    pub fn new(head: &Parts, incoming: Incoming) -> Self {
+        let announced = head
+            .headers
+            .get(CONTENT_LENGTH)
+            .and_then(|value| value.to_str().ok()?.parse().ok());
+        Self {
+            incoming: (!incoming.is_end_stream()).then_some(incoming),
+            announced,
+            waits: head.headers.contains_key(EXPECT),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.incoming.is_none()
+    }
+
+    /// Reads at most `limit` bytes in the configured time.
+    pub async fn read(mut self, app: &App, limit: usize) -> Result<Body, ApiError> {
+        if self.announced.is_some_and(|bytes| bytes > limit as u64) {
+            return Err(ApiError::BodyTooLarge { limit });
+        }
+        let Some(incoming) = self.incoming.as_mut() else {
+            return Ok(Body {
+                bytes: Bytes::new(),
+                held: None,
+            });
+        };
+        let deadline = Instant::now() + Duration::from_secs(app.config.server.body_seconds);
+        let mut gathered = Gathered::default();
+        let mut held: Option<OwnedSemaphorePermit> = None;
+        loop {
+            let frame = match timeout_at(deadline, incoming.frame()).await {
+                Err(_) => return Err(ApiError::BodyTooSlow),
+                Ok(None) => break,
+                Ok(Some(Err(error))) => return Err(ApiError::ClientGone(error)),
+                Ok(Some(Ok(frame))) => frame,
+            };
+            let Ok(chunk) = frame.into_data() else {
+                continue;
+            };
+            if gathered.length + chunk.len() > limit {
+                return Err(ApiError::BodyTooLarge { limit });
+            }
+            let Some(permit) = app.http.bodies.take(chunk.len()) else {
+                app.metrics.shed("bodies");
+                return Err(ApiError::Overloaded {
+                    what: "Too many bodies are being received at once; send this one again.",
+                    retry_after: 1,
+                });
+            };
+            match held.as_mut() {
+                Some(held) => held.merge(permit),
+                None => held = Some(permit),
+            }
+            gathered.push(chunk, self.announced);
+        }
+        self.incoming = None;
+        Ok(Body {
+            bytes: gathered.whole(),
+            held,
+        })
+    }
+}
+
+/// Chunks as one: a body of a single chunk, the usual case, is not copied.
+#[derive(Default)]
+struct Gathered {
+    length: usize,
+    first: Bytes,
+    all: Vec<u8>,
+}
+
+impl Gathered {
+    fn push(&mut self, chunk: Bytes, announced: Option<u64>) {
+        if self.length == 0 {
+            self.length = chunk.len();
+            self.first = chunk;
+            return;
+        }
+        if self.all.is_empty() {
+            let announced = announced.and_then(|bytes| usize::try_from(bytes).ok());
+            // Never more than twice what has come, whatever was announced.
+            let room = announced.unwrap_or(0).min(2 * (self.length + chunk.len()));
+            self.all.reserve(room);
+            self.all.extend_from_slice(&self.first);
+            self.first = Bytes::new();
+        }
+        self.length += chunk.len();
+        self.all.extend_from_slice(&chunk);
+    }
+
+    fn whole(self) -> Bytes {
+        if self.all.is_empty() {
+            self.first
+        } else {
+            self.all.into()
+        }
+    }
+}
+
+impl Drop for Unread {
+    fn drop(&mut self) {
+        let Some(incoming) = self.incoming.take() else {
+            return;
+        };
+        let hopeless = self
+            .announced
+            .is_some_and(|bytes| bytes > limits::DRAINED_BYTES as u64);
+        if self.waits || hopeless {
+            return;
+        }
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(drain(incoming));
+        }
+    }
+}
+
+async fn drain(mut incoming: Incoming) {
+    let read = async {
+        let mut left = limits::DRAINED_BYTES;
+        while let Some(Ok(frame)) = incoming.frame().await {
+            let length = frame.data_ref().map_or(0, Bytes::len);
+            let Some(rest) = left.checked_sub(length) else {
+                return;
+            };
+            left = rest;
+        }
+    };
+    let _ = timeout(Duration::from_secs(limits::DRAINED_SECONDS), read).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_become_one_body() {
+        let mut gathered = Gathered::default();
+        for chunk in ["one", "two", "three"] {
+            gathered.push(Bytes::from(chunk), Some(11));
+        }
+        assert_eq!(gathered.length, 11);
+        assert_eq!(gathered.whole(), Bytes::from("onetwothree"));
+        let mut single = Gathered::default();
+        single.push(Bytes::from("one"), None);
+        assert_eq!(single.whole(), Bytes::from("one"));
+        assert_eq!(Gathered::default().whole(), Bytes::new());
+    }
+
+    #[test]
+    fn the_budget_is_given_back() {
+        let budget = Budget::new(10);
+        let held = budget.take(8).expect("there is room");
+        assert!(budget.take(3).is_none());
+        drop(held);
+        assert!(budget.take(10).is_some());
+    }
+}

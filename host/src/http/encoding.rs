@@ -1,0 +1,142 @@
+//! Smaller answers for who can read them: zstd or gzip for bodies above one
+//! kilobyte, by the weights of `Accept-Encoding`. Bodies are bounded, so each is
+//! compressed in one go; a large one does it off the threads that serve.
+
+use std::io::Write as _;
+
+use http_body_util::Full;
+use hyper::HeaderMap;
+use hyper::body::{Body as _, Bytes};
+use hyper::header::{
+    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, VARY,
+};
+
+use super::accept::weight;
+use super::reply::Reply;
+use crate::limits;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Coding {
+    Zstd,
+    Gzip,
+}
+
+/// Compresses the reply's body if it is worth it and the client asks for it.
+pub async fn compress(request: &HeaderMap, reply: Reply) -> Reply {
+    if !is_worth_it(&reply) {
+        return reply;
+    }
+    let (mut head, body) = reply.into_parts();
+    head.headers
+        .append(VARY, HeaderValue::from_static("accept-encoding"));
+    let Some(coding) = choose(request) else {
+        return Reply::from_parts(head, body);
+    };
+    let bytes = whole(body);
+    let small = if bytes.len() <= limits::COMPRESS_INLINE_BYTES {
+        squeeze(coding, &bytes)
+    } else {
+        let bytes = bytes.clone();
+        tokio::task::spawn_blocking(move || squeeze(coding, &bytes))
+            .await
+            .unwrap_or_else(|died| Err(std::io::Error::other(died)))
+    };
+    match small {
+        Ok(small) => {
+            let name = match coding {
+                Coding::Zstd => "zstd",
+                Coding::Gzip => "gzip",
+            };
+            head.headers
+                .insert(CONTENT_ENCODING, HeaderValue::from_static(name));
+            head.headers.remove(CONTENT_LENGTH);
+            Reply::from_parts(head, Full::new(Bytes::from(small)))
+        }
+        // Out of memory, or a runtime that ends: the plain body is as true.
+        Err(_) => Reply::from_parts(head, Full::new(bytes)),
+    }
+}
+
+fn is_worth_it(reply: &Reply) -> bool {
+    let large = reply.body().size_hint().lower() > limits::COMPRESS_FROM_BYTES;
+    let plain = !reply.headers().contains_key(CONTENT_ENCODING);
+    let textual = reply
+        .headers()
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .is_some_and(|text| text.starts_with("text/") || text.contains("json"));
+    large && plain && textual
+}
+
+fn choose(request: &HeaderMap) -> Option<Coding> {
+    let of = |name| weight(request, &ACCEPT_ENCODING, name);
+    let any = of("*").unwrap_or(0);
+    let zstd = of("zstd").unwrap_or(0);
+    let gzip = of("gzip").or(of("x-gzip")).unwrap_or(any);
+    // Plain is always good enough unless a coding is at least as welcome.
+    let plain = of("identity").unwrap_or(1);
+    let best = zstd.max(gzip);
+    if best == 0 || best < plain {
+        None
+    } else if zstd == best {
+        Some(Coding::Zstd)
+    } else {
+        Some(Coding::Gzip)
+    }
+}
+
+fn squeeze(coding: Coding, bytes: &[u8]) -> std::io::Result<Vec<u8>> {
+    match coding {
+        Coding::Zstd => zstd::bulk::compress(bytes, 3),
+        Coding::Gzip => {
+            let room = Vec::with_capacity(bytes.len() / 4);
+            let mut gzip = flate2::write::GzEncoder::new(room, flate2::Compression::new(4));
+            gzip.write_all(bytes)?;
+            gzip.finish()
+        }
+    }
+}
+
+/// The bytes of a body that is there as a whole, as all of ours are.
+pub fn whole(body: Full<Bytes>) -> Bytes {
+    use http_body_util::BodyExt as _;
+    let mut body = std::pin::pin!(body.collect());
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    match body.as_mut().poll(&mut context) {
+        std::task::Poll::Ready(Ok(collected)) => collected.to_bytes(),
+        std::task::Poll::Ready(Err(never)) => match never {},
+        std::task::Poll::Pending => unreachable!("a full body is ready"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_welcome_coding_is_chosen() {
+        let check = |text: &'static str, expect: Option<Coding>| {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(text));
+            assert_eq!(choose(&headers), expect, "{text}");
+        };
+        check("gzip, deflate", Some(Coding::Gzip));
+        check("gzip, deflate, br, zstd", Some(Coding::Zstd));
+        check("zstd;q=0.5, gzip", Some(Coding::Gzip));
+        check("gzip;q=0, zstd;q=0", None);
+        check("identity", None);
+        check("identity;q=0.9, gzip;q=0.5", None);
+        check("*", Some(Coding::Gzip));
+        check("*, gzip;q=0", None);
+        check("deflate, br", None);
+    }
+
+    #[test]
+    fn what_is_squeezed_can_be_read() {
+        let text = "a lead after a lead ".repeat(500);
+        let zstd = squeeze(Coding::Zstd, text.as_bytes()).expect("fits");
+        let plain = zstd::bulk::decompress(&zstd, text.len()).expect("reads");
+        assert_eq!(plain, text.as_bytes());
+        assert!(zstd.len() < text.len() / 10);
+    }
+}

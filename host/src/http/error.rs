@@ -1,0 +1,341 @@
+//! What goes wrong with a request, and how each family of endpoints says it.
+//!
+//! One enum, split by what the client can do about it; one match gives status
+//! and sentence, one gives the shape. The inside of a fault goes to the log,
+//! once, under the request's id; the client gets a sentence that can be acted on.
+
+use std::borrow::Cow;
+
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::{HeaderMap, StatusCode};
+use serde_json::{Value, json};
+
+use super::accept::weight;
+use super::reply::{self, Reply};
+use super::request_id::RequestId;
+use crate::store::StoreError;
+
+/// Which shape the errors of an endpoint have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// `{statusCode, message, error}`
+    Gateway,
+    /// `{error}`
+    Data,
+    /// `{error}`, with members of its own where an operator needs them.
+    Admin,
+}
+
+/// How a caller has to prove itself, for the 401.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Challenge {
+    PartnerKey,
+    Bearer,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ApiError {
+    /// 400: the request is wrong, and how to make it right.
+    #[error("{0}")]
+    BadRequest(String),
+    /// 401: the same for unknown, revoked, expired and malformed keys.
+    #[error("no valid key")]
+    Unauthorized(Challenge),
+    /// 403: known, and not allowed this.
+    #[error("{0}")]
+    Forbidden(String),
+    /// 404
+    #[error("{0}")]
+    NotFound(String),
+    /// 405, with the methods that there are.
+    #[error("the method is not one of {allow}")]
+    MethodNotAllowed { allow: String },
+    /// 408: the body came too slowly.
+    #[error("the body did not arrive in time")]
+    BodyTooSlow,
+    /// 409: it does not fit what is there now; members go to the admin's answer.
+    #[error("{message}")]
+    Conflict { message: String, details: Value },
+    /// 413
+    #[error("the body is larger than {limit} bytes")]
+    BodyTooLarge { limit: usize },
+    /// 414
+    #[error("the address is too long")]
+    UriTooLong,
+    /// 415
+    #[error("{0}")]
+    UnsupportedMediaType(String),
+    /// 422: understood, and cannot be done.
+    #[error("{message}")]
+    Unprocessable { message: String, details: Value },
+    /// 429
+    #[error("past the rate limit")]
+    TooManyRequests { retry_after: u64 },
+    /// 431
+    #[error("the headers are too large")]
+    HeadersTooLarge,
+    /// 499 in spirit: the client went away, and nobody reads this.
+    #[error("the client went away: {0}")]
+    ClientGone(#[source] hyper::Error),
+    /// 503: too much at once, come again.
+    #[error("{what}")]
+    Overloaded {
+        what: &'static str,
+        retry_after: u64,
+    },
+    /// By what the store says: 507, 503 or 500.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// 500: a defect.
+    #[error("{0}")]
+    Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl ApiError {
+    pub fn internal(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::Internal(source.into())
+    }
+
+    /// Status and sentence for the client.
+    pub fn outside(&self) -> (StatusCode, Cow<'_, str>) {
+        use StatusCode as S;
+        match self {
+            Self::BadRequest(message) => (S::BAD_REQUEST, message.into()),
+            Self::Unauthorized(Challenge::PartnerKey) => (
+                S::UNAUTHORIZED,
+                "Send a valid partner key in the header x-service-api-key.".into(),
+            ),
+            Self::Unauthorized(Challenge::Bearer) => (
+                S::UNAUTHORIZED,
+                "Send a valid key as Authorization: Bearer <key>.".into(),
+            ),
+            Self::Forbidden(message) => (S::FORBIDDEN, message.into()),
+            Self::NotFound(message) => (S::NOT_FOUND, message.into()),
+            Self::MethodNotAllowed { allow } => (
+                S::METHOD_NOT_ALLOWED,
+                format!("This address takes {allow}.").into(),
+            ),
+            Self::BodyTooSlow => (
+                S::REQUEST_TIMEOUT,
+                "The body did not arrive in time; send it again.".into(),
+            ),
+            Self::Conflict { message, .. } => (S::CONFLICT, message.into()),
+            Self::BodyTooLarge { limit } => (
+                S::PAYLOAD_TOO_LARGE,
+                format!("The body is larger than {limit} bytes; send it in parts.").into(),
+            ),
+            Self::UriTooLong => (
+                S::URI_TOO_LONG,
+                "The address is too long; leave out what is not needed.".into(),
+            ),
+            Self::UnsupportedMediaType(message) => (S::UNSUPPORTED_MEDIA_TYPE, message.into()),
+            Self::Unprocessable { message, .. } => (S::UNPROCESSABLE_ENTITY, message.into()),
+            Self::TooManyRequests { retry_after } => (
+                S::TOO_MANY_REQUESTS,
+                format!("Too many requests; the next one is served in {retry_after} s.").into(),
+            ),
+            Self::HeadersTooLarge => (
+                S::REQUEST_HEADER_FIELDS_TOO_LARGE,
+                "The headers are too large; leave out what is not needed.".into(),
+            ),
+            Self::ClientGone(_) => (
+                S::BAD_REQUEST,
+                "The body ended before it was complete.".into(),
+            ),
+            Self::Overloaded { what, .. } => (S::SERVICE_UNAVAILABLE, (*what).into()),
+            Self::Store(StoreError::Full) => (
+                S::INSUFFICIENT_STORAGE,
+                "The service has no room left to write; reading goes on.".into(),
+            ),
+            Self::Store(StoreError::Unavailable(_)) => (
+                S::SERVICE_UNAVAILABLE,
+                "The store does not answer at the moment; come again.".into(),
+            ),
+            Self::Store(
+                StoreError::Inconsistent { .. } | StoreError::Query(_) | StoreError::Open(_),
+            )
+            | Self::Internal(_) => (
+                S::INTERNAL_SERVER_ERROR,
+                "The service failed on this request; its log has more under this request's id."
+                    .into(),
+            ),
+        }
+    }
+
+    /// Seconds after which it is worth coming again.
+    fn retry_after(&self) -> Option<u64> {
+        match self {
+            Self::TooManyRequests { retry_after } | Self::Overloaded { retry_after, .. } => {
+                Some(*retry_after)
+            }
+            Self::Store(StoreError::Unavailable(_)) => Some(1),
+            Self::Store(StoreError::Full) => Some(60),
+            _ => None,
+        }
+    }
+
+    fn details(&self) -> Option<&Value> {
+        match self {
+            Self::Conflict { details, .. } | Self::Unprocessable { details, .. } => Some(details),
+            _ => None,
+        }
+    }
+
+    /// Says the inside once. What is the client's own doing is in the access log.
+    pub fn log(&self) {
+        match self {
+            Self::Internal(_)
+            | Self::Store(
+                StoreError::Inconsistent { .. } | StoreError::Query(_) | StoreError::Open(_),
+            ) => tracing::error!(error = %Chain(self), "a request failed"),
+            Self::Store(StoreError::Full | StoreError::Unavailable(_)) => {
+                tracing::warn!(error = %Chain(self), "a request was refused by the store");
+            }
+            Self::Overloaded { what, .. } => tracing::warn!(what, "a request was shed"),
+            _ => {}
+        }
+    }
+
+    /// The answer in the family's shape, or as RFC 9457 has it when the client asks for that.
+    pub fn reply(&self, family: Family, request: &HeaderMap, id: &RequestId) -> Reply {
+        let (status, message) = self.outside();
+        let reason = status.canonical_reason().unwrap_or("Error");
+        let wants_problem =
+            weight(request, &hyper::header::ACCEPT, PROBLEM).is_some_and(|weight| weight > 0);
+        let (content_type, mut body) = if wants_problem {
+            let body = json!({
+                "type": "about:blank",
+                "title": reason,
+                "status": status.as_u16(),
+                "detail": message,
+                "requestId": id.as_str(),
+            });
+            (PROBLEM, body)
+        } else {
+            let body = match family {
+                Family::Gateway => json!({
+                    "statusCode": status.as_u16(),
+                    "message": message,
+                    "error": reason,
+                }),
+                Family::Data | Family::Admin => json!({ "error": message }),
+            };
+            (reply::JSON, body)
+        };
+        if let (Family::Admin, Some(Value::Object(details)), Some(body)) =
+            (family, self.details(), body.as_object_mut())
+        {
+            body.extend(details.clone());
+        }
+        let mut reply = reply::bytes_of(status, reply::JSON, body.to_string());
+        let headers = reply.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        if let Some(seconds) = self.retry_after() {
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        match self {
+            Self::MethodNotAllowed { allow } => {
+                insert_text(headers, ALLOW, allow);
+            }
+            Self::Unauthorized(Challenge::Bearer) => {
+                insert_text(headers, WWW_AUTHENTICATE, "Bearer");
+            }
+            Self::Unauthorized(Challenge::PartnerKey) => {
+                insert_text(
+                    headers,
+                    WWW_AUTHENTICATE,
+                    "ApiKey header=\"x-service-api-key\"",
+                );
+            }
+            _ => {}
+        }
+        reply
+    }
+}
+
+const PROBLEM: &str = "application/problem+json";
+
+fn insert_text(headers: &mut HeaderMap, name: HeaderName, text: &str) {
+    if let Ok(value) = HeaderValue::from_str(text) {
+        headers.insert(name, value);
+    }
+}
+
+/// An error with its causes, in one line.
+pub struct Chain<'a>(pub &'a dyn std::error::Error);
+
+impl std::fmt::Display for Chain<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut said = self.0.to_string();
+        f.write_str(&said)?;
+        let mut cause = self.0.source();
+        while let Some(error) = cause {
+            let text = error.to_string();
+            // Many messages name their cause already.
+            if !said.contains(&text) {
+                write!(f, ": {text}")?;
+            }
+            said = text;
+            cause = error.source();
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::time::Micros;
+    use crate::http::encoding::whole;
+
+    fn body(error: &ApiError, family: Family, accept: &'static str) -> Value {
+        let mut request = HeaderMap::new();
+        request.insert("accept", HeaderValue::from_static(accept));
+        let reply = error.reply(family, &request, &RequestId::new(Micros(0)));
+        serde_json::from_slice(&whole(reply.into_body())).expect("JSON")
+    }
+
+    #[test]
+    fn each_family_has_its_shape() {
+        let error = ApiError::NotFound("No such thing.".to_owned());
+        assert_eq!(
+            body(&error, Family::Gateway, "*/*"),
+            json!({"statusCode": 404, "message": "No such thing.", "error": "Not Found"})
+        );
+        assert_eq!(
+            body(&error, Family::Data, "application/json"),
+            json!({"error": "No such thing."})
+        );
+    }
+
+    #[test]
+    fn a_problem_document_comes_only_when_asked_for() {
+        let error = ApiError::BadRequest("Say more.".to_owned());
+        let problem = body(&error, Family::Data, "application/problem+json");
+        assert_eq!(problem["status"], 400);
+        assert_eq!(problem["detail"], "Say more.");
+    }
+
+    #[test]
+    fn the_inside_of_a_fault_stays_inside() {
+        let error = ApiError::internal("table leads has 3 columns");
+        let text = body(&error, Family::Gateway, "*/*").to_string();
+        assert!(!text.contains("column"), "{text}");
+    }
+
+    #[test]
+    fn an_operator_gets_the_details_and_nobody_else() {
+        let error = ApiError::Conflict {
+            message: "It weakens a check.".to_owned(),
+            details: json!({"accept": ["checks"]}),
+        };
+        assert_eq!(
+            body(&error, Family::Admin, "*/*"),
+            json!({"error": "It weakens a check.", "accept": ["checks"]})
+        );
+        assert_eq!(
+            body(&error, Family::Data, "*/*"),
+            json!({"error": "It weakens a check."})
+        );
+    }
+}

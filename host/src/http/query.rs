@@ -1,0 +1,50 @@
+//! The query of a request: decoded names and values. A name given twice counts
+//! with its first value; names that nobody asks for are ignored.
+
+use std::borrow::Cow;
+
+use hyper::http::request::Parts;
+
+#[derive(Debug)]
+pub struct Query<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
+
+impl<'a> Query<'a> {
+    pub fn of(head: &'a Parts) -> Self {
+        Self::parse(head.uri.query().unwrap_or_default())
+    }
+
+    pub fn parse(text: &'a str) -> Self {
+        Self(form_urlencoded::parse(text.as_bytes()).collect())
+    }
+
+    /// The value, also when it is empty.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        let (_, value) = self.0.iter().find(|(key, _)| key == name)?;
+        Some(value)
+    }
+
+    /// The first of several names that has a value other than blank.
+    pub fn filled(&self, names: &[&str]) -> Option<&str> {
+        names
+            .iter()
+            .filter_map(|name| self.get(name))
+            .find(|value| !value.trim().is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_values_are_decoded_and_the_first_counts() {
+        let query = Query::parse("a=1&a=2&b=x%20y+z&c&%64=%C3%A9&e=%ff");
+        assert_eq!(query.get("a"), Some("1"));
+        assert_eq!(query.get("b"), Some("x y z"));
+        assert_eq!(query.get("c"), Some(""));
+        assert_eq!(query.get("d"), Some("é"));
+        assert_eq!(query.get("e"), Some("\u{fffd}"));
+        assert_eq!(query.get("f"), None);
+        assert_eq!(query.filled(&["c", "a"]), Some("1"));
+    }
+}

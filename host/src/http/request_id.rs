@@ -1,0 +1,115 @@
+//! The name of a request: the caller's own if it is fit to be repeated, else a
+//! new one. It is on every answer and on every line of the log.
+
+use std::fmt;
+
+use hyper::HeaderMap;
+use hyper::header::HeaderValue;
+
+use crate::domain::id::uuid_at;
+use crate::domain::time::Micros;
+use crate::limits;
+
+pub const HEADER: &str = "x-request-id";
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestId(HeaderValue);
+
+impl RequestId {
+    /// What the caller sent, when it is visible ASCII of a bearable length.
+    pub fn of(headers: &HeaderMap, now: Micros) -> Self {
+        match headers.get(HEADER) {
+            Some(value)
+                if (1..=limits::REQUEST_ID_BYTES).contains(&value.len())
+                    && value.as_bytes().iter().all(u8::is_ascii_graphic) =>
+            {
+                Self(value.clone())
+            }
+            _ => Self::new(now),
+        }
+    }
+
+    pub fn new(now: Micros) -> Self {
+        let mut text = [0u8; uuid::fmt::Simple::LENGTH];
+        let text = uuid_at(now).as_simple().encode_lower(&mut text);
+        Self(HeaderValue::from_str(text).expect("hexadecimal digits fit a header"))
+    }
+
+    pub fn as_str(&self) -> &str {
+        self.0.to_str().expect("visible ASCII by construction")
+    }
+
+    pub fn header(&self) -> HeaderValue {
+        self.0.clone()
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The trace id of a valid W3C `traceparent`. An invalid one is as none.
+pub fn trace_id(headers: &HeaderMap) -> Option<&str> {
+    let text = headers.get("traceparent")?.to_str().ok()?;
+    let hex = |part: &str, length: usize| {
+        part.len() == length
+            && part
+                .bytes()
+                .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+    };
+    let mut parts = text.split('-');
+    let (version, trace, parent, flags) =
+        (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+    let valid = hex(version, 2)
+        && version != "ff"
+        && (version != "00" || parts.next().is_none())
+        && hex(trace, 32)
+        && trace.bytes().any(|b| b != b'0')
+        && hex(parent, 16)
+        && parent.bytes().any(|b| b != b'0')
+        && hex(flags, 2);
+    valid.then_some(trace)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(name: &'static str, value: &[u8]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert(name, HeaderValue::from_bytes(value).expect("a header"));
+        headers
+    }
+
+    #[test]
+    fn the_callers_name_is_kept_when_it_is_fit() {
+        let kept = RequestId::of(&with(HEADER, b"order-17/a"), Micros(0));
+        assert_eq!(kept.as_str(), "order-17/a");
+        for unfit in [&b""[..], b"two words", "é".as_bytes(), &[b'x'; 129]] {
+            let made = RequestId::of(&with(HEADER, unfit), Micros(0));
+            assert_eq!(made.as_str().len(), 32);
+        }
+    }
+
+    #[test]
+    fn a_traceparent_is_read_or_ignored() {
+        let check = |text: &str, expect: Option<&str>| {
+            assert_eq!(
+                trace_id(&with("traceparent", text.as_bytes())),
+                expect,
+                "{text}"
+            );
+        };
+        let trace = "0af7651916cd43dd8448eb211c80319c";
+        check(&format!("00-{trace}-b7ad6b7169203331-01"), Some(trace));
+        check(&format!("01-{trace}-b7ad6b7169203331-01-more"), Some(trace));
+        check(&format!("00-{trace}-b7ad6b7169203331-01-more"), None);
+        check(&format!("ff-{trace}-b7ad6b7169203331-01"), None);
+        check(&format!("00-{trace}-0000000000000000-01"), None);
+        check(&format!("00-{}-b7ad6b7169203331-01", "0".repeat(32)), None);
+        check("", None);
+        check("00", None);
+    }
+}

@@ -1,0 +1,275 @@
+//! Every operation of the surfaces. The match in [`Route::parse`] is the table
+//! of contents; a route's group says who may use it and how its errors look, so
+//! that a new one cannot forget to choose.
+
+use hyper::Method;
+
+use super::endpoints::admin::AdminRoute;
+use super::error::Family;
+
+/// What an address serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Surface {
+    Gateway,
+    Data,
+    /// Gateway and data API on one address.
+    Both,
+    Admin,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Route<'a> {
+    /// For whoever comes. Senders of leads prove themselves to their connection.
+    Open(OpenRoute<'a>),
+    /// With a partner key.
+    Partner(PartnerRoute),
+    /// With a workspace key, at the workspace's rate.
+    Workspace(WorkspaceRoute<'a>),
+    /// With an admin key, on the admin surface.
+    Admin(AdminRoute<'a>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenRoute<'a> {
+    IngestLead { connection: &'a str },
+    Handshake { connection: &'a str },
+    Live,
+    Ready,
+    Metrics,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartnerRoute {
+    FindDeals,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkspaceRoute<'a> {
+    Whoami,
+    /// The entity is checked behind the key, so that nobody learns names without one.
+    Export {
+        entity: &'a str,
+    },
+}
+
+/// Who may use a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    Anyone,
+    PartnerKey,
+    WorkspaceKey,
+    AdminKey,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoRoute {
+    /// There is nothing at this address.
+    Nothing,
+    /// There is, with these methods.
+    OtherMethods(String),
+}
+
+/// The methods that a route may have, in the order in which `Allow` lists them.
+const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+
+/// More segments than any path of ours has.
+const SEGMENTS: usize = 8;
+
+impl<'a> Route<'a> {
+    /// What a request asks for. HEAD asks for what GET does.
+    pub fn find(surface: Surface, method: &Method, path: &'a str) -> Result<Self, NoRoute> {
+        let mut segments = [""; SEGMENTS];
+        let Some(count) = split(path, &mut segments) else {
+            return Err(if method == Method::CONNECT || path == "*" {
+                NoRoute::OtherMethods(list(&METHODS))
+            } else {
+                NoRoute::Nothing
+            });
+        };
+        let segments = &segments[..count];
+        let wanted = if method == Method::HEAD {
+            "GET"
+        } else {
+            method.as_str()
+        };
+        if let Some(route) = Self::parse(surface, wanted, segments) {
+            return Ok(route);
+        }
+        let there: Vec<_> = METHODS
+            .into_iter()
+            .filter(|method| Self::parse(surface, method, segments).is_some())
+            .collect();
+        Err(if there.is_empty() {
+            NoRoute::Nothing
+        } else {
+            NoRoute::OtherMethods(list(&there))
+        })
+    }
+
+    fn parse(surface: Surface, method: &str, segments: &[&'a str]) -> Option<Self> {
+        let gateway = matches!(surface, Surface::Gateway | Surface::Both);
+        let data = matches!(surface, Surface::Data | Surface::Both);
+        let admin = surface == Surface::Admin;
+        let route = match (method, segments) {
+            ("GET", ["health", "live"]) => Self::Open(OpenRoute::Live),
+            ("GET", ["health", "ready"]) => Self::Open(OpenRoute::Ready),
+
+            ("POST", ["ingest-lead", connection]) if gateway => {
+                Self::Open(OpenRoute::IngestLead { connection })
+            }
+            ("GET", ["ingest-lead", connection]) if gateway => {
+                Self::Open(OpenRoute::Handshake { connection })
+            }
+            ("GET", ["deal"]) if gateway => Self::Partner(PartnerRoute::FindDeals),
+
+            ("GET", ["v1", "whoami"]) if data => Self::Workspace(WorkspaceRoute::Whoami),
+            ("GET", ["v1", "export", entity]) if data => {
+                Self::Workspace(WorkspaceRoute::Export { entity })
+            }
+
+            ("GET", ["metrics"]) if admin => Self::Open(OpenRoute::Metrics),
+            (_, ["admin", "v1", rest @ ..]) if admin => {
+                Self::Admin(AdminRoute::parse(method, rest)?)
+            }
+            _ => return None,
+        };
+        Some(route)
+    }
+
+    pub fn access(&self) -> Access {
+        match self {
+            Self::Open(_) => Access::Anyone,
+            Self::Partner(_) => Access::PartnerKey,
+            Self::Workspace(_) => Access::WorkspaceKey,
+            Self::Admin(_) => Access::AdminKey,
+        }
+    }
+
+    /// The label of its metrics and of its lines in the log.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Open(route) => match route {
+                OpenRoute::IngestLead { .. } => "ingest-lead",
+                OpenRoute::Handshake { .. } => "ingest-handshake",
+                OpenRoute::Live => "health-live",
+                OpenRoute::Ready => "health-ready",
+                OpenRoute::Metrics => "metrics",
+            },
+            Self::Partner(route) => match route {
+                PartnerRoute::FindDeals => "find-deals",
+            },
+            Self::Workspace(route) => match route {
+                WorkspaceRoute::Whoami => "whoami",
+                WorkspaceRoute::Export { .. } => "export",
+            },
+            Self::Admin(route) => route.name(),
+        }
+    }
+}
+
+impl Surface {
+    /// How errors look at a path of this surface, also where there is nothing.
+    pub fn family(self, path: &str) -> Family {
+        match self {
+            Self::Gateway => Family::Gateway,
+            Self::Data => Family::Data,
+            Self::Both if path == "/v1" || path.starts_with("/v1/") => Family::Data,
+            Self::Both => Family::Gateway,
+            Self::Admin => Family::Admin,
+        }
+    }
+}
+
+fn split<'a>(path: &'a str, into: &mut [&'a str; SEGMENTS]) -> Option<usize> {
+    let mut count = 0;
+    for segment in path.strip_prefix('/')?.split('/') {
+        *into.get_mut(count)? = segment;
+        count += 1;
+    }
+    Some(count)
+}
+
+/// Methods for `Allow`; where there is GET there is HEAD.
+fn list(methods: &[&'static str]) -> String {
+    let mut text = methods.join(", ");
+    if methods.contains(&"GET") {
+        text = text.replacen("GET", "GET, HEAD", 1);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(surface: Surface, method: &str, path: &'static str) -> Result<Route<'static>, NoRoute> {
+        let method = Method::from_bytes(method.as_bytes()).expect("a method");
+        Route::find(surface, &method, path)
+    }
+
+    #[test]
+    fn a_route_is_found_where_it_belongs_and_nowhere_else() {
+        use Surface::{Admin, Both, Data, Gateway};
+        let check = |path: &'static str, name: &str, there: &[Surface]| {
+            for surface in [Gateway, Data, Both, Admin] {
+                let found = find(surface, "GET", path);
+                match found {
+                    Ok(route) => {
+                        assert!(there.contains(&surface), "{path} is on {surface:?}");
+                        assert_eq!(route.name(), name);
+                    }
+                    Err(_) => assert!(!there.contains(&surface), "{path} is not on {surface:?}"),
+                }
+            }
+        };
+        check("/deal", "find-deals", &[Gateway, Both]);
+        check("/v1/whoami", "whoami", &[Data, Both]);
+        check("/v1/export/deals", "export", &[Data, Both]);
+        check("/metrics", "metrics", &[Admin]);
+        check("/health/live", "health-live", &[Gateway, Data, Both, Admin]);
+        check("/ingest-lead/abc", "ingest-handshake", &[Gateway, Both]);
+    }
+
+    #[test]
+    fn near_misses_are_nothing() {
+        for path in [
+            "/",
+            "",
+            "*",
+            "/deal/",
+            "//deal",
+            "/Deal",
+            "/v1/export",
+            "/v1/export/deals/",
+            "/a/b/c/d/e/f/g/h/i/j/k",
+        ] {
+            let expect = if path == "*" {
+                NoRoute::OtherMethods("GET, HEAD, POST, PUT, PATCH, DELETE".to_owned())
+            } else {
+                NoRoute::Nothing
+            };
+            assert_eq!(find(Surface::Both, "GET", path), Err(expect), "{path}");
+        }
+    }
+
+    #[test]
+    fn every_other_method_is_told_which_there_are() {
+        for method in ["PUT", "DELETE", "OPTIONS", "TRACE", "CONNECT", "BREW"] {
+            assert_eq!(
+                find(Surface::Both, method, "/ingest-lead/abc"),
+                Err(NoRoute::OtherMethods("GET, HEAD, POST".to_owned())),
+                "{method}"
+            );
+        }
+        assert!(find(Surface::Both, "HEAD", "/deal").is_ok());
+        assert!(find(Surface::Both, "HEAD", "/nothing").is_err());
+    }
+
+    #[test]
+    fn errors_have_the_shape_of_the_family_also_where_there_is_nothing() {
+        assert_eq!(Surface::Both.family("/v1/nothing"), Family::Data);
+        assert_eq!(Surface::Both.family("/v10/nothing"), Family::Gateway);
+        assert_eq!(Surface::Data.family("/nothing"), Family::Data);
+        assert_eq!(Surface::Gateway.family("/v1/whoami"), Family::Gateway);
+    }
+}

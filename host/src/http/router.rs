@@ -1,0 +1,85 @@
+//! From a route to its endpoint: the proof that its group asks for, then one
+//! call. An endpoint takes the proof as an argument, so that it cannot be
+//! reached without.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use hyper::http::request::Parts;
+
+use super::body::Unread;
+use super::endpoints::{admin, deals, export, health, ingest, whoami};
+use super::error::{ApiError, Family};
+use super::reply::Reply;
+use super::request_id::RequestId;
+use super::route::{OpenRoute, PartnerRoute, Route, WorkspaceRoute};
+use super::{auth, query::Query};
+use crate::app::App;
+
+/// A request on its way to its endpoint.
+pub struct Call<'a> {
+    pub app: &'a Arc<App>,
+    pub head: &'a Parts,
+    pub id: &'a RequestId,
+    pub family: Family,
+    pub peer: SocketAddr,
+}
+
+impl Call<'_> {
+    pub fn query(&self) -> Query<'_> {
+        Query::of(self.head)
+    }
+
+    /// The answer to a request that fails, its inside logged.
+    pub fn refuse(&self, error: &ApiError) -> Reply {
+        error.log();
+        error.reply(self.family, &self.head.headers, self.id)
+    }
+}
+
+pub async fn run(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Reply, ApiError> {
+    let headers = &call.head.headers;
+    match route {
+        Route::Open(route) => match route {
+            OpenRoute::IngestLead { connection } => ingest::receive(call, connection, body).await,
+            OpenRoute::Handshake { connection } => ingest::handshake(call, connection).await,
+            OpenRoute::Live => Ok(health::live()),
+            OpenRoute::Ready => health::ready(call).await,
+            OpenRoute::Metrics => health::metrics(call).await,
+        },
+        Route::Partner(route) => {
+            let caller = auth::partner(call.app, headers).await?;
+            match route {
+                PartnerRoute::FindDeals => deals::find(call, &caller).await,
+            }
+        }
+        Route::Workspace(route) => {
+            let caller = auth::workspace(call.app, headers).await?;
+            let workspace = caller.workspace();
+            let now = call.app.clock.now();
+            let quota = call
+                .app
+                .http
+                .rate
+                .ask(workspace.id, workspace.rate_limit, now);
+            let result = match (quota.retry_after, route) {
+                (Some(retry_after), _) => {
+                    call.app.metrics.rate_limited();
+                    Err(ApiError::TooManyRequests { retry_after })
+                }
+                (None, WorkspaceRoute::Whoami) => whoami::show(&caller),
+                (None, WorkspaceRoute::Export { entity }) => {
+                    export::page(call, &caller, entity).await
+                }
+            };
+            // What is left is told with every answer, also with a refusal.
+            let mut reply = result.unwrap_or_else(|error| call.refuse(&error));
+            quota.write(reply.headers_mut());
+            Ok(reply)
+        }
+        Route::Admin(route) => {
+            let caller = auth::admin(call.app, headers).await?;
+            admin::run(call, &caller, route, body).await
+        }
+    }
+}

@@ -1,0 +1,362 @@
+//! What an operator sees of the running service: metrics and the log.
+//!
+//! Metrics are typed methods, so that a name or a label is written once. Label
+//! sets are bounded: routes, statuses, outcomes and plugin names, never the id
+//! of a tenant, a connection or a person.
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+use tracing_subscriber::EnvFilter;
+
+use crate::config;
+use crate::domain::delivery::DeliveryStatus;
+use crate::domain::time::Micros;
+use crate::store::Backlog;
+
+#[derive(Debug, thiserror::Error)]
+#[error("`log.filter` is not a filter: {0}; write it like `info,leadhost=debug`")]
+pub struct BadFilter(#[from] tracing_subscriber::filter::ParseError);
+
+/// Sends the log to standard error, as text or as a JSON object a line. A
+/// second call in one process changes nothing.
+pub fn init_logging(config: &config::Log) -> Result<(), BadFilter> {
+    let filter = EnvFilter::try_new(&config.filter)?;
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
+    // It fails only where a subscriber is set already: in tests.
+    let _ = if config.format == "json" {
+        log.json().flatten_event(true).try_init()
+    } else {
+        log.try_init()
+    };
+    Ok(())
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct RequestLabels {
+    route: &'static str,
+    /// `2xx` to `5xx`.
+    status: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct RouteLabel {
+    route: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct StatusLabel {
+    status: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OutcomeLabel {
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct ReasonLabel {
+    reason: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct PluginLabels {
+    plugin: String,
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct PluginLabel {
+    plugin: String,
+}
+
+type Histograms<L> = Family<L, Histogram>;
+
+/// Every number that the service counts.
+#[derive(Debug)]
+pub struct Metrics {
+    registry: Registry,
+    requests: Family<RequestLabels, Counter>,
+    request_seconds: Histograms<RouteLabel>,
+    connections: Gauge,
+    shed: Family<ReasonLabel, Counter>,
+    rate_limited: Counter,
+    deliveries: Family<StatusLabel, Counter>,
+    quarantine_refused: Counter,
+    plugin_calls: Family<PluginLabels, Counter>,
+    plugin_seconds: Histograms<PluginLabel>,
+    plugin_refusals: Counter,
+    commits: Counter,
+    commit_writes: Histogram,
+    commit_seconds: Histogram,
+    commit_failures: Counter,
+    fetches: Family<OutcomeLabel, Counter>,
+    egress: Family<OutcomeLabel, Counter>,
+    egress_seconds: Histogram,
+    backlog: Family<StatusLabel, Gauge>,
+    oldest_waiting: Gauge,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// From half a millisecond to half a minute.
+const SECONDS: [f64; 15] = [
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
+];
+const WRITES: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
+
+fn seconds() -> Histogram {
+    Histogram::new(SECONDS)
+}
+
+impl Metrics {
+    pub fn new() -> Self {
+        let mut registry = Registry::with_prefix("leadhost");
+        let r = &mut registry;
+        macro_rules! register {
+            ($metric:expr, $name:literal, $help:literal) => {{
+                let metric = $metric;
+                r.register($name, $help, metric.clone());
+                metric
+            }};
+            ($metric:expr, $name:literal, $help:literal, seconds) => {{
+                let metric = $metric;
+                r.register_with_unit($name, $help, Unit::Seconds, metric.clone());
+                metric
+            }};
+        }
+        Self {
+            requests: register!(
+                Family::default(),
+                "requests",
+                "Requests answered, by route and class of status"
+            ),
+            request_seconds: register!(
+                Histograms::new_with_constructor(seconds),
+                "request_duration",
+                "Time from a request's headers to its answer",
+                seconds
+            ),
+            connections: register!(Gauge::default(), "connections", "Open client connections"),
+            shed: register!(
+                Family::default(),
+                "shed",
+                "Requests refused to protect the service, by reason"
+            ),
+            rate_limited: register!(
+                Counter::default(),
+                "rate_limited",
+                "Requests refused because their workspace is past its rate"
+            ),
+            deliveries: register!(
+                Family::default(),
+                "deliveries",
+                "Deliveries received, by what became of them"
+            ),
+            quarantine_refused: register!(
+                Counter::default(),
+                "quarantine_refused",
+                "Deliveries not kept because their connection's quarantine is full"
+            ),
+            plugin_calls: register!(
+                Family::default(),
+                "plugin_calls",
+                "Calls into plugins, by plugin and outcome"
+            ),
+            plugin_seconds: register!(
+                Histograms::new_with_constructor(seconds),
+                "plugin_call_duration",
+                "Time of a call into a plugin, waiting for a thread included",
+                seconds
+            ),
+            plugin_refusals: register!(
+                Counter::default(),
+                "plugin_refusals",
+                "Components that were not taken in"
+            ),
+            commits: register!(Counter::default(), "commits", "Transactions of the writer"),
+            commit_writes: register!(
+                Histogram::new(WRITES),
+                "commit_writes",
+                "Writes that shared one transaction"
+            ),
+            commit_seconds: register!(
+                seconds(),
+                "commit_duration",
+                "Time of one transaction of the writer",
+                seconds
+            ),
+            commit_failures: register!(
+                Counter::default(),
+                "commit_failures",
+                "Transactions of the writer that failed"
+            ),
+            fetches: register!(
+                Family::default(),
+                "fetches",
+                "Attempts to fetch what a delivery points at, by outcome"
+            ),
+            egress: register!(
+                Family::default(),
+                "egress",
+                "Requests to the outside, by outcome"
+            ),
+            egress_seconds: register!(
+                seconds(),
+                "egress_duration",
+                "Time of one request to the outside",
+                seconds
+            ),
+            backlog: register!(
+                Family::default(),
+                "backlog",
+                "What waits and what failed, by state"
+            ),
+            oldest_waiting: register!(
+                Gauge::default(),
+                "oldest_waiting",
+                "Age of the oldest work that waits",
+                seconds
+            ),
+            registry,
+        }
+    }
+
+    /// Everything, as Prometheus reads it.
+    pub fn text(&self) -> String {
+        let mut text = String::with_capacity(8 << 10);
+        encode(&mut text, &self.registry).expect("writing to a string does not fail");
+        text
+    }
+
+    pub fn request(&self, route: &'static str, status: u16, seconds: f64) {
+        let status = match status {
+            0..300 => "2xx",
+            300..400 => "3xx",
+            400..500 => "4xx",
+            500.. => "5xx",
+        };
+        self.requests
+            .get_or_create(&RequestLabels { route, status })
+            .inc();
+        self.request_seconds
+            .get_or_create(&RouteLabel { route })
+            .observe(seconds);
+    }
+
+    pub fn connection_opened(&self) {
+        self.connections.inc();
+    }
+
+    pub fn connection_closed(&self) {
+        self.connections.dec();
+    }
+
+    /// `reason`: `bodies`, `writer`, `backlog`, `deadline`.
+    pub fn shed(&self, reason: &'static str) {
+        self.shed.get_or_create(&ReasonLabel { reason }).inc();
+    }
+
+    pub fn rate_limited(&self) {
+        self.rate_limited.inc();
+    }
+
+    pub fn delivery(&self, status: DeliveryStatus) {
+        let status = status.as_str();
+        self.deliveries.get_or_create(&StatusLabel { status }).inc();
+    }
+
+    pub fn quarantine_refused(&self) {
+        self.quarantine_refused.inc();
+    }
+
+    /// `outcome`: `ok`, or what stopped it: `trap`, `deadline`, `memory`, ...
+    pub fn plugin_call(&self, plugin: &str, outcome: &'static str, seconds: f64) {
+        let plugin = plugin.to_owned();
+        self.plugin_seconds
+            .get_or_create(&PluginLabel {
+                plugin: plugin.clone(),
+            })
+            .observe(seconds);
+        self.plugin_calls
+            .get_or_create(&PluginLabels { plugin, outcome })
+            .inc();
+    }
+
+    pub fn plugin_refused(&self) {
+        self.plugin_refusals.inc();
+    }
+
+    pub fn commit(&self, writes: usize, seconds: f64) {
+        self.commits.inc();
+        self.commit_writes
+            .observe(u32::try_from(writes).map_or(f64::MAX, f64::from));
+        self.commit_seconds.observe(seconds);
+    }
+
+    pub fn commit_failed(&self) {
+        self.commit_failures.inc();
+    }
+
+    /// `outcome`: `items`, `retry`, `failed`, `stop`.
+    pub fn fetch(&self, outcome: &'static str) {
+        self.fetches.get_or_create(&OutcomeLabel { outcome }).inc();
+    }
+
+    /// `outcome`: a class of status, or `refused`, `unreachable`, `timeout`.
+    pub fn egress(&self, outcome: &'static str, seconds: f64) {
+        self.egress.get_or_create(&OutcomeLabel { outcome }).inc();
+        self.egress_seconds.observe(seconds);
+    }
+
+    pub fn backlog(&self, backlog: &Backlog, now: Micros) {
+        let states = [
+            ("queued", backlog.queued),
+            ("fetches", backlog.fetches),
+            ("failed", backlog.failed),
+            ("parked", backlog.parked),
+            ("quarantined", backlog.quarantined),
+        ];
+        for (status, count) in states {
+            self.backlog
+                .get_or_create(&StatusLabel { status })
+                .set(i64::try_from(count).unwrap_or(i64::MAX));
+        }
+        let age = backlog
+            .oldest_waiting
+            .map_or(0, |since| (now.0 - since.0).max(0) / Micros::SECOND);
+        self.oldest_waiting.set(age);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_counted_is_in_the_text() {
+        let metrics = Metrics::new();
+        metrics.request("whoami", 200, 0.002);
+        metrics.plugin_call("forms", "trap", 0.1);
+        metrics.backlog(&Backlog::default(), Micros(0));
+        let text = metrics.text();
+        for line in [
+            "leadhost_requests_total{route=\"whoami\",status=\"2xx\"} 1",
+            "leadhost_plugin_calls_total{plugin=\"forms\",outcome=\"trap\"} 1",
+            "leadhost_backlog{status=\"queued\"} 0",
+            "leadhost_request_duration_seconds_count{route=\"whoami\"} 1",
+        ] {
+            assert!(text.contains(line), "{line} is not in\n{text}");
+        }
+    }
+}
