@@ -5,6 +5,7 @@
 //! Direction of imports: `main -> http, pipeline -> app -> store, plugin -> domain`.
 
 pub mod app;
+pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod domain;

@@ -1,0 +1,299 @@
+//! Asks a running service over its admin API. Where it is and which key opens
+//! it follow from the data folder, so that on the service's own machine a
+//! command needs no arguments. The API is plain HTTP and meant for loopback.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Bytes;
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
+use hyper::{Method, Request, StatusCode};
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::net::TcpStream;
+
+use super::failure::Failure;
+use super::output::say_json;
+use crate::config::Config;
+use crate::domain::key::{KeyKind, PlainKey};
+
+/// Where `serve` leaves the first admin key, in the data folder.
+pub const KEY_FILE: &str = "admin.key";
+/// Where `serve` says which addresses it took, in the data folder.
+pub const ADDRESSES_FILE: &str = "service.json";
+
+/// The longest that the service may take: compiling a plugin is the longest thing.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// How to reach the service.
+#[derive(Args, Clone)]
+pub struct Reach {
+    /// The service's data folder: its admin key and its address are found there
+    #[arg(long, value_name = "DIR", env = "LEADHOST_DATA_DIR", global = true)]
+    data_dir: Option<PathBuf>,
+    /// Address of the admin API [default: as the service said, or as configured]
+    #[arg(long, value_name = "ADDRESS", env = "LEADHOST_ADMIN", global = true)]
+    admin: Option<String>,
+    /// The service's configuration file
+    #[arg(long, value_name = "FILE", env = "LEADHOST_CONFIG", global = true)]
+    config: Option<PathBuf>,
+    /// An admin key, in place of the data folder's
+    #[arg(
+        long,
+        value_name = "KEY",
+        env = "LEADHOST_ADMIN_KEY",
+        hide_env_values = true,
+        global = true
+    )]
+    admin_key: Option<String>,
+    /// Print JSON instead of a table
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+pub struct Client {
+    address: String,
+    key: PlainKey,
+    json: bool,
+}
+
+/// Runs a command that waits for the service.
+pub fn block_on<T>(command: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(format!("cannot start: {error}")))?
+        .block_on(command)
+}
+
+impl Reach {
+    pub fn client(&self) -> Result<Client, Failure> {
+        let config = Config::load(self.config.as_deref(), &[])
+            .map_err(|error| Failure::new(error.to_string()))?;
+        let folder = self
+            .data_dir
+            .clone()
+            .unwrap_or_else(|| config.store.data_dir.clone());
+        let address = match &self.admin {
+            Some(address) => plain_address(address)?,
+            None => said_address(&folder).unwrap_or_else(|| config.server.admin_listen.clone()),
+        };
+        Ok(Client {
+            address,
+            key: find_key(self.admin_key.as_deref(), &folder)?,
+            json: self.json,
+        })
+    }
+}
+
+fn plain_address(text: &str) -> Result<String, Failure> {
+    let address = text
+        .strip_prefix("http://")
+        .unwrap_or(text)
+        .trim_end_matches('/');
+    if address.is_empty() || address.contains('/') {
+        return Err(Failure::usage(format!(
+            "`{text}` is no address: expected host and port, as 127.0.0.1:8081"
+        )));
+    }
+    Ok(address.to_owned())
+}
+
+fn said_address(folder: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(folder.join(ADDRESSES_FILE)).ok()?;
+    let said: Value = serde_json::from_str(&text).ok()?;
+    said.get("admin")?.as_str().map(str::to_owned)
+}
+
+fn find_key(given: Option<&str>, folder: &Path) -> Result<PlainKey, Failure> {
+    let path = folder.join(KEY_FILE);
+    let (text, origin) = match given {
+        Some(text) => (text.to_owned(), "LEADHOST_ADMIN_KEY".to_owned()),
+        None => {
+            let text = std::fs::read_to_string(&path).map_err(|error| {
+                Failure::new(format!(
+                    "no admin key: cannot read {}: {error}",
+                    path.display()
+                ))
+                .hint("name the service's data folder with --data-dir, or set LEADHOST_ADMIN_KEY")
+            })?;
+            (text, path.display().to_string())
+        }
+    };
+    PlainKey::parse(text.trim())
+        .filter(|key| key.kind() == KeyKind::Admin)
+        .ok_or_else(|| Failure::new(format!("{origin} holds no admin key (they begin with ak_)")))
+}
+
+/// What the service answered, when it is not what was asked for.
+#[derive(Debug)]
+pub struct Refusal {
+    pub status: StatusCode,
+    pub message: String,
+    pub body: Value,
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        let failure = Self::new(refusal.message);
+        match refusal.status {
+            StatusCode::UNAUTHORIZED => failure.hint(format!(
+                "the key is not valid at this service: use the {KEY_FILE} of its data folder (--data-dir), or set LEADHOST_ADMIN_KEY"
+            )),
+            _ => failure,
+        }
+    }
+}
+
+impl Client {
+    pub fn json(&self) -> bool {
+        self.json
+    }
+
+    /// Prints the answer as JSON when that was asked for, else as `show` says it.
+    pub fn print(&self, answer: &Value, show: impl FnOnce(&Value)) {
+        if self.json {
+            say_json(answer);
+        } else {
+            show(answer);
+        }
+    }
+
+    pub async fn get(&self, path: &str) -> Result<Value, Failure> {
+        self.ask(Method::GET, path, "application/json", Bytes::new())
+            .await?
+            .map_err(Failure::from)
+    }
+
+    pub async fn post(&self, path: &str, body: &Value) -> Result<Value, Failure> {
+        self.try_post(path, body).await?.map_err(Failure::from)
+    }
+
+    /// As `post`, with the service's refusal for the caller to look at.
+    pub async fn try_post(
+        &self,
+        path: &str,
+        body: &Value,
+    ) -> Result<Result<Value, Refusal>, Failure> {
+        let body = Bytes::from(body.to_string());
+        self.ask(Method::POST, path, "application/json", body).await
+    }
+
+    pub async fn post_wasm(
+        &self,
+        path: &str,
+        wasm: Vec<u8>,
+    ) -> Result<Result<Value, Refusal>, Failure> {
+        self.ask(Method::POST, path, "application/wasm", Bytes::from(wasm))
+            .await
+    }
+
+    pub async fn delete(&self, path: &str) -> Result<Value, Failure> {
+        self.ask(Method::DELETE, path, "application/json", Bytes::new())
+            .await?
+            .map_err(Failure::from)
+    }
+
+    async fn ask(
+        &self,
+        method: Method,
+        path: &str,
+        content_type: &str,
+        body: Bytes,
+    ) -> Result<Result<Value, Refusal>, Failure> {
+        tokio::time::timeout(PATIENCE, self.exchange(method, path, content_type, body))
+            .await
+            .map_err(|_| {
+                Failure::new(format!(
+                    "the service at {} did not answer within {} s",
+                    self.address,
+                    PATIENCE.as_secs()
+                ))
+                .hint("its log says what it is doing; `leadhost status` says what waits")
+            })?
+    }
+
+    async fn exchange(
+        &self,
+        method: Method,
+        path: &str,
+        content_type: &str,
+        body: Bytes,
+    ) -> Result<Result<Value, Refusal>, Failure> {
+        let lost = |error: hyper::Error| {
+            Failure::new(format!(
+                "the service at {} broke off: {error}",
+                self.address
+            ))
+            .hint("it may be restarting: try again, or look at its log")
+        };
+        let stream = TcpStream::connect(&self.address).await.map_err(|error| {
+            Failure::new(format!("no service at {}: {error}", self.address)).hint(
+                "start it with `leadhost serve`; if it runs elsewhere, name its data folder with --data-dir or its address with --admin",
+            )
+        })?;
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+            .await
+            .map_err(lost)?;
+        // It ends with the exchange; what goes wrong on it shows in the answer.
+        tokio::spawn(connection);
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(HOST, &self.address)
+            .header(AUTHORIZATION, format!("Bearer {}", self.key.reveal()))
+            .header(CONTENT_TYPE, content_type)
+            .body(Full::new(body))
+            .map_err(|error| Failure::usage(format!("`{path}` cannot be asked for: {error}")))?;
+        let response = sender.send_request(request).await.map_err(lost)?;
+        let status = response.status();
+        let bytes = response
+            .into_body()
+            .collect()
+            .await
+            .map_err(lost)?
+            .to_bytes();
+        let body: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+        if status.is_success() {
+            return Ok(Ok(body));
+        }
+        let message = ["error", "message"]
+            .iter()
+            .find_map(|name| body.get(name)?.as_str())
+            .map_or_else(
+                || format!("the service at {} answered {status}", self.address),
+                str::to_owned,
+            );
+        Ok(Err(Refusal {
+            status,
+            message,
+            body,
+        }))
+    }
+}
+
+/// A text as one segment of a path, or as a value of a query.
+pub fn encoded(text: &str) -> String {
+    percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_may_be_written_as_a_url() {
+        assert_eq!(
+            plain_address("http://127.0.0.1:1/").expect("an address"),
+            "127.0.0.1:1"
+        );
+        assert!(plain_address("127.0.0.1:1/admin").is_err());
+    }
+
+    #[test]
+    fn what_is_put_into_a_path_stays_one_segment() {
+        assert_eq!(encoded("a/b?c"), "a%2Fb%3Fc");
+    }
+}

@@ -1,0 +1,66 @@
+//! `leadhost key create`. The key goes to standard output alone, so that a
+//! script can take it; what is said about it goes to standard error.
+
+use clap::{Args, ValueEnum};
+use serde_json::json;
+
+use crate::cli::client::Reach;
+use crate::cli::failure::Failure;
+use crate::cli::output::{complain, say};
+use crate::cli::table::cell;
+
+#[derive(Args)]
+pub struct Create {
+    /// What the key opens: the gateway, the data API, deal log and desk, or the admin API
+    #[arg(long)]
+    kind: Kind,
+    /// The workspace's slug; for all kinds but admin
+    #[arg(long, value_name = "SLUG")]
+    workspace: Option<String>,
+    /// The partner's name; for partner keys and access tokens
+    #[arg(long, value_name = "NAME")]
+    partner: Option<String>,
+    /// What it is for, as lists show it
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    label: String,
+    /// Days after which it opens nothing any more [default: never]
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    expires_days: Option<u32>,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Kind {
+    Partner,
+    Workspace,
+    AccessToken,
+    Admin,
+}
+
+impl Create {
+    pub async fn run(self) -> Result<(), Failure> {
+        let kind = self
+            .kind
+            .to_possible_value()
+            .map(|value| value.get_name().to_owned());
+        let client = self.reach.client()?;
+        let request = json!({
+            "kind": kind,
+            "workspace": self.workspace,
+            "partner": self.partner,
+            "label": self.label,
+            "expiresDays": self.expires_days,
+        });
+        let made = client.post("/admin/v1/keys", &request).await?;
+        client.print(&made, |made| {
+            complain(&format!(
+                "key {} ({}); it is shown this once:",
+                cell(&made["id"]),
+                cell(&made["hint"])
+            ));
+            say(&cell(&made["key"]));
+        });
+        Ok(())
+    }
+}

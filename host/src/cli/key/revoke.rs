@@ -1,0 +1,31 @@
+//! `leadhost key revoke`: within a second the key opens nothing, on every host.
+
+use clap::Args;
+
+use crate::cli::client::{Reach, encoded};
+use crate::cli::failure::Failure;
+use crate::cli::output::say;
+
+#[derive(Args)]
+pub struct Revoke {
+    /// The key's id, as `leadhost key list` shows it
+    id: String,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+impl Revoke {
+    pub async fn run(self) -> Result<(), Failure> {
+        let client = self.reach.client()?;
+        let answer = client
+            .delete(&format!("/admin/v1/keys/{}", encoded(&self.id)))
+            .await?;
+        client.print(&answer, |_| {
+            say(&format!(
+                "Revoked {}: it opens nothing after one second.",
+                self.id
+            ));
+        });
+        Ok(())
+    }
+}

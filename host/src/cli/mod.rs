@@ -1,0 +1,88 @@
+//! The command line: `leadhost serve` is the service, every other command asks
+//! a running service over its admin API. Arguments are read here and each
+//! command is a file; a failure says what happened and what to do.
+//!
+//! Exit codes: 0 done, 1 failed, 2 wrong usage.
+
+mod apply;
+mod client;
+mod config;
+mod connection;
+mod delivery;
+mod failure;
+mod key;
+mod output;
+mod plugin;
+mod progress;
+mod status;
+mod table;
+mod workspace_file;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use failure::Failure;
+
+/// Takes leads from any source, with converters that can be swapped while it runs.
+#[derive(Parser)]
+#[command(name = "leadhost", version, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Make a workspace as its file declares it
+    Apply(apply::Apply),
+    /// Keys of partners, workspaces and operators
+    #[command(subcommand)]
+    Key(key::Key),
+    /// Converters: which serve, take one in, roll back
+    #[command(subcommand)]
+    Plugin(plugin::Plugin),
+    /// What senders sent and what became of it
+    #[command(subcommand)]
+    Delivery(delivery::Delivery),
+    /// Where sources post to
+    #[command(subcommand)]
+    Connection(connection::Connection),
+    /// What the running service does and what waits
+    Status(status::Status),
+    /// Print every key of the configuration with its default
+    Config,
+}
+
+/// Runs the command that the process's arguments name.
+pub fn main() -> ExitCode {
+    match run(Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            output::complain(&failure.to_string());
+            ExitCode::from(failure.code())
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> Result<(), Failure> {
+    match arguments.command {
+        Command::Apply(command) => client::block_on(command.run()),
+        Command::Key(command) => client::block_on(command.run()),
+        Command::Plugin(command) => command.run(),
+        Command::Delivery(command) => client::block_on(command.run()),
+        Command::Connection(command) => client::block_on(command.run()),
+        Command::Status(command) => client::block_on(command.run()),
+        Command::Config => config::run(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_arguments_fit_together() {
+        super::Arguments::command().debug_assert();
+    }
+}

@@ -1,0 +1,52 @@
+//! `leadhost plugin check`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::Value;
+
+use super::read_component;
+use crate::cli::client::Reach;
+use crate::cli::failure::Failure;
+use crate::cli::output::say;
+use crate::cli::progress::Progress;
+use crate::cli::table::{cell, safe};
+
+#[derive(Args)]
+pub struct Check {
+    /// The component
+    file: PathBuf,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+impl Check {
+    pub async fn run(self) -> Result<(), Failure> {
+        let wasm = read_component(&self.file)?;
+        let client = self.reach.client()?;
+        let progress = Progress::start("compiling and trying it out");
+        let answer = client.post_wasm("/admin/v1/plugins/check", wasm).await?;
+        drop(progress);
+        let report = answer.map_err(Failure::from)?;
+        client.print(&report, show);
+        Ok(())
+    }
+}
+
+fn show(report: &Value) {
+    say(&safe(&format!(
+        "{} {} ({}): usable, {} golden cases passed.",
+        cell(&report["name"]),
+        cell(&report["version"]),
+        cell(&report["digest"]).chars().take(12).collect::<String>(),
+        cell(&report["golden"]),
+    )));
+    let needed = report["accept"].as_array();
+    for need in needed.into_iter().flatten() {
+        say(&safe(&format!(
+            "activating it needs --accept {}: {}",
+            cell(&need["what"]),
+            cell(&need["why"])
+        )));
+    }
+}

@@ -1,0 +1,27 @@
+//! `leadhost plugin rollback`: the version before is still compiled, so this is
+//! quick.
+
+use clap::Args;
+use serde_json::json;
+
+use super::say_deployed;
+use crate::cli::client::{Reach, encoded};
+use crate::cli::failure::Failure;
+
+#[derive(Args)]
+pub struct Rollback {
+    /// The plugin's name
+    name: String,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+impl Rollback {
+    pub async fn run(self) -> Result<(), Failure> {
+        let client = self.reach.client()?;
+        let path = format!("/admin/v1/plugins/{}/rollback", encoded(&self.name));
+        let deployed = client.post(&path, &json!({})).await?;
+        client.print(&deployed, say_deployed);
+        Ok(())
+    }
+}

@@ -1,0 +1,100 @@
+//! Aligned columns for people. Values of the service are made safe to show: a
+//! lead's name may hold what moves a terminal's cursor.
+
+use serde_json::Value;
+
+/// Rows under headings, two spaces apart; the last column is not padded.
+pub fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
+    let rows: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| row.iter().map(|cell| safe(cell)).collect())
+        .collect();
+    let width = |column: usize| {
+        rows.iter()
+            .filter_map(|row| row.get(column))
+            .map(|cell| cell.chars().count())
+            .chain([headings[column].chars().count()])
+            .max()
+            .unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..headings.len()).map(width).collect();
+    let line = |cells: &mut dyn Iterator<Item = &str>| {
+        let mut text = String::new();
+        for (cell, width) in cells.zip(&widths) {
+            let pad = width - cell.chars().count();
+            text.push_str(cell);
+            text.extend(std::iter::repeat_n(' ', pad + 2));
+        }
+        text.trim_end().to_owned()
+    };
+    let mut lines = vec![line(&mut headings.iter().copied())];
+    for row in &rows {
+        lines.push(line(&mut row.iter().map(String::as_str)));
+    }
+    lines.join("\n")
+}
+
+/// The text without control characters, on one line.
+pub fn safe(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect()
+}
+
+/// A field as a cell: a text as it is, absence as a dash.
+pub fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => "-".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(values) => {
+            let cells: Vec<_> = values.iter().map(cell).collect();
+            if cells.is_empty() {
+                "-".to_owned()
+            } else {
+                cells.join(", ")
+            }
+        }
+        other => other.to_string(),
+    }
+}
+
+/// A time to the second, which is what a person compares.
+pub fn time(value: &Value) -> String {
+    match value.as_str() {
+        Some(text) if text.len() == 27 => format!("{}Z", &text[..19]),
+        _ => cell(value),
+    }
+}
+
+/// The first twelve characters of a digest.
+pub fn short(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| "-".to_owned(), |text| text.chars().take(12).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_aligned_by_characters_and_nothing_moves_the_cursor() {
+        let rows = vec![
+            vec!["é".to_owned(), "1".to_owned()],
+            vec!["a\u{1b}[2J".to_owned(), "22".to_owned()],
+        ];
+        assert_eq!(
+            table(&["NAME", "N"], &rows),
+            "NAME   N\né      1\na\u{fffd}[2J  22"
+        );
+    }
+
+    #[test]
+    fn a_time_is_cut_to_the_second() {
+        assert_eq!(
+            time(&Value::from("2026-01-02T03:04:05.000006Z")),
+            "2026-01-02T03:04:05Z"
+        );
+        assert_eq!(time(&Value::Null), "-");
+    }
+}
