@@ -12,6 +12,7 @@ pub mod domain;
 pub mod http;
 pub mod limits;
 pub mod pipeline;
+pub mod plugin;
 pub mod seal;
 pub mod shutdown;
 pub mod store;

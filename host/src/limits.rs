@@ -87,3 +87,37 @@ pub const KEY_USE_SECONDS: u64 = 15;
 
 /// Seconds that readiness waits for the store.
 pub const READY_SECONDS: u64 = 2;
+
+/// Bytes of a guest's stack: recursion past it traps, long before the host's own stack ends.
+pub const PLUGIN_STACK_BYTES: usize = 512 << 10;
+
+/// Core instances of one plugin: an interpreter with its adapters has about ten.
+pub const PLUGIN_CORE_INSTANCES: u32 = 20;
+
+/// Linear memories of one plugin: one is usual, adapters may bring a second.
+pub const PLUGIN_MEMORIES: u32 = 4;
+
+/// Tables of one plugin.
+pub const PLUGIN_TABLES: u32 = 20;
+
+/// Elements of one table: interpreters have some ten thousand functions.
+pub const PLUGIN_TABLE_ELEMENTS: usize = 100_000;
+
+/// Bytes of what a plugin writes to standard output and error in one call.
+pub const PLUGIN_LOG_BYTES: usize = 16 << 10;
+
+/// Notes of one conversion, and bytes of each: they are for people.
+pub const NOTES_PER_DELIVERY: usize = 100;
+pub const NOTE_BYTES: usize = 1 << 10;
+
+/// Bytes of randomness that a guest may ask for at once.
+pub const PLUGIN_RANDOM_BYTES: u64 = 1 << 20;
+
+/// Handles (streams, pollables) that a guest may hold.
+pub const PLUGIN_HANDLES: usize = 1_000;
+
+/// Bytes of a compiler's complaint that are kept.
+pub const COMPILER_MESSAGE_BYTES: usize = 4 << 10;
+
+/// Bytes of a file in the inbox: larger ones are not even read.
+pub const INBOX_FILE_BYTES: u64 = 256 << 20;

@@ -1,1 +1,5 @@
-fn main() {}
+//! One binary for all tests against real parts.
+
+#![allow(clippy::unwrap_used)]
+
+mod plugins;

@@ -3,3 +3,4 @@
 
 pub mod components;
 pub mod graph;
+pub mod guests;

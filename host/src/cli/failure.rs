@@ -26,6 +26,13 @@ impl Failure {
         }
     }
 
+    /// For a caller that tells failures apart by the exit code.
+    #[must_use]
+    pub fn with_code(mut self, code: u8) -> Self {
+        self.code = code;
+        self
+    }
+
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

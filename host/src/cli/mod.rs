@@ -6,6 +6,7 @@
 
 mod apply;
 mod client;
+mod compile;
 mod config;
 mod connection;
 mod delivery;
@@ -52,6 +53,9 @@ enum Command {
     Status(status::Status),
     /// Print every key of the configuration with its default
     Config,
+    /// What the service starts for each new plugin
+    #[command(hide = true)]
+    Compile(compile::Compile),
 }
 
 /// Runs the command that the process's arguments name.
@@ -74,6 +78,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Connection(command) => client::block_on(command.run()),
         Command::Status(command) => client::block_on(command.run()),
         Command::Config => config::run(),
+        Command::Compile(command) => command.run(),
     }
 }
 

@@ -9,6 +9,7 @@ pub mod deal;
 pub mod delivery;
 pub mod exchange;
 pub mod id;
+pub mod json;
 pub mod key;
 pub mod lead;
 pub mod phone;

@@ -1,0 +1,54 @@
+//! `leadhost compile`: turns one component into machine code and ends. The
+//! service starts it as a child for each new plugin; nobody types it. Before it
+//! reads a byte of the component it bounds its own memory and processor time.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use rustix::process::{Resource, Rlimit, setrlimit};
+
+use super::failure::Failure;
+use crate::plugin::{COMPILE_EXIT_INVALID, compile_component};
+
+#[derive(Args)]
+pub struct Compile {
+    /// The component
+    input: PathBuf,
+    /// The file for the machine code
+    output: PathBuf,
+    /// Mebibytes of address space; 0: unbounded
+    memory_mib: u64,
+    /// Seconds that each thread may compute
+    seconds: u64,
+}
+
+impl Compile {
+    pub fn run(self) -> Result<(), Failure> {
+        self.bound()?;
+        let wasm = std::fs::read(&self.input)
+            .map_err(|error| Failure::new(format!("reading {}: {error}", self.input.display())))?;
+        let code = compile_component(&wasm)
+            .map_err(|message| Failure::new(message).with_code(COMPILE_EXIT_INVALID))?;
+        std::fs::write(&self.output, code)
+            .map_err(|error| Failure::new(format!("writing {}: {error}", self.output.display())))
+    }
+
+    fn bound(&self) -> Result<(), Failure> {
+        if self.memory_mib > 0 {
+            bound(Resource::As, self.memory_mib << 20)?;
+        }
+        // Processor time counts all threads together; the parent watches the wall clock.
+        let threads = std::thread::available_parallelism().map_or(1, |n| n.get().min(4));
+        bound(Resource::Cpu, self.seconds.max(1) * threads as u64)?;
+        bound(Resource::Core, 0)
+    }
+}
+
+fn bound(resource: Resource, most: u64) -> Result<(), Failure> {
+    let limit = Rlimit {
+        current: Some(most),
+        maximum: Some(most),
+    };
+    setrlimit(resource, limit)
+        .map_err(|error| Failure::new(format!("setting the limit {resource:?}: {error}")))
+}

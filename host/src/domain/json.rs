@@ -1,0 +1,63 @@
+//! What can be said about JSON text without reading it as JSON.
+
+/// Whether brackets and braces nest deeper than `most`. One pass over the bytes
+/// without recursion, so it is safe on anything; brackets inside strings do not
+/// count. A text that is not JSON gets an answer as well, which means nothing.
+pub fn too_deep(text: &[u8], most: usize) -> bool {
+    let mut depth = 0_usize;
+    let mut bytes = text.iter();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'[' | b'{' => {
+                depth += 1;
+                if depth > most {
+                    return true;
+                }
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            b'"' => skip_string(&mut bytes),
+            _ => {}
+        }
+    }
+    false
+}
+
+fn skip_string(bytes: &mut std::slice::Iter<'_, u8>) {
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'\\' => {
+                bytes.next();
+            }
+            b'"' => return,
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_depth_is_counted_and_the_bound_itself_is_allowed() {
+        let nested = |depth: usize| [vec![b'['; depth], vec![b']'; depth]].concat();
+        assert!(!too_deep(&nested(64), 64));
+        assert!(too_deep(&nested(65), 64));
+        assert!(!too_deep(b"[1],[2],[3]", 1));
+        assert!(too_deep(b"{\"a\":[{}]}", 2));
+        assert!(!too_deep(b"", 0));
+    }
+
+    #[test]
+    fn brackets_in_strings_do_not_count() {
+        assert!(!too_deep(br#"{"a":"[[[[\"[[[["}"#, 1));
+        assert!(too_deep(br#"{"a":"\\",  "b":[[]]}"#, 2));
+    }
+
+    #[test]
+    fn bytes_that_are_no_json_are_scanned_to_their_end() {
+        assert!(!too_deep(b"]]]]}}}}", 1));
+        assert!(!too_deep(b"\"never closed [[[[", 1));
+        assert!(!too_deep(&[0xff, b'"', b'\\'], 1));
+    }
+}

@@ -1,0 +1,490 @@
+//! The contract `leadhost:converter@1.0.0`: the one file that names generated
+//! bindings. Deliveries go in by moving their parts; answers come out as the
+//! domain's types, with what breaks a rule of the host refused here: a bad item
+//! becomes an invalid one, anything else refuses the answer.
+
+use leadhost_golden::{Call, Case};
+use serde_json::{Map, Value};
+use wasmtime::Store;
+use wasmtime::component::InstancePre;
+
+use self::bindings::exports::leadhost::converter::converter as wit;
+use self::bindings::leadhost::types::core;
+use self::bindings::{LeadConverter, LeadConverterPre};
+use super::Fault;
+use crate::domain::exchange::{
+    HandshakeAnswer, HttpRequest, Location, Pairs, Problem, Reply, Requirement, Segment,
+    SenderCheck, SenderChecks, SignedPart, Slot, SlotArgument,
+};
+use crate::domain::lead::{Action, Consent, Lead, Listing};
+use crate::domain::plugin::{
+    Conversion, Description, Failure, FailureCategory, Fetch, Item, Outcome, PluginCompletion,
+    PluginDelivery, SecretDeclaration,
+};
+use crate::limits;
+use crate::plugin::instance::State;
+use crate::plugin::rules;
+
+pub const CONTRACT: &str = "leadhost:converter@1.0.0";
+pub const EXPORT: &str = "leadhost:converter/converter@1.0.0";
+
+mod bindings {
+    wasmtime::component::bindgen!({
+        path: ["../wit/v1/types", "../wit/v1/converter"],
+        world: "leadhost:converter/lead-converter",
+        additional_derives: [serde::Serialize],
+    });
+}
+
+pub struct Converter {
+    pre: LeadConverterPre<State>,
+}
+
+impl Converter {
+    pub fn new(pre: InstancePre<State>) -> wasmtime::Result<Self> {
+        Ok(Self {
+            pre: LeadConverterPre::new(pre)?,
+        })
+    }
+
+    pub fn describe(&self, store: &mut Store<State>) -> Result<Description, Fault> {
+        let guest = self.start(store)?;
+        let description = exported(&guest).call_describe(store)?;
+        Ok(description.into())
+    }
+
+    pub fn sender_checks(
+        &self,
+        store: &mut Store<State>,
+        config: &str,
+    ) -> Result<Result<SenderChecks, Problem>, Fault> {
+        let guest = self.start(store)?;
+        match exported(&guest).call_sender_checks(store, config)? {
+            Ok(policy) => {
+                let checks = policy.into();
+                rules::sender_checks(&checks).map_err(Fault::Rule)?;
+                Ok(Ok(checks))
+            }
+            Err(problem) => Ok(Err(problem.into())),
+        }
+    }
+
+    pub fn handshake(
+        &self,
+        store: &mut Store<State>,
+        delivery: PluginDelivery,
+    ) -> Result<Result<Option<HandshakeAnswer>, Problem>, Fault> {
+        let guest = self.start(store)?;
+        match exported(&guest).call_handshake(store, &delivery.into())? {
+            Ok(answer) => {
+                let answer = answer.map(HandshakeAnswer::from);
+                if let Some(answer) = &answer {
+                    rules::handshake(answer).map_err(Fault::Rule)?;
+                }
+                Ok(Ok(answer))
+            }
+            Err(problem) => Ok(Err(problem.into())),
+        }
+    }
+
+    pub fn convert(
+        &self,
+        store: &mut Store<State>,
+        delivery: PluginDelivery,
+    ) -> Result<Result<Conversion, Problem>, Fault> {
+        let guest = self.start(store)?;
+        match exported(&guest).call_convert(store, &delivery.into())? {
+            Ok(conversion) => {
+                let reply = conversion.reply.map(Reply::from);
+                if let Some(reply) = &reply {
+                    rules::reply(reply).map_err(Fault::Rule)?;
+                }
+                Ok(Ok(Conversion {
+                    items: items(conversion.items)?,
+                    reply,
+                    notes: notes(conversion.notes),
+                }))
+            }
+            Err(problem) => Ok(Err(problem.into())),
+        }
+    }
+
+    pub fn complete(
+        &self,
+        store: &mut Store<State>,
+        completion: PluginCompletion,
+    ) -> Result<Result<Vec<Item>, Failure>, Fault> {
+        let guest = self.start(store)?;
+        match exported(&guest).call_complete(store, &completion.into())? {
+            Ok(list) => Ok(Ok(items(list)?)),
+            Err(failure) => Ok(Err(failure.into())),
+        }
+    }
+
+    pub fn golden(&self, store: &mut Store<State>, case: &Case) -> Result<Value, Fault> {
+        let guest = self.start(store)?;
+        let guest = exported(&guest);
+        let answer = match case.call {
+            Call::Describe => serde_json::to_value(Ok::<_, ()>(guest.call_describe(store)?)),
+            Call::SenderChecks => {
+                serde_json::to_value(guest.call_sender_checks(store, &case.delivery.config_text())?)
+            }
+            Call::Handshake => {
+                serde_json::to_value(guest.call_handshake(store, &golden_delivery(case))?)
+            }
+            Call::Convert => {
+                serde_json::to_value(guest.call_convert(store, &golden_delivery(case))?)
+            }
+            Call::Complete => {
+                serde_json::to_value(guest.call_complete(store, &golden_completion(case))?)
+            }
+        };
+        Ok(answer.expect("records and variants with text keys serialise"))
+    }
+
+    fn start(&self, store: &mut Store<State>) -> wasmtime::Result<LeadConverter> {
+        self.pre.instantiate(store)
+    }
+}
+
+fn exported(guest: &LeadConverter) -> &wit::Guest {
+    guest.leadhost_converter_converter()
+}
+
+// ---- in
+
+impl From<PluginDelivery> for core::Delivery {
+    fn from(delivery: PluginDelivery) -> Self {
+        Self {
+            id: delivery.id,
+            received_at: delivery.received_at,
+            method: delivery.method,
+            path: delivery.path,
+            query: delivery.query,
+            headers: delivery.headers,
+            body: content(delivery.body),
+            config: delivery.config,
+            context: delivery.context,
+        }
+    }
+}
+
+impl From<PluginCompletion> for wit::Completion {
+    fn from(completion: PluginCompletion) -> Self {
+        Self {
+            delivery_id: completion.delivery_id,
+            received_at: completion.received_at,
+            config: completion.config,
+            context: completion.context,
+            external_id: completion.external_id,
+            state: completion.state,
+            hop: completion.hop,
+            response: core::HttpResponse {
+                status: completion.response.status,
+                headers: completion.response.headers,
+                body: content(completion.response.body),
+            },
+        }
+    }
+}
+
+fn content(body: Vec<u8>) -> core::Content {
+    match String::from_utf8(body) {
+        Ok(text) => core::Content::Text(text),
+        Err(error) => core::Content::Bytes(error.into_bytes()),
+    }
+}
+
+fn golden_delivery(case: &Case) -> core::Delivery {
+    let given = &case.delivery;
+    core::Delivery {
+        id: given.id.clone(),
+        received_at: given.received_at.clone(),
+        method: given.method_for(case.call).to_owned(),
+        path: given.path.clone(),
+        query: given.query.clone(),
+        headers: given.headers.clone(),
+        body: content(case.body.clone()),
+        config: given.config_text(),
+        context: given.context.clone(),
+    }
+}
+
+fn golden_completion(case: &Case) -> wit::Completion {
+    let given = &case.completion;
+    wit::Completion {
+        delivery_id: case.delivery.id.clone(),
+        received_at: case.delivery.received_at.clone(),
+        config: case.delivery.config_text(),
+        context: case.delivery.context.clone(),
+        external_id: given.external_id.clone(),
+        state: given.state_bytes(),
+        hop: given.hop,
+        response: core::HttpResponse {
+            status: given.response.status,
+            headers: given.response.headers.clone(),
+            body: content(case.body.clone()),
+        },
+    }
+}
+
+// ---- out
+
+fn items(items: Vec<wit::Item>) -> Result<Vec<Item>, Fault> {
+    if items.len() > limits::ITEMS_PER_DELIVERY {
+        return Err(Fault::Rule(format!(
+            "{} items; at most {} are taken from one delivery",
+            items.len(),
+            limits::ITEMS_PER_DELIVERY
+        )));
+    }
+    Ok(items
+        .into_iter()
+        .enumerate()
+        .map(|(index, item)| Item {
+            route: item.route,
+            outcome: outcome(item.outcome).unwrap_or_else(|(what, field)| {
+                Outcome::Invalid(Problem {
+                    message: format!("the converter gave {what}"),
+                    path: format!("items.{index}.{field}"),
+                })
+            }),
+        })
+        .collect())
+}
+
+/// The error is what the item breaks, and in which field.
+fn outcome(outcome: wit::Outcome) -> Result<Outcome, (String, String)> {
+    Ok(match outcome {
+        wit::Outcome::Lead(lead) => Outcome::Lead(Box::new(Lead {
+            external_id: lead.external_id,
+            action: Action::of(&lead.action),
+            is_test: lead.is_test,
+            name: lead.name,
+            phones: lead.phones,
+            emails: lead.emails,
+            region: lead.region,
+            listings: lead
+                .listings
+                .into_iter()
+                .map(|listing| Listing {
+                    kind: listing.kind,
+                    reference: listing.reference,
+                })
+                .collect(),
+            message: lead.message,
+            occurred_at: lead.occurred_at,
+            source: lead.source,
+            consents: lead
+                .consents
+                .into_iter()
+                .map(|consent| Consent {
+                    purpose: consent.purpose,
+                    granted: consent.granted,
+                    text: consent.text,
+                })
+                .collect(),
+            campaign: lead.campaign,
+            attributes: attributes(lead.attributes)?,
+        })),
+        wit::Outcome::Fetch(fetch) => {
+            if fetch.state.len() > limits::FETCH_STATE_BYTES {
+                let what = format!(
+                    "a state of {} bytes; at most {} are kept",
+                    fetch.state.len(),
+                    limits::FETCH_STATE_BYTES
+                );
+                return Err((what, "fetch.state".to_owned()));
+            }
+            let request = fetch.request.into();
+            rules::request(&request).map_err(|what| (what, "fetch.request".to_owned()))?;
+            Outcome::Fetch(Box::new(Fetch {
+                external_id: fetch.external_id,
+                request,
+                state: fetch.state,
+            }))
+        }
+        wit::Outcome::Ignored(why) => Outcome::Ignored(why),
+        wit::Outcome::Invalid(problem) => Outcome::Invalid(problem.into()),
+    })
+}
+
+fn attributes(pairs: Pairs) -> Result<Map<String, Value>, (String, String)> {
+    pairs
+        .into_iter()
+        .map(|(name, text)| match serde_json::from_str(&text) {
+            Ok(value) => Ok((name, value)),
+            Err(error) => Err((
+                format!("the attribute `{name}`, which is not JSON: {error}"),
+                "lead.attributes".to_owned(),
+            )),
+        })
+        .collect()
+}
+
+fn notes(mut notes: Vec<String>) -> Vec<String> {
+    notes.truncate(limits::NOTES_PER_DELIVERY);
+    for note in &mut notes {
+        if note.len() > limits::NOTE_BYTES {
+            note.truncate(note.floor_char_boundary(limits::NOTE_BYTES));
+        }
+    }
+    notes
+}
+
+impl From<wit::Description> for Description {
+    fn from(description: wit::Description) -> Self {
+        Self {
+            name: description.name,
+            version: description.version,
+            summary: description.summary,
+            config_schema: description.config_schema,
+            secrets: description
+                .secrets
+                .into_iter()
+                .map(|secret| SecretDeclaration {
+                    name: secret.name,
+                    kind: secret.kind,
+                    summary: secret.summary,
+                    required: secret.required,
+                })
+                .collect(),
+            hosts: description.hosts,
+        }
+    }
+}
+
+impl From<core::SenderPolicy> for SenderChecks {
+    fn from(policy: core::SenderPolicy) -> Self {
+        Self {
+            checks: policy.checks.into_iter().map(SenderCheck::from).collect(),
+            carried_secrets: policy
+                .carried_secrets
+                .into_iter()
+                .map(Location::from)
+                .collect(),
+        }
+    }
+}
+
+impl From<core::SenderCheck> for SenderCheck {
+    fn from(check: core::SenderCheck) -> Self {
+        Self {
+            secret: check.secret,
+            scheme: check.scheme,
+            proof: check.proof.into(),
+            encoding: check.encoding,
+            prefix: check.prefix,
+            timestamp_header: check.timestamp_header,
+            tolerance_seconds: check.tolerance_seconds,
+            signed: check
+                .signed
+                .into_iter()
+                .map(|part| SignedPart {
+                    kind: part.kind,
+                    value: part.value,
+                })
+                .collect(),
+        }
+    }
+}
+
+impl From<core::Location> for Location {
+    fn from(location: core::Location) -> Self {
+        Self {
+            place: location.place,
+            name: location.name,
+        }
+    }
+}
+
+impl From<core::HandshakeAnswer> for HandshakeAnswer {
+    fn from(answer: core::HandshakeAnswer) -> Self {
+        Self {
+            require: answer
+                .require
+                .into_iter()
+                .map(|requirement| Requirement {
+                    secret: requirement.secret,
+                    query_field: requirement.query_field,
+                })
+                .collect(),
+            reply: answer.reply.into(),
+        }
+    }
+}
+
+impl From<core::Reply> for Reply {
+    fn from(reply: core::Reply) -> Self {
+        Self {
+            status: reply.status,
+            content_type: reply.content_type,
+            body: segments(reply.body),
+        }
+    }
+}
+
+impl From<core::HttpRequest> for HttpRequest {
+    fn from(request: core::HttpRequest) -> Self {
+        let fields = |fields: Vec<(String, Vec<core::Segment>)>| {
+            fields
+                .into_iter()
+                .map(|(name, value)| (name, segments(value)))
+                .collect()
+        };
+        Self {
+            method: request.method,
+            scheme: request.scheme,
+            authority: request.authority,
+            path: segments(request.path),
+            query: fields(request.query),
+            headers: fields(request.headers),
+            body: segments(request.body),
+        }
+    }
+}
+
+fn segments(segments: Vec<core::Segment>) -> Vec<Segment> {
+    segments
+        .into_iter()
+        .map(|segment| match segment {
+            core::Segment::Literal(text) => Segment::Literal(text),
+            core::Segment::Bytes(bytes) => Segment::Bytes(bytes),
+            core::Segment::Slot(slot) => Segment::Slot(Slot {
+                function: slot.function,
+                args: slot
+                    .args
+                    .into_iter()
+                    .map(|argument| match argument {
+                        core::SlotArgument::Secret(name) => SlotArgument::Secret(name),
+                        core::SlotArgument::Literal(text) => SlotArgument::Literal(text),
+                    })
+                    .collect(),
+            }),
+        })
+        .collect()
+}
+
+impl From<core::Problem> for Problem {
+    fn from(problem: core::Problem) -> Self {
+        Self {
+            message: problem.message,
+            path: problem.path,
+        }
+    }
+}
+
+impl From<wit::Failure> for Failure {
+    fn from(failure: wit::Failure) -> Self {
+        Self {
+            // A category that this host does not know loses nothing: try again.
+            category: match failure.category.as_str() {
+                "stop" => FailureCategory::Stop,
+                "give-up" => FailureCategory::GiveUp,
+                _ => FailureCategory::Retry,
+            },
+            message: failure.message,
+            retry_after_seconds: failure.retry_after_seconds,
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! How WebAssembly runs here: the engine's settings, its instance pool and the
+//! clock that ends calls.
+//!
+//! What decides the generated code is in [`code_settings`] alone, so that code
+//! compiled by another process with the same program fits. Guests are
+//! deterministic: no threads, canonical NaNs, deterministic relaxed SIMD.
+//! Component-model concurrency, garbage collection and exceptions are off: what
+//! no guest of ours needs is no surface either.
+
+use std::hash::{Hash, Hasher};
+use std::time::Duration;
+
+use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
+
+use super::error::EngineError;
+use crate::limits;
+
+/// How often running guests look up: the resolution of their budgets.
+pub const TICK: Duration = Duration::from_millis(1);
+
+/// The engine that serves: pooled where the machine allows it.
+pub fn serving(threads: usize, memory: usize) -> Result<Engine, EngineError> {
+    let mut config = code_settings();
+    config.allocation_strategy(pool(threads, memory));
+    match Engine::new(&config) {
+        Ok(engine) => Ok(engine),
+        Err(error) => {
+            tracing::warn!(
+                error = format!("{error:#}"),
+                "no address space for a pool of plugin instances; each call allocates its own, which is slower"
+            );
+            Engine::new(&code_settings())
+                .map_err(|error| EngineError::Configure(format!("{error:#}")))
+        }
+    }
+}
+
+/// An engine for one compilation, to be dropped after it: a compiler keeps the
+/// memory of its largest function for as long as it lives.
+pub fn compiling() -> wasmtime::Result<Engine> {
+    Engine::new(&code_settings())
+}
+
+/// What compiled code must have been compiled for to run in this engine.
+pub fn compatibility(engine: &Engine) -> String {
+    let mut hasher = std::hash::DefaultHasher::new();
+    engine.precompile_compatibility_hash().hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}
+
+/// Starts the thread that ends calls which compute for too long. It ends with the engine.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a thread that does nothing but let time pass"
+)]
+pub fn start_ticking(engine: &Engine) -> Result<(), EngineError> {
+    let engine = engine.weak();
+    std::thread::Builder::new()
+        .name("plugin-ticks".to_owned())
+        .spawn(move || {
+            while let Some(engine) = engine.upgrade() {
+                engine.increment_epoch();
+                drop(engine);
+                std::thread::sleep(TICK);
+            }
+        })
+        .map(drop)
+        .map_err(EngineError::Thread)
+}
+
+fn code_settings() -> Config {
+    let mut config = Config::new();
+    config
+        .concurrency_support(false)
+        .wasm_component_model(true)
+        .epoch_interruption(true)
+        .max_wasm_stack(limits::PLUGIN_STACK_BYTES)
+        .cranelift_nan_canonicalization(true)
+        .relaxed_simd_deterministic(true);
+    config
+}
+
+fn pool(threads: usize, memory: usize) -> InstanceAllocationStrategy {
+    // Each thread runs one instance at a time; the margin is for one that is
+    // still being torn down.
+    let calls = u32::try_from(threads + 1).unwrap_or(u32::MAX);
+    let scan = PoolingAllocationConfig::is_pagemap_scan_available();
+    // With the scan only touched pages are reset, so that much may stay mapped;
+    // without it every kept byte is cleared after each call.
+    let keep = if scan { 1 << 20 } else { 64 << 10 };
+    if !scan {
+        tracing::info!(
+            "this kernel cannot scan for touched pages (Linux 6.7 can); plugin calls cost a little more"
+        );
+    }
+    let mut pool = PoolingAllocationConfig::default();
+    pool.pagemap_scan(if scan { Enabled::Yes } else { Enabled::No })
+        .total_component_instances(calls)
+        .total_core_instances(calls * limits::PLUGIN_CORE_INSTANCES)
+        .total_memories(calls * limits::PLUGIN_MEMORIES)
+        .total_tables(calls * limits::PLUGIN_TABLES)
+        .total_stacks(1)
+        .max_memory_size(memory)
+        .max_core_instances_per_component(limits::PLUGIN_CORE_INSTANCES)
+        .max_memories_per_component(limits::PLUGIN_MEMORIES)
+        .max_tables_per_component(limits::PLUGIN_TABLES)
+        .table_elements(limits::PLUGIN_TABLE_ELEMENTS)
+        .linear_memory_keep_resident(keep)
+        .table_keep_resident(64 << 10)
+        .max_unused_warm_slots(calls);
+    InstanceAllocationStrategy::Pooling(pool)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_from_the_compiling_engine_fits_the_serving_one() {
+        let serving = serving(2, 64 << 20).expect("an engine");
+        let compiling = compiling().expect("an engine");
+        assert_eq!(compatibility(&serving), compatibility(&compiling));
+    }
+}

@@ -1,0 +1,347 @@
+//! What a guest may import: nothing, or the parts of WASI 0.2 that interpreters
+//! cannot do without, made harmless and deterministic.
+//!
+//! The wall clock stands at the delivery's time of receipt. The monotonic clock
+//! starts at zero, moves a little with each look, and jumps over sleeps, so that
+//! no guest ever holds a thread by waiting. Random bytes follow from the
+//! delivery's id. There are no files, no sockets, no environment, no arguments;
+//! standard output and error go into one bounded log. So the same component
+//! with the same delivery gives the same bytes, every time.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use sha2::{Digest as _, Sha256};
+use wasmtime::component::{HasData, Linker, Resource, ResourceTable};
+use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
+use wasmtime_wasi::p2::bindings::clocks::{monotonic_clock, wall_clock};
+use wasmtime_wasi::p2::bindings::random::{insecure, insecure_seed, random};
+use wasmtime_wasi::p2::{
+    DynPollable, OutputStream, Pollable, StreamError, StreamResult, subscribe,
+};
+use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+
+use super::instance::State;
+use crate::domain::time::{self, Micros};
+use crate::limits;
+
+/// Whether a component may import this, by its full name.
+pub fn is_offered(import: &str) -> bool {
+    const PACKAGES: [&str; 6] = ["cli", "io", "clocks", "random", "filesystem", "sockets"];
+    import
+        .strip_prefix("wasi:")
+        .and_then(|rest| rest.split_once('/'))
+        .is_some_and(|(package, interface)| {
+            PACKAGES.contains(&package)
+                && interface
+                    .split_once('@')
+                    .is_some_and(|(_, version)| version.starts_with("0.2."))
+        })
+}
+
+/// The linker for components that import something of WASI.
+pub fn wasi_linker(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<State>> {
+    let mut linker = Linker::new(engine);
+    wasmtime_wasi::p2::add_to_linker_sync(&mut linker)?;
+    // Clocks and chance are replaced by ours.
+    linker.allow_shadowing(true);
+    wall_clock::add_to_linker::<State, Deterministic>(&mut linker, wasi)?;
+    monotonic_clock::add_to_linker::<State, Deterministic>(&mut linker, wasi)?;
+    random::add_to_linker::<State, Deterministic>(&mut linker, wasi)?;
+    insecure::add_to_linker::<State, Deterministic>(&mut linker, wasi)?;
+    insecure_seed::add_to_linker::<State, Deterministic>(&mut linker, wasi)?;
+    linker.allow_shadowing(false);
+    Ok(linker)
+}
+
+/// The system of one call.
+pub struct Wasi {
+    ctx: WasiCtx,
+    table: ResourceTable,
+    log: Log,
+    now: Micros,
+    monotonic: u64,
+    seed: [u8; 32],
+    drawn: u64,
+}
+
+impl Wasi {
+    /// `seed` names what is being computed: the delivery's id. `received_at` is
+    /// what the clock shows; a time that cannot be read is the epoch.
+    pub fn new(seed: &str, received_at: &str) -> Self {
+        let log = Log::default();
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(limits::PLUGIN_HANDLES);
+        let ctx = WasiCtx::builder()
+            .stdout(log.clone())
+            .stderr(log.clone())
+            .allow_tcp(false)
+            .allow_udp(false)
+            .allow_ip_name_lookup(false)
+            .build();
+        Self {
+            ctx,
+            table,
+            log,
+            now: time::parse(received_at).unwrap_or_default(),
+            monotonic: 0,
+            seed: Sha256::digest(seed.as_bytes()).into(),
+            drawn: 0,
+        }
+    }
+
+    /// What the guest wrote, line by line.
+    pub fn log_lines(&self) -> Vec<String> {
+        self.log.lines()
+    }
+
+    fn draw(&mut self, count: usize) -> Vec<u8> {
+        let mut out = Vec::with_capacity(count + 32);
+        while out.len() < count {
+            let mut hash = Sha256::new();
+            hash.update(self.seed);
+            hash.update(self.drawn.to_le_bytes());
+            out.extend_from_slice(&hash.finalize());
+            self.drawn += 1;
+        }
+        out.truncate(count);
+        out
+    }
+
+    fn draw_u64(&mut self) -> u64 {
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(&self.draw(8));
+        u64::from_le_bytes(bytes)
+    }
+
+    fn draw_checked(&mut self, count: u64) -> wasmtime::Result<Vec<u8>> {
+        if count > limits::PLUGIN_RANDOM_BYTES {
+            wasmtime::bail!(
+                "{count} random bytes were asked for; at most {} are given at once",
+                limits::PLUGIN_RANDOM_BYTES
+            );
+        }
+        Ok(self.draw(usize::try_from(count).expect("bounded above")))
+    }
+
+    fn sleep_until(&mut self, when: u64) -> wasmtime::Result<Resource<DynPollable>> {
+        self.monotonic = self.monotonic.max(when);
+        let over = self.table.push(Over)?;
+        subscribe(&mut self.table, over)
+    }
+}
+
+impl WasiView for State {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        let wasi = wasi(self);
+        WasiCtxView {
+            ctx: &mut wasi.ctx,
+            table: &mut wasi.table,
+        }
+    }
+}
+
+/// Only components linked with [`wasi_linker`] get here, and their calls have it.
+fn wasi(state: &mut State) -> &mut Wasi {
+    state
+        .wasi
+        .as_deref_mut()
+        .expect("a call of a component that imports WASI carries it")
+}
+
+struct Deterministic;
+
+impl HasData for Deterministic {
+    type Data<'a> = &'a mut Wasi;
+}
+
+impl wall_clock::Host for Wasi {
+    fn now(&mut self) -> wasmtime::Result<wall_clock::Datetime> {
+        let micros = u64::try_from(self.now.0).unwrap_or(0);
+        Ok(wall_clock::Datetime {
+            seconds: micros / 1_000_000,
+            nanoseconds: u32::try_from(micros % 1_000_000 * 1_000).expect("below a second"),
+        })
+    }
+
+    fn resolution(&mut self) -> wasmtime::Result<wall_clock::Datetime> {
+        Ok(wall_clock::Datetime {
+            seconds: 0,
+            nanoseconds: 1_000,
+        })
+    }
+}
+
+impl monotonic_clock::Host for Wasi {
+    fn now(&mut self) -> wasmtime::Result<u64> {
+        // A clock that stood still would make loops that wait for it endless.
+        self.monotonic = self.monotonic.saturating_add(1_000);
+        Ok(self.monotonic)
+    }
+
+    fn resolution(&mut self) -> wasmtime::Result<u64> {
+        Ok(1_000)
+    }
+
+    fn subscribe_instant(&mut self, when: u64) -> wasmtime::Result<Resource<DynPollable>> {
+        self.sleep_until(when)
+    }
+
+    fn subscribe_duration(&mut self, duration: u64) -> wasmtime::Result<Resource<DynPollable>> {
+        self.sleep_until(self.monotonic.saturating_add(duration))
+    }
+}
+
+impl random::Host for Wasi {
+    fn get_random_bytes(&mut self, count: u64) -> wasmtime::Result<Vec<u8>> {
+        self.draw_checked(count)
+    }
+
+    fn get_random_u64(&mut self) -> wasmtime::Result<u64> {
+        Ok(self.draw_u64())
+    }
+}
+
+impl insecure::Host for Wasi {
+    fn get_insecure_random_bytes(&mut self, count: u64) -> wasmtime::Result<Vec<u8>> {
+        self.draw_checked(count)
+    }
+
+    fn get_insecure_random_u64(&mut self) -> wasmtime::Result<u64> {
+        Ok(self.draw_u64())
+    }
+}
+
+impl insecure_seed::Host for Wasi {
+    fn insecure_seed(&mut self) -> wasmtime::Result<(u64, u64)> {
+        Ok((self.draw_u64(), self.draw_u64()))
+    }
+}
+
+/// A sleep: over as soon as it is looked at.
+struct Over;
+
+#[async_trait::async_trait]
+impl Pollable for Over {
+    async fn ready(&mut self) {}
+}
+
+/// Standard output and error together. What goes past the bound is dropped
+/// without an error: a talkative guest still does its work.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    fn append(&self, bytes: &[u8]) {
+        let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = limits::PLUGIN_LOG_BYTES.saturating_sub(log.len());
+        log.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&log)
+            .lines()
+            .map(str::to_owned)
+            .collect()
+    }
+}
+
+impl IsTerminal for Log {
+    fn is_terminal(&self) -> bool {
+        false
+    }
+}
+
+impl StdoutStream for Log {
+    fn async_stream(&self) -> Box<dyn tokio::io::AsyncWrite + Send + Sync> {
+        // Only WASI 0.3 asks for this form, and it is not offered.
+        Box::new(tokio::io::sink())
+    }
+
+    fn p2_stream(&self) -> Box<dyn OutputStream> {
+        Box::new(self.clone())
+    }
+}
+
+#[async_trait::async_trait]
+impl Pollable for Log {
+    async fn ready(&mut self) {}
+}
+
+impl OutputStream for Log {
+    fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        self.append(&bytes);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), StreamError> {
+        Ok(())
+    }
+
+    fn check_write(&mut self) -> StreamResult<usize> {
+        Ok(64 << 10)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wasi_0_2_is_offered_without_http_and_nothing_else_is() {
+        for offered in [
+            "wasi:cli/stdout@0.2.0",
+            "wasi:io/streams@0.2.6",
+            "wasi:sockets/tcp@0.2.3",
+        ] {
+            assert!(is_offered(offered), "{offered}");
+        }
+        for refused in [
+            "wasi:http/outgoing-handler@0.2.0",
+            "wasi:cli/stdout@0.3.0",
+            "wasi:cli/stdout",
+            "wasi:keyvalue/store@0.2.0",
+            "env",
+            "leadhost:converter/secrets@1.0.0",
+        ] {
+            assert!(!is_offered(refused), "{refused}");
+        }
+    }
+
+    #[test]
+    fn chance_follows_from_the_seed() {
+        let draw = |seed: &str| Wasi::new(seed, "").draw(40);
+        assert_eq!(draw("a"), draw("a"));
+        assert_ne!(draw("a"), draw("b"));
+        let mut wasi = Wasi::new("a", "");
+        assert_ne!(wasi.draw(32), wasi.draw(32));
+    }
+
+    #[test]
+    fn the_wall_clock_stands_at_the_time_of_receipt() {
+        let mut wasi = Wasi::new("a", "2026-03-02T12:00:00.250000Z");
+        let now = wall_clock::Host::now(&mut wasi).expect("a time");
+        assert_eq!(now.seconds, 1_772_452_800);
+        assert_eq!(now.nanoseconds, 250_000_000);
+    }
+
+    #[test]
+    fn a_sleep_is_over_at_once_and_the_clock_shows_it() {
+        use monotonic_clock::Host as _;
+        let mut wasi = Wasi::new("a", "");
+        let before = wasi.now().expect("a time");
+        wasi.subscribe_duration(3_600_000_000_000).expect("a sleep");
+        assert!(wasi.now().expect("a time") >= before + 3_600_000_000_000);
+    }
+
+    #[test]
+    fn a_log_past_its_bound_is_cut() {
+        let log = Log::default();
+        log.append(b"first\n");
+        log.append(&vec![b'x'; limits::PLUGIN_LOG_BYTES]);
+        let lines = log.lines();
+        assert_eq!(lines[0], "first");
+        assert_eq!(lines[1].len(), limits::PLUGIN_LOG_BYTES - 6);
+    }
+}

@@ -1,0 +1,495 @@
+//! A component on its way to serving: checked, compiled, linked, tried out.
+//! Everything that can be found wrong before a delivery meets it is found here,
+//! and said in words for its author. Nothing here makes it serve.
+
+use std::sync::Arc;
+
+use jsonschema::Validator;
+use leadhost_golden::{Case, SectionError, diff, normalise, read_section, unpack};
+use serde_json::{Value, json};
+use wasmtime::component::{Component, Linker};
+use wasmtime::{Engine, Precompiled};
+
+use super::abi::{self, Converter, Fault};
+use super::error::{CallError, LoadError};
+use super::instance::State;
+use super::{Budget, Plugins, imports, rules};
+use crate::domain::exchange::SenderChecks;
+use crate::domain::plugin::{Description, Digest, RanWith};
+use crate::domain::time::Micros;
+use crate::limits;
+
+/// A version that can be called.
+pub struct Loaded {
+    pub digest: Digest,
+    pub description: Description,
+    /// Package and version of the contract: `leadhost:converter@1.0.0`.
+    pub contract: String,
+    /// Of the component.
+    pub bytes: u64,
+    pub loaded_at: Micros,
+    pub(super) imports_wasi: bool,
+    pub(super) converter: Converter,
+    /// None: no configuration is taken.
+    schema: Option<Validator>,
+}
+
+/// A version that passed everything, and what was learnt about it.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    pub loaded: Arc<Loaded>,
+    /// Golden cases that it carries, all passed.
+    pub golden: u32,
+    /// What it checks under the empty configuration; nothing where it needs one.
+    pub checks: SenderChecks,
+}
+
+impl std::fmt::Debug for Loaded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{} {} ({})",
+            self.description.name,
+            self.description.version,
+            self.digest.short()
+        )
+    }
+}
+
+impl Loaded {
+    pub fn ran_with(&self, config_version: i64) -> RanWith {
+        RanWith {
+            plugin: self.description.name.clone(),
+            version: self.description.version.clone(),
+            digest: self.digest.clone(),
+            contract: self.contract.clone(),
+            config_version,
+        }
+    }
+
+    /// The error lists every fault with its place in the configuration.
+    pub fn validate_config(&self, config: &Value) -> Result<(), Vec<String>> {
+        let Some(schema) = &self.schema else {
+            return match config {
+                Value::Null => Ok(()),
+                Value::Object(fields) if fields.is_empty() => Ok(()),
+                _ => Err(vec![format!(
+                    "the plugin {} takes no configuration",
+                    self.description.name
+                )]),
+            };
+        };
+        let faults: Vec<String> = schema
+            .iter_errors(config)
+            .map(|fault| {
+                let place = fault.instance_path().to_string();
+                let place = if place.is_empty() { "/" } else { &place };
+                format!("{place}: {fault}")
+            })
+            .collect();
+        if faults.is_empty() {
+            Ok(())
+        } else {
+            Err(faults)
+        }
+    }
+}
+
+pub(super) async fn prepare(plugins: &Plugins, wasm: Vec<u8>) -> Result<Prepared, LoadError> {
+    let limit = plugins.0.component_bytes;
+    let bytes = wasm.len();
+    refuse_foreign_bytes(&wasm, limit)?;
+    let cases = golden_cases(&wasm)?;
+    let (digest, wasm) = blocking(move || (Digest::of(&wasm), wasm)).await?;
+    let linked = link(plugins, &digest, wasm).await?;
+
+    let description = described(plugins, &digest, &linked).await?;
+    let schema = compile_schema(&description)?;
+    let loaded = Arc::new(Loaded {
+        digest,
+        description,
+        contract: linked.contract.to_owned(),
+        bytes: bytes as u64,
+        loaded_at: plugins.0.clock.now(),
+        imports_wasi: linked.imports_wasi,
+        converter: Arc::into_inner(linked.converter)
+            .expect("the trial of `describe` has dropped its handle"),
+        schema,
+    });
+    let checks = checks_without_configuration(plugins, &loaded).await?;
+    try_golden_cases(plugins, &loaded, &cases).await?;
+    Ok(Prepared {
+        loaded,
+        golden: u32::try_from(cases.len()).unwrap_or(u32::MAX),
+        checks,
+    })
+}
+
+// ---- bytes
+
+fn refuse_foreign_bytes(wasm: &[u8], limit: usize) -> Result<(), LoadError> {
+    if wasm.is_empty() {
+        return Err(LoadError::Empty);
+    }
+    if wasm.len() > limit {
+        return Err(LoadError::TooLarge {
+            bytes: wasm.len(),
+            limit,
+        });
+    }
+    if let Some(Precompiled::Component | Precompiled::Module) = Engine::detect_precompiled(wasm) {
+        return Err(LoadError::Precompiled);
+    }
+    // Magic, then a version that says 1 for modules and 13, layer 1, for components.
+    match wasm.strip_prefix(b"\0asm") {
+        None => Err(LoadError::NotWasm),
+        Some([1, 0, 0, 0, ..]) => Err(LoadError::CoreModule),
+        Some(_) => Ok(()),
+    }
+}
+
+fn golden_cases(wasm: &[u8]) -> Result<Vec<Case>, LoadError> {
+    match read_section(wasm) {
+        Ok(None) => Ok(Vec::new()),
+        Ok(Some(packed)) => {
+            unpack(&packed).map_err(|error| LoadError::GoldenSection(error.to_string()))
+        }
+        Err(SectionError::NotAComponent) => Err(LoadError::NotWasm),
+        Err(error @ SectionError::Malformed { .. }) => Err(LoadError::Invalid(error.to_string())),
+        Err(error @ SectionError::Repeated) => Err(LoadError::GoldenSection(error.to_string())),
+    }
+}
+
+// ---- code
+
+struct Linked {
+    converter: Arc<Converter>,
+    contract: &'static str,
+    imports_wasi: bool,
+}
+
+async fn link(plugins: &Plugins, digest: &Digest, wasm: Vec<u8>) -> Result<Linked, LoadError> {
+    let kept = {
+        let (plugins, digest) = (plugins.clone(), digest.clone());
+        blocking(move || {
+            let code = plugins.0.compilation.kept(&digest)?;
+            match load_code(&plugins.0.engine, &code) {
+                Ok(component) => Some(component),
+                Err(error) => {
+                    tracing::warn!(
+                        error = format!("{error:#}"),
+                        digest = digest.short(),
+                        "a compiled plugin does not fit this program; compiling it again"
+                    );
+                    plugins.0.compilation.forget(&digest);
+                    None
+                }
+            }
+        })
+        .await?
+    };
+    let component = match kept {
+        Some(component) => component,
+        None => {
+            let code = plugins.0.compilation.compile(digest, wasm).await?;
+            let engine = plugins.0.engine.clone();
+            blocking(move || load_code(&engine, &code))
+                .await?
+                .map_err(|error| LoadError::Host(format!("{error:#}")))?
+        }
+    };
+    let plugins = plugins.clone();
+    blocking(move || link_component(&plugins, &component)).await?
+}
+
+#[expect(
+    unsafe_code,
+    reason = "compiled code is loaded as it is; these bytes come from our own compiler or passed the hash of a file in a folder that only the service's user can write"
+)]
+fn load_code(engine: &Engine, code: &[u8]) -> wasmtime::Result<Component> {
+    // SAFETY: see the reason above; bytes from elsewhere never get here, since
+    // uploads that are compiled code are refused.
+    unsafe { Component::deserialize(engine, code) }
+}
+
+fn link_component(plugins: &Plugins, component: &Component) -> Result<Linked, LoadError> {
+    let engine = &plugins.0.engine;
+    let contract = claimed_contract(engine, component)?;
+    let imports_wasi = check_imports(engine, component)?;
+    check_needs(component, plugins.0.memory)?;
+    let linker: &Linker<State> = if imports_wasi {
+        &plugins.0.wasi_linker
+    } else {
+        &plugins.0.bare_linker
+    };
+    let mismatch = |error: wasmtime::Error| LoadError::Mismatch {
+        contract: contract.to_owned(),
+        detail: format!("{error:#}"),
+    };
+    let pre = linker.instantiate_pre(component).map_err(mismatch)?;
+    let converter = Converter::new(pre).map_err(mismatch)?;
+    Ok(Linked {
+        converter: Arc::new(converter),
+        contract,
+        imports_wasi,
+    })
+}
+
+fn claimed_contract(engine: &Engine, component: &Component) -> Result<&'static str, LoadError> {
+    let ty = component.component_type();
+    let exports: Vec<&str> = ty.exports(engine).map(|(name, _)| name).collect();
+    for (contract, export) in abi::OFFERED {
+        if exports.contains(export) {
+            return Ok(contract);
+        }
+    }
+    let wants: Vec<String> = exports
+        .iter()
+        .filter(|name| name.starts_with("leadhost:"))
+        .map(|name| package_of(name))
+        .collect();
+    Err(LoadError::Incompatible {
+        wants: match (wants.is_empty(), exports.is_empty()) {
+            (false, _) => wants.join(" and "),
+            (true, false) => format!("of whoever calls {}", exports.join(", ")),
+            (true, true) => "of nobody: it exports nothing".to_owned(),
+        },
+        offered: abi::OFFERED
+            .iter()
+            .map(|(contract, _)| (*contract).to_owned())
+            .collect(),
+    })
+}
+
+/// `leadhost:converter/converter@2.0.0` to `leadhost:converter@2.0.0`.
+fn package_of(export: &str) -> String {
+    let (path, version) = export.split_once('@').unwrap_or((export, ""));
+    let package = path.split('/').next().unwrap_or(path);
+    if version.is_empty() {
+        package.to_owned()
+    } else {
+        format!("{package}@{version}")
+    }
+}
+
+/// Whether anything of WASI is imported.
+fn check_imports(engine: &Engine, component: &Component) -> Result<bool, LoadError> {
+    let ty = component.component_type();
+    let mut wasi = false;
+    let mut refused = Vec::new();
+    for (name, item) in ty.imports(engine) {
+        if imports::is_offered(name) {
+            wasi = true;
+        } else if !holds_only_types(engine, &item.ty) {
+            refused.push(name.to_owned());
+        }
+    }
+    if refused.is_empty() {
+        Ok(wasi)
+    } else {
+        Err(LoadError::RefusedImport { imports: refused })
+    }
+}
+
+fn holds_only_types(engine: &Engine, item: &wasmtime::component::types::ComponentItem) -> bool {
+    use wasmtime::component::types::ComponentItem;
+    match item {
+        ComponentItem::Type(_) => true,
+        ComponentItem::ComponentInstance(instance) => instance
+            .exports(engine)
+            .all(|(_, item)| holds_only_types(engine, &item.ty)),
+        _ => false,
+    }
+}
+
+fn check_needs(component: &Component, memory: usize) -> Result<(), LoadError> {
+    const PAGE: u64 = 64 << 10;
+    let Some(needs) = component.resources_required() else {
+        return Err(LoadError::NeedsTooMuch {
+            what: "core modules that it does not carry itself".to_owned(),
+            limit: "none".to_owned(),
+        });
+    };
+    let initial = needs.max_initial_memory_size.unwrap_or(0) * PAGE;
+    if initial > memory as u64 {
+        return Err(LoadError::NeedsTooMuch {
+            what: format!("a memory of {} MiB", initial >> 20),
+            limit: format!("{} MiB (plugins.memory_mib)", memory >> 20),
+        });
+    }
+    if needs.num_memories > limits::PLUGIN_MEMORIES {
+        return Err(LoadError::NeedsTooMuch {
+            what: format!("{} memories", needs.num_memories),
+            limit: limits::PLUGIN_MEMORIES.to_string(),
+        });
+    }
+    let elements = needs.max_initial_table_size.unwrap_or(0);
+    if needs.num_tables > limits::PLUGIN_TABLES || elements > limits::PLUGIN_TABLE_ELEMENTS as u64 {
+        return Err(LoadError::NeedsTooMuch {
+            what: format!("{} tables, the largest of {elements}", needs.num_tables),
+            limit: format!(
+                "{} tables of {}",
+                limits::PLUGIN_TABLES,
+                limits::PLUGIN_TABLE_ELEMENTS
+            ),
+        });
+    }
+    Ok(())
+}
+
+// ---- trying it out
+
+/// The lane in which versions are tried, beside those of the connections.
+const TRIAL: &str = "(trial)";
+
+async fn described(
+    plugins: &Plugins,
+    digest: &Digest,
+    linked: &Linked,
+) -> Result<Description, LoadError> {
+    let converter = Arc::clone(&linked.converter);
+    let seed = digest.0.clone();
+    let (description, _) = plugins
+        .0
+        .call(
+            TRIAL,
+            Budget::Worker,
+            linked.imports_wasi,
+            (seed, String::new()),
+            move |store| {
+                let described = converter.describe(store);
+                drop(converter);
+                described
+            },
+        )
+        .await
+        .map_err(tried("describe"))?;
+    rules::description(&description).map_err(LoadError::Description)?;
+    Ok(description)
+}
+
+fn compile_schema(description: &Description) -> Result<Option<Validator>, LoadError> {
+    if description.config_schema.is_empty() {
+        return Ok(None);
+    }
+    let schema: Value = serde_json::from_str(&description.config_schema)
+        .map_err(|error| LoadError::Schema(format!("it is not JSON: {error}")))?;
+    jsonschema::validator_for(&schema)
+        .map(Some)
+        .map_err(|error| LoadError::Schema(error.to_string()))
+}
+
+async fn checks_without_configuration(
+    plugins: &Plugins,
+    loaded: &Arc<Loaded>,
+) -> Result<SenderChecks, LoadError> {
+    let answer = plugins
+        .sender_checks(loaded, TRIAL, "{}", Budget::Worker)
+        .await
+        .map_err(tried("sender-checks"))?;
+    match answer {
+        Ok(checks) => Ok(checks),
+        // Without a configuration that it needs it cannot know.
+        Err(_) if loaded.validate_config(&json!({})).is_err() => Ok(SenderChecks::default()),
+        Err(problem) => Err(LoadError::Description(format!(
+            "`sender-checks` refuses the empty configuration, which its schema allows: {}",
+            problem.message
+        ))),
+    }
+}
+
+async fn try_golden_cases(
+    plugins: &Plugins,
+    loaded: &Arc<Loaded>,
+    cases: &[Case],
+) -> Result<(), LoadError> {
+    let mut report = Vec::new();
+    for case in cases {
+        let answer = match plugins.answer_golden(loaded, TRIAL, case.clone()).await {
+            Ok(answer) => normalise(answer),
+            Err(error) if !error.is_fault() => return Err(tried("golden")(error)),
+            Err(error) => {
+                report.push(format!("{} ({}): {error}", case.name, case.about));
+                continue;
+            }
+        };
+        match &case.expect {
+            Some(expect) => {
+                if let Some(difference) = diff(expect, &answer) {
+                    report.push(format!("{} ({}):\n{difference}", case.name, case.about));
+                }
+            }
+            None => report.push(format!("{}: the case expects nothing", case.name)),
+        }
+    }
+    if report.is_empty() {
+        return Ok(());
+    }
+    Err(LoadError::Golden {
+        failed: report.len(),
+        total: cases.len(),
+        report: report.join("\n"),
+    })
+}
+
+fn tried(function: &'static str) -> impl Fn(CallError) -> LoadError {
+    move |source| LoadError::Tried { function, source }
+}
+
+impl Plugins {
+    async fn answer_golden(
+        &self,
+        loaded: &Arc<Loaded>,
+        lane: &str,
+        case: Case,
+    ) -> Result<Value, CallError> {
+        let called = Arc::clone(loaded);
+        let seed = (case.delivery.id.clone(), case.delivery.received_at.clone());
+        let answer = self
+            .0
+            .call(
+                lane,
+                Budget::Worker,
+                loaded.imports_wasi,
+                seed,
+                move |store| -> Result<Value, Fault> { called.converter.golden(store, &case) },
+            )
+            .await?;
+        Ok(answer.0)
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, LoadError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| LoadError::Host(format!("a thread for it ended: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_are_no_component_are_told_apart() {
+        let kind = |bytes: &[u8]| refuse_foreign_bytes(bytes, 100).map_err(|error| error.kind());
+        assert_eq!(kind(b""), Err("empty"));
+        assert_eq!(kind(&[0; 101]), Err("too_large"));
+        assert_eq!(kind(b"hello"), Err("not_wasm"));
+        assert_eq!(kind(b"\0asm\x01\0\0\0"), Err("core_module"));
+        assert_eq!(kind(b"\0asm\x0d\0\x01\0"), Ok(()));
+    }
+
+    #[test]
+    fn the_package_of_an_export_is_named_with_its_version() {
+        assert_eq!(
+            package_of("leadhost:converter/converter@2.0.0"),
+            "leadhost:converter@2.0.0"
+        );
+        assert_eq!(
+            package_of("leadhost:converter/converter"),
+            "leadhost:converter"
+        );
+    }
+}

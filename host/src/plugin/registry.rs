@@ -1,0 +1,105 @@
+//! Which versions are loaded and which of them serve. Readers see one whole
+//! table; a change makes a new one and swaps it in. A call keeps the version
+//! that it began with.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+
+use super::error::NotInstalled;
+use super::load::Loaded;
+use crate::domain::plugin::Digest;
+
+#[derive(Default)]
+pub struct Registry {
+    table: ArcSwap<Table>,
+}
+
+#[derive(Clone, Default)]
+struct Table {
+    by_digest: HashMap<Digest, Arc<Loaded>>,
+    active: HashMap<String, Arc<Loaded>>,
+}
+
+/// A loaded version, for those who watch.
+#[derive(Clone)]
+pub struct Listed {
+    pub loaded: Arc<Loaded>,
+    pub active: bool,
+}
+
+impl Registry {
+    pub fn install(&self, loaded: &Arc<Loaded>) {
+        self.table.rcu(|table| {
+            let mut table = Table::clone(table);
+            table
+                .by_digest
+                .insert(loaded.digest.clone(), Arc::clone(loaded));
+            table
+        });
+    }
+
+    pub fn activate(
+        &self,
+        name: &str,
+        digest: &Digest,
+    ) -> Result<Option<Arc<Loaded>>, NotInstalled> {
+        let loaded = self
+            .by_digest(digest)
+            .ok_or_else(|| NotInstalled(digest.clone()))?;
+        let before = self.table.rcu(|table| {
+            let mut table = Table::clone(table);
+            table.active.insert(name.to_owned(), Arc::clone(&loaded));
+            table
+        });
+        Ok(before.active.get(name).cloned())
+    }
+
+    pub fn active(&self, name: &str) -> Option<Arc<Loaded>> {
+        self.table.load().active.get(name).cloned()
+    }
+
+    pub fn by_digest(&self, digest: &Digest) -> Option<Arc<Loaded>> {
+        self.table.load().by_digest.get(digest).cloned()
+    }
+
+    /// Takes a version out, also where it serves.
+    pub fn retire(&self, digest: &Digest) -> Option<Arc<Loaded>> {
+        let before = self.table.rcu(|table| {
+            let mut table = Table::clone(table);
+            table.by_digest.remove(digest);
+            table.active.retain(|_, loaded| loaded.digest != *digest);
+            table
+        });
+        before.by_digest.get(digest).cloned()
+    }
+
+    /// By name, then version, then digest.
+    pub fn list(&self) -> Vec<Listed> {
+        let table = self.table.load();
+        let mut list: Vec<Listed> = table
+            .by_digest
+            .values()
+            .map(|loaded| Listed {
+                loaded: Arc::clone(loaded),
+                active: table
+                    .active
+                    .values()
+                    .any(|active| active.digest == loaded.digest),
+            })
+            .collect();
+        list.sort_by(|a, b| {
+            let key = |listed: &Listed| {
+                let description = &listed.loaded.description;
+                (
+                    description.name.clone(),
+                    semver::Version::parse(&description.version).ok(),
+                    listed.loaded.digest.clone(),
+                )
+            };
+            key(a).cmp(&key(b))
+        });
+        list
+    }
+}

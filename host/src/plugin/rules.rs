@@ -1,0 +1,238 @@
+//! What a plugin's answers must keep to, beyond their types: known slot
+//! functions, known schemes, statuses that it may choose. The host checks it
+//! before anything is stored, and says what is wrong in words for the author.
+
+use std::collections::HashSet;
+
+use crate::domain::exchange::{
+    HandshakeAnswer, HttpRequest, Location, Reply, Segment, SenderChecks, Slot, SlotArgument,
+};
+use crate::domain::plugin::Description;
+
+/// The schemes by which a sender may prove itself.
+pub const SCHEMES: [&str; 5] = ["hmac-sha256", "hmac-sha1", "basic", "bearer", "equals"];
+/// How a proof may be written.
+pub const ENCODINGS: [&str; 4] = ["hex", "base64", "base64url", "plain"];
+/// Where something may be in a delivery.
+pub const PLACES: [&str; 4] = ["header", "query", "form", "json"];
+/// What a sender may have signed.
+pub const SIGNED_PARTS: [&str; 7] = [
+    "literal",
+    "method",
+    "public-url",
+    "header",
+    "timestamp",
+    "sorted-form",
+    "body",
+];
+/// What the host can put into a request or a reply.
+pub const SLOT_FUNCTIONS: [&str; 4] = ["secret", "basic", "hmac-sha256-hex", "hmac-sha256-base64"];
+/// How the host keeps a secret fresh.
+pub const SECRET_KINDS: [&str; 3] = ["static", "oauth2-refresh", "client-credentials"];
+
+pub fn description(description: &Description) -> Result<(), String> {
+    let name = &description.name;
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
+        return Err(format!(
+            "the name {name:?}; it takes 1 to 64 lower-case letters, digits and hyphens"
+        ));
+    }
+    if let Err(error) = semver::Version::parse(&description.version) {
+        return Err(format!(
+            "the version {:?}, which is no semantic version: {error}",
+            description.version
+        ));
+    }
+    let mut names = HashSet::new();
+    for secret in &description.secrets {
+        let base = secret.name.strip_suffix("/*").unwrap_or(&secret.name);
+        if base.is_empty() || base.len() > 64 || base.contains(['*', ' ']) {
+            return Err(format!("a secret named {:?}", secret.name));
+        }
+        if !names.insert(&secret.name) {
+            return Err(format!("the secret `{}` twice", secret.name));
+        }
+        known("the secret's kind", &secret.kind, &SECRET_KINDS)?;
+    }
+    for host in &description.hosts {
+        if host.is_empty() || host.contains(['/', ' ', '@']) {
+            return Err(format!(
+                "the host {host:?}; a name, or a name and a port, is wanted"
+            ));
+        }
+    }
+    Ok(())
+}
+
+pub fn sender_checks(checks: &SenderChecks) -> Result<(), String> {
+    for check in &checks.checks {
+        known("the scheme", &check.scheme, &SCHEMES)?;
+        location(&check.proof)?;
+        if !check.encoding.is_empty() {
+            known("the encoding", &check.encoding, &ENCODINGS)?;
+        }
+        for part in &check.signed {
+            known("the signed part", &part.kind, &SIGNED_PARTS)?;
+        }
+        if check.secret.is_empty() {
+            return Err("a check without the name of a secret".to_owned());
+        }
+    }
+    checks.carried_secrets.iter().try_for_each(location)
+}
+
+pub fn handshake(answer: &HandshakeAnswer) -> Result<(), String> {
+    reply(&answer.reply)
+}
+
+pub fn reply(reply: &Reply) -> Result<(), String> {
+    if !matches!(reply.status, 200..=299 | 400..=499) {
+        return Err(format!(
+            "a reply with status {}; 200 to 299 and 400 to 499 may be chosen",
+            reply.status
+        ));
+    }
+    if !reply
+        .content_type
+        .bytes()
+        .all(|byte| (b' '..=b'~').contains(&byte))
+    {
+        return Err("a reply whose content type is not printable ASCII".to_owned());
+    }
+    segments(&reply.body)
+}
+
+pub fn request(request: &HttpRequest) -> Result<(), String> {
+    known("the scheme", &request.scheme, &["https", "http"])?;
+    if request.authority.is_empty() {
+        return Err("a request without a host".to_owned());
+    }
+    segments(&request.path)?;
+    segments(&request.body)?;
+    for (_, value) in request.query.iter().chain(&request.headers) {
+        segments(value)?;
+    }
+    Ok(())
+}
+
+fn segments(segments: &[Segment]) -> Result<(), String> {
+    segments.iter().try_for_each(|segment| match segment {
+        Segment::Slot(slot) => check_slot(slot),
+        Segment::Literal(_) | Segment::Bytes(_) => Ok(()),
+    })
+}
+
+fn check_slot(slot: &Slot) -> Result<(), String> {
+    known("the slot function", &slot.function, &SLOT_FUNCTIONS)?;
+    let fits = match slot.function.as_str() {
+        "secret" => matches!(slot.args.as_slice(), [SlotArgument::Secret(_)]),
+        "basic" => slot.args.len() == 2,
+        _ => slot.args.len() >= 2,
+    };
+    if fits {
+        Ok(())
+    } else {
+        Err(format!(
+            "the slot function `{}` with {} arguments of the wrong kind or number",
+            slot.function,
+            slot.args.len()
+        ))
+    }
+}
+
+fn location(location: &Location) -> Result<(), String> {
+    known("the place", &location.place, &PLACES)
+}
+
+fn known(what: &str, word: &str, words: &[&str]) -> Result<(), String> {
+    if words.contains(&word) {
+        return Ok(());
+    }
+    Err(format!(
+        "{what} {word:?}, which this host does not know; it knows {}",
+        words.join(", ")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::exchange::SenderCheck;
+    use crate::domain::plugin::SecretDeclaration;
+
+    fn described() -> Description {
+        Description {
+            name: "site-form".to_owned(),
+            version: "1.2.3".to_owned(),
+            summary: String::new(),
+            config_schema: String::new(),
+            secrets: vec![SecretDeclaration {
+                name: "page-token/*".to_owned(),
+                kind: "static".to_owned(),
+                summary: String::new(),
+                required: false,
+            }],
+            hosts: vec!["forms.example.com:8443".to_owned()],
+        }
+    }
+
+    #[test]
+    fn a_plain_description_passes_and_each_odd_one_is_named() {
+        assert_eq!(description(&described()), Ok(()));
+        let refused = |change: fn(&mut Description)| {
+            let mut described = described();
+            change(&mut described);
+            description(&described).expect_err("refused")
+        };
+        assert!(refused(|d| d.name = "Site Form".to_owned()).contains("Site Form"));
+        assert!(refused(|d| d.version = "1.2".to_owned()).contains("1.2"));
+        assert!(refused(|d| d.secrets[0].kind = "magic".to_owned()).contains("magic"));
+        assert!(refused(|d| d.secrets.push(d.secrets[0].clone())).contains("twice"));
+        assert!(refused(|d| d.hosts[0] = "https://x".to_owned()).contains("https://x"));
+    }
+
+    #[test]
+    fn an_unknown_scheme_or_place_is_named_with_the_known_ones() {
+        let mut checks = SenderChecks {
+            checks: vec![SenderCheck {
+                secret: "key".to_owned(),
+                scheme: "hmac-md5".to_owned(),
+                proof: Location {
+                    place: "header".to_owned(),
+                    name: "x-sig".to_owned(),
+                },
+                encoding: "hex".to_owned(),
+                prefix: String::new(),
+                timestamp_header: String::new(),
+                tolerance_seconds: 0,
+                signed: Vec::new(),
+            }],
+            carried_secrets: Vec::new(),
+        };
+        let error = sender_checks(&checks).expect_err("refused");
+        assert!(error.contains("hmac-md5") && error.contains("hmac-sha256"));
+        checks.checks[0].scheme = "hmac-sha256".to_owned();
+        assert_eq!(sender_checks(&checks), Ok(()));
+        checks.checks[0].proof.place = "trailer".to_owned();
+        assert!(sender_checks(&checks).is_err());
+    }
+
+    #[test]
+    fn slots_and_statuses_are_checked() {
+        let with = |status, function: &str, args| Reply {
+            status,
+            content_type: "text/plain".to_owned(),
+            body: vec![Segment::Slot(Slot {
+                function: function.to_owned(),
+                args,
+            })],
+        };
+        let secret = || SlotArgument::Secret("key".to_owned());
+        assert_eq!(reply(&with(200, "secret", vec![secret()])), Ok(()));
+        assert!(reply(&with(302, "secret", vec![secret()])).is_err());
+        assert!(reply(&with(200, "rot13", vec![secret()])).is_err());
+        assert!(reply(&with(200, "secret", vec![])).is_err());
+        assert!(reply(&with(200, "hmac-sha256-hex", vec![secret()])).is_err());
+    }
+}

@@ -1,0 +1,208 @@
+//! A converter that does what its configuration says: `{"do": "loop"}` and the
+//! like, with `size` for how much. Each word is one way to harm a host, or a
+//! look at what the host shows its guests.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "what becomes of it is tested"
+)]
+
+use std::hint::black_box;
+
+use leadhost_sdk::serde_json::{Value, json};
+use leadhost_sdk::{
+    Completion, Conversion, Converter, Delivery, Description, Failure, HandshakeAnswer,
+    HttpRequest, Item, Lead, Problem, Reply, Segment, SenderCheck, SenderPolicy, Slot,
+};
+
+pub struct Misbehave;
+
+leadhost_sdk::export_converter!(Misbehave);
+
+impl Converter for Misbehave {
+    type Config = Value;
+
+    fn describe() -> Description {
+        Description::new("misbehave", "1.0.0", "Does what its configuration says").config_schema(
+            r#"{
+                "type": "object",
+                "properties": {
+                    "do": {"type": "string"},
+                    "size": {"type": "integer", "minimum": 0}
+                },
+                "additionalProperties": false
+            }"#,
+        )
+    }
+
+    fn sender_checks(config: &Value) -> Result<SenderPolicy, Problem> {
+        let mut check = SenderCheck::hmac_sha256_hex("key", "x-signature");
+        match word(config) {
+            "unknown-scheme" => check.scheme = "rot13".to_owned(),
+            "no-policy" => return Err(Problem::new("no policy")),
+            _ => {}
+        }
+        Ok([check].into())
+    }
+
+    fn handshake(config: &Value, delivery: &Delivery) -> Result<Option<HandshakeAnswer>, Problem> {
+        let reply = Reply::text(delivery.path.clone());
+        Ok(match word(config) {
+            "silent" => None,
+            "redirect" => Some(HandshakeAnswer::new(reply.status(302))),
+            _ => Some(HandshakeAnswer::new(reply)),
+        })
+    }
+
+    fn convert(config: &Value, delivery: &Delivery) -> Result<Conversion, Problem> {
+        let size = usize::try_from(config["size"].as_u64().unwrap_or(0)).unwrap_or(usize::MAX);
+        match word(config) {
+            "loop" => loop {
+                black_box(());
+            },
+            "burn" => {
+                let mut sum = 0_u64;
+                for round in 0..size as u64 {
+                    sum = black_box(sum.wrapping_mul(31).wrapping_add(round));
+                }
+                Ok(note(sum))
+            }
+            "trap" => panic!("as asked"),
+            "grow" => {
+                let mut kept: Vec<Vec<u8>> = Vec::new();
+                loop {
+                    kept.push(black_box(vec![1; 1 << 20]));
+                }
+            }
+            "recurse" => Ok(note(recurse(u64::MAX))),
+            "output" => Ok(note("x".repeat(size))),
+            "items" => {
+                let items = (0..size).map(|_| Item::ignored("one of many"));
+                Ok(Conversion {
+                    items: items.collect(),
+                    reply: None,
+                    notes: Vec::new(),
+                })
+            }
+            "state" => Ok(vec![
+                Item::fetch(None, request()?, vec![0; size]),
+                Item::lead(Lead::new()),
+            ]
+            .into()),
+            "slot" => {
+                let mut request = request()?;
+                request.body = vec![Segment::Slot(Slot {
+                    function: "rot13".to_owned(),
+                    args: Vec::new(),
+                })];
+                Ok(vec![Item::fetch(None, request, ""), Item::lead(Lead::new())].into())
+            }
+            "attribute" => {
+                let mut lead = Lead::new();
+                lead.attributes
+                    .push(("colour".to_owned(), "{not json".to_owned()));
+                Ok(vec![Item::lead(lead), Item::lead(Lead::new())].into())
+            }
+            "status" => Ok(Conversion {
+                items: Vec::new(),
+                reply: Some(Reply::text("moved").status(302)),
+                notes: Vec::new(),
+            }),
+            "refuse" => Err(Problem::new("as asked").at("here")),
+            "print" => {
+                println!("{}", "p".repeat(size));
+                eprintln!("an error");
+                Ok(note("printed"))
+            }
+            "print-and-trap" => {
+                eprintln!("the last words");
+                panic!("as asked")
+            }
+            "look-around" => Ok(look_around(size)),
+            _ => {
+                let lead = Lead::new()
+                    .external_id(delivery.id.clone())
+                    .message(delivery.received_at.clone())
+                    .attribute("query", &json!(delivery.query))
+                    .attribute("headers", &json!(delivery.headers))
+                    .attribute("context", &json!(delivery.context));
+                Ok(vec![Item::lead(lead)].into())
+            }
+        }
+    }
+
+    fn complete(config: &Value, completion: &Completion) -> Result<Vec<Item>, Failure> {
+        match word(config) {
+            "stop" => Err(Failure::stop("as asked")),
+            "loop" => loop {
+                black_box(());
+            },
+            _ => Ok(vec![Item::ignored(format!(
+                "{} after hop {} with {} bytes of state",
+                completion.response.status,
+                completion.hop,
+                completion.state.len()
+            ))]),
+        }
+    }
+}
+
+fn word(config: &Value) -> &str {
+    config["do"].as_str().unwrap_or("")
+}
+
+fn note(line: impl ToString) -> Conversion {
+    Conversion {
+        items: Vec::new(),
+        reply: None,
+        notes: vec![line.to_string()],
+    }
+}
+
+fn request() -> Result<HttpRequest, Problem> {
+    HttpRequest::get("https://leads.example.com/v1/leads")
+}
+
+#[allow(unconditional_recursion, reason = "the stack is to run out")]
+fn recurse(left: u64) -> u64 {
+    let here = black_box([left; 64]);
+    recurse(left.wrapping_sub(1)).wrapping_add(here[7])
+}
+
+/// What a guest can see of time, chance and the machine.
+#[cfg(target_os = "wasi")]
+fn look_around(sleep_seconds: usize) -> Conversion {
+    use std::collections::hash_map::RandomState;
+    use std::hash::BuildHasher;
+    use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+    let wall = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map(|since| since.as_micros());
+    let began = Instant::now();
+    std::thread::sleep(Duration::from_secs(sleep_seconds as u64));
+    let slept = began.elapsed();
+    let chance = RandomState::new().hash_one("x");
+    Conversion {
+        items: Vec::new(),
+        reply: None,
+        notes: vec![
+            format!("wall {wall:?}"),
+            format!("slept {slept:?}"),
+            format!("chance {chance}"),
+            format!("variables {}", std::env::vars().count()),
+            format!("arguments {}", std::env::args().count()),
+            format!("root {}", std::fs::read_dir("/").is_ok()),
+            format!(
+                "socket {}",
+                std::net::TcpStream::connect(("127.0.0.1", 9)).is_ok()
+            ),
+        ],
+    }
+}
+
+#[cfg(not(target_os = "wasi"))]
+fn look_around(_: usize) -> Conversion {
+    note("there is nothing to see")
+}

@@ -1,0 +1,138 @@
+//! Components for tests: built from the workspace's crates, once in a run, or
+//! put together by hand where no toolchain makes such a thing.
+//!
+//! With the Rust target installed they are always built fresh, so that
+//! `cargo test` alone works; without it, what the repository's tasks have built
+//! is taken.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+use wasm_encoder::{
+    Component, ComponentExportKind, ComponentExportSection, ComponentImportSection,
+    ComponentInstanceSection, ComponentTypeRef, ComponentTypeSection, InstanceType,
+};
+use wit_component::ComponentEncoder;
+
+/// The converter that does what its configuration says.
+pub fn misbehave() -> Vec<u8> {
+    rust_component("guest-misbehave")
+}
+
+/// The example converter, without golden cases.
+pub fn example_form() -> Vec<u8> {
+    rust_component("example-form")
+}
+
+/// The component of a crate that is compiled without WASI.
+pub fn rust_component(package: &str) -> Vec<u8> {
+    static BUILT: Mutex<BTreeMap<String, Vec<u8>>> = Mutex::new(BTreeMap::new());
+    let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(component) = built.get(package) {
+        return component.clone();
+    }
+    let component = if has_target(UNKNOWN) {
+        let module = compile(package, UNKNOWN);
+        ComponentEncoder::default()
+            .validate(true)
+            .module(&module)
+            .and_then(|encoder| encoder.encode())
+            .expect("the module carries its world")
+    } else {
+        let folders = ["plugins", "guests"].map(|folder| target().join(folder));
+        folders
+            .iter()
+            .find_map(|folder| std::fs::read(folder.join(format!("{package}.wasm"))).ok())
+            .unwrap_or_else(|| {
+                panic!("`{package}` is not built: `rustup target add {UNKNOWN}`, or run the tests by `cargo xtask test`")
+            })
+    };
+    built.insert(package.to_owned(), component.clone());
+    component
+}
+
+/// The misbehaving converter compiled with WASI, where the target is installed.
+pub fn misbehave_with_wasi() -> Option<Vec<u8>> {
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    has_target(WASI).then(|| compile("guest-misbehave", WASI))
+}
+
+/// A component that exports an empty interface of this name.
+pub fn exporting(interface: &str) -> Vec<u8> {
+    let mut component = Component::new();
+    export_empty(&mut component, interface, 0);
+    component.finish()
+}
+
+/// A component that exports an empty interface, and imports another with one function.
+pub fn importing(import: &str, export: &str) -> Vec<u8> {
+    let mut component = Component::new();
+    let mut interface = InstanceType::new();
+    interface
+        .ty()
+        .function()
+        .params([] as [(&str, wasm_encoder::ComponentValType); 0])
+        .result(None);
+    interface.export("call", ComponentTypeRef::Func(0));
+    let mut types = ComponentTypeSection::new();
+    types.instance(&interface);
+    component.section(&types);
+    let mut imports = ComponentImportSection::new();
+    imports.import(import, ComponentTypeRef::Instance(0));
+    component.section(&imports);
+    export_empty(&mut component, export, 1);
+    component.finish()
+}
+
+fn export_empty(component: &mut Component, interface: &str, index: u32) {
+    let mut instances = ComponentInstanceSection::new();
+    instances.export_items([] as [(&str, ComponentExportKind, u32); 0]);
+    component.section(&instances);
+    let mut exports = ComponentExportSection::new();
+    exports.export(interface, ComponentExportKind::Instance, index, None);
+    component.section(&exports);
+}
+
+const UNKNOWN: &str = "wasm32-unknown-unknown";
+const WASI: &str = "wasm32-wasip2";
+
+fn compile(package: &str, triple: &str) -> Vec<u8> {
+    let status = Command::new(env!("CARGO"))
+        .args(["build", "--quiet", "--profile", "plugin"])
+        .args(["--target", triple, "--package", package])
+        .current_dir(repository())
+        .status()
+        .expect("cargo starts");
+    assert!(
+        status.success(),
+        "`{package}` does not compile for {triple}"
+    );
+    let file = format!("{}.wasm", package.replace('-', "_"));
+    let path = target().join(triple).join("plugin").join(file);
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn has_target(triple: &str) -> bool {
+    let output = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
+        .args(["--print", "sysroot"])
+        .output()
+        .expect("rustc starts");
+    let sysroot = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    Path::new(&sysroot)
+        .join("lib/rustlib")
+        .join(triple)
+        .join("lib")
+        .is_dir()
+}
+
+fn repository() -> PathBuf {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+    tests.parent().expect("the tests are in it").to_path_buf()
+}
+
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository().join("target"), PathBuf::from)
+}
