@@ -121,3 +121,28 @@ pub const COMPILER_MESSAGE_BYTES: usize = 4 << 10;
 
 /// Bytes of a file in the inbox: larger ones are not even read.
 pub const INBOX_FILE_BYTES: u64 = 256 << 20;
+
+/// Bytes of deliveries in one commit: a batch is held in memory once more as parameters.
+pub const BYTES_PER_COMMIT: usize = 32 << 20;
+
+/// Background writes in one commit, behind the interactive ones: they settle what
+/// nobody waits for, and must not make a request wait.
+pub const BACKGROUND_WRITES_PER_COMMIT: usize = 64;
+
+/// Deliveries of one connection kept in quarantine: past it the newest is not kept.
+pub const QUARANTINED_PER_CONNECTION: u64 = 1_000;
+
+/// Bytes of one connection's deliveries kept in quarantine.
+pub const QUARANTINED_BYTES_PER_CONNECTION: u64 = 64 << 20;
+
+/// Connections that read from the store at once: more would only share the same cores.
+pub const STORE_READERS: u32 = 8;
+
+/// Milliseconds between two checkpoints of the store's log.
+pub const CHECKPOINT_EVERY_MS: u64 = 500;
+
+/// Bytes of the store's log past which the writer waits for it to be emptied.
+pub const LOG_BYTES: u64 = 256 << 20;
+
+/// Refused plugin files that are remembered.
+pub const REFUSALS: u32 = 100;

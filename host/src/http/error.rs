@@ -147,7 +147,8 @@ impl ApiError {
                 S::INSUFFICIENT_STORAGE,
                 "The service has no room left to write; reading goes on.".into(),
             ),
-            Self::Store(StoreError::Unavailable(_)) => (
+            Self::Store(StoreError::Refused(message)) => (S::UNPROCESSABLE_ENTITY, message.into()),
+            Self::Store(StoreError::Unavailable(_) | StoreError::Busy) => (
                 S::SERVICE_UNAVAILABLE,
                 "The store does not answer at the moment; come again.".into(),
             ),
@@ -168,7 +169,7 @@ impl ApiError {
             Self::TooManyRequests { retry_after } | Self::Overloaded { retry_after, .. } => {
                 Some(*retry_after)
             }
-            Self::Store(StoreError::Unavailable(_)) => Some(1),
+            Self::Store(StoreError::Unavailable(_) | StoreError::Busy) => Some(1),
             Self::Store(StoreError::Full) => Some(60),
             _ => None,
         }
@@ -188,7 +189,7 @@ impl ApiError {
             | Self::Store(
                 StoreError::Inconsistent { .. } | StoreError::Query(_) | StoreError::Open(_),
             ) => tracing::error!(error = %Chain(self), "a request failed"),
-            Self::Store(StoreError::Full | StoreError::Unavailable(_)) => {
+            Self::Store(StoreError::Full | StoreError::Unavailable(_) | StoreError::Busy) => {
                 tracing::warn!(error = %Chain(self), "a request was refused by the store");
             }
             Self::Overloaded { what, .. } => tracing::warn!(what, "a request was shed"),

@@ -10,6 +10,7 @@
 //! stamp order within its workspace and entity, and never twice. What `commit`
 //! answered `Ok` survives a power cut.
 
+pub mod decide;
 pub mod sqlite;
 pub mod writer;
 
@@ -46,12 +47,18 @@ pub enum StoreError {
     /// The store cannot be reached or is busy past its deadline. Tell the client 503.
     #[error("the store is not available: {0}")]
     Unavailable(#[source] sqlx::Error),
+    /// As many writes wait as may. Tell the client 503.
+    #[error("too many writes are waiting for the store: try again shortly")]
+    Busy,
     /// What was found cannot be: a defect, or a damaged file.
     #[error("the store holds something that cannot be: {what}")]
     Inconsistent { what: String },
     /// The store refused what no caller should send: a defect.
     #[error("a query failed: {0}")]
     Query(#[source] sqlx::Error),
+    /// What was asked for contradicts what is stored, in words for the operator.
+    #[error("{0}")]
+    Refused(String),
     /// The store's file or schema cannot be used, and why.
     #[error("the store cannot be opened: {0}")]
     Open(String),
@@ -99,7 +106,8 @@ pub trait Store: Send + Sync + 'static {
 
     /// Commits all writes together, in order, or none. The answers are in the
     /// order of the writes. A settlement whose lease is no longer held answers
-    /// [`Written::Stale`] and changes nothing.
+    /// [`Written::Stale`] and changes nothing; a delivery for a quarantine that
+    /// is full answers [`Written::NotKept`].
     async fn commit(&self, writes: &[Write]) -> Result<Vec<Written>, StoreError>;
 
     /// Takes due work: deliveries to convert and fetches to make, oldest first,
@@ -247,6 +255,8 @@ pub enum Written {
     Done(DeliveryOutcome),
     /// Somebody else holds the work by now; nothing was changed.
     Stale,
+    /// The connection's quarantine is full: the delivery was not kept.
+    NotKept,
 }
 
 /// Who holds a piece of work: a number that grows with every claim of it.
@@ -550,6 +560,13 @@ pub struct Caller {
     pub key: KeyRecord,
     pub workspace: Option<Workspace>,
     pub partner: Option<Partner>,
+}
+
+impl Caller {
+    /// What the key may touch; `None` for an operator's key, which is of no workspace.
+    pub fn scope(&self) -> Option<Scope> {
+        self.key.workspace.map(Scope::granted)
+    }
 }
 
 // ---- declarations

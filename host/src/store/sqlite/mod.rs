@@ -1,1 +1,323 @@
-//! The store on SQLite.
+//! The store on SQLite: one file, one process, one connection that writes.
+//!
+//! Every verb is a function in the file of its area, with its SQL as constants
+//! above it; this file is the list. Write verbs hold the file's write lock from
+//! their first statement; reads run beside them on connections of their own,
+//! each on one snapshot.
+
+mod agents;
+mod apply;
+mod claim;
+mod columns;
+mod commit;
+mod connections;
+mod db;
+mod deals;
+mod deliveries;
+mod error;
+mod export;
+mod keys;
+mod load;
+mod open;
+mod plugins;
+mod save;
+mod stamp;
+mod sweep;
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::Serialize;
+use sqlx::Row as _;
+use uuid::Uuid;
+
+use self::db::Db;
+use super::*;
+use crate::clock::SharedClock;
+
+/// Opens the store in this file, made if it does not exist. Beside it lie its
+/// log and a lock file by which a second process is refused.
+pub async fn open(path: &Path, clock: SharedClock) -> Result<Arc<dyn Store>, StoreError> {
+    Ok(SqliteStore::open(path, clock).await?)
+}
+
+pub struct SqliteStore {
+    db: Arc<Db>,
+    clock: SharedClock,
+    id: Uuid,
+    _lock: File,
+}
+
+const PING: &str = "select one from store";
+
+impl SqliteStore {
+    pub async fn open(path: &Path, clock: SharedClock) -> Result<Arc<Self>, StoreError> {
+        let lock = open::lock(path)?;
+        let db = Arc::new(Db::open(path).await?);
+        let id = open::prepare(&db, clock.as_ref()).await?;
+        let mut log = path.as_os_str().to_owned();
+        log.push("-wal");
+        tokio::spawn(open::checkpoint(Arc::downgrade(&db), log.into()));
+        Ok(Arc::new(Self {
+            db,
+            clock,
+            id,
+            _lock: lock,
+        }))
+    }
+
+    /// Bounds the file to this many pages, as a full disk would; 0 lifts the
+    /// bound. For tests of a full disk.
+    pub async fn limit_pages(&self, pages: u32) {
+        self.db.limit_pages(pages).await;
+    }
+}
+
+/// JSON text of our own types, for a parameter or a column.
+fn json<T: Serialize + ?Sized>(value: &T) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(|error| StoreError::Inconsistent {
+        what: format!("a value that is no JSON: {error}"),
+    })
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    fn id(&self) -> Uuid {
+        self.id
+    }
+
+    async fn ping(&self) -> Result<(), StoreError> {
+        let row = sqlx::query(PING).fetch_one(self.db.readers()).await?;
+        let _: i64 = row.try_get(0)?;
+        Ok(())
+    }
+
+    async fn backlog(&self) -> Result<Backlog, StoreError> {
+        deliveries::backlog(&self.db).await
+    }
+
+    async fn sweep(
+        &self,
+        retention: &Retention,
+        now: Micros,
+        limit: u32,
+    ) -> Result<u64, StoreError> {
+        sweep::sweep(&self.db, retention, now, limit).await
+    }
+
+    async fn commit(&self, writes: &[Write]) -> Result<Vec<Written>, StoreError> {
+        commit::commit(&self.db, self.clock.as_ref(), writes).await
+    }
+
+    async fn claim(&self, limit: u32, now: Micros, until: Micros) -> Result<Vec<Job>, StoreError> {
+        claim::due(&self.db, limit, now, until).await
+    }
+
+    async fn claim_delivery(
+        &self,
+        id: DeliveryId,
+        now: Micros,
+        until: Micros,
+    ) -> Result<Option<HeldDelivery>, StoreError> {
+        claim::one(&self.db, id, now, until).await
+    }
+
+    async fn claim_failed(
+        &self,
+        plugin: &str,
+        not_with: &Digest,
+        limit: u32,
+        now: Micros,
+        until: Micros,
+    ) -> Result<Vec<HeldDelivery>, StoreError> {
+        claim::failed(&self.db, plugin, not_with, limit, now, until).await
+    }
+
+    async fn delivery(&self, id: DeliveryId) -> Result<Option<DeliveryDetail>, StoreError> {
+        deliveries::one(&self.db, id).await
+    }
+
+    async fn deliveries(
+        &self,
+        filter: &DeliveryFilter,
+    ) -> Result<Vec<DeliverySummary>, StoreError> {
+        deliveries::list(&self.db, filter).await
+    }
+
+    async fn deals(
+        &self,
+        scope: &Scope,
+        filter: &DealFilter,
+        limit: u32,
+    ) -> Result<Vec<DealView>, StoreError> {
+        deals::find(&self.db, scope, filter, limit).await
+    }
+
+    async fn export(
+        &self,
+        scope: &Scope,
+        entity: Entity,
+        after: i64,
+        upper: Option<i64>,
+        limit: u32,
+    ) -> Result<ExportPage, StoreError> {
+        export::page(&self.db, scope, entity, after, upper, limit).await
+    }
+
+    async fn authenticate(&self, digest: &[u8; 32]) -> Result<Option<Caller>, StoreError> {
+        keys::authenticate(&self.db, digest).await
+    }
+
+    async fn create_key(&self, key: &KeyRecord, digest: &[u8; 32]) -> Result<(), StoreError> {
+        keys::create(&self.db, key, digest).await
+    }
+
+    async fn keys(&self, workspace: Option<WorkspaceId>) -> Result<Vec<KeyRecord>, StoreError> {
+        keys::list(&self.db, workspace).await
+    }
+
+    async fn revoke_key(&self, id: KeyId, now: Micros) -> Result<bool, StoreError> {
+        keys::revoke(&self.db, id, now).await
+    }
+
+    async fn touch_keys(&self, used: &[(KeyId, Micros)]) -> Result<(), StoreError> {
+        keys::touch(&self.db, used).await
+    }
+
+    async fn apply(&self, plan: &Plan, now: Micros, dry_run: bool) -> Result<Applied, StoreError> {
+        apply::apply(&self.db, plan, now, dry_run).await
+    }
+
+    async fn workspaces(&self) -> Result<Vec<Workspace>, StoreError> {
+        agents::workspaces(&self.db).await
+    }
+
+    async fn partners(&self, workspace: WorkspaceId) -> Result<Vec<Partner>, StoreError> {
+        agents::partners(&self.db, workspace).await
+    }
+
+    async fn agents(&self, workspace: WorkspaceId) -> Result<Vec<Agent>, StoreError> {
+        agents::agents(&self.db, workspace).await
+    }
+
+    async fn connection(&self, id: &ConnectionId) -> Result<Option<Connection>, StoreError> {
+        connections::one(&self.db, id).await
+    }
+
+    async fn connections(
+        &self,
+        workspace: Option<WorkspaceId>,
+    ) -> Result<Vec<Connection>, StoreError> {
+        connections::list(&self.db, workspace).await
+    }
+
+    async fn pause_connection(
+        &self,
+        id: &ConnectionId,
+        pause: Option<&Pause>,
+    ) -> Result<(), StoreError> {
+        connections::pause(&self.db, id, pause).await
+    }
+
+    async fn put_plugin(&self, plugin: &PluginRecord, wasm: &[u8]) -> Result<(), StoreError> {
+        plugins::put(&self.db, plugin, wasm).await
+    }
+
+    async fn plugin(&self, digest: &Digest) -> Result<Option<PluginRecord>, StoreError> {
+        plugins::one(&self.db, digest).await
+    }
+
+    async fn plugin_wasm(&self, digest: &Digest) -> Result<Option<Vec<u8>>, StoreError> {
+        plugins::wasm(&self.db, digest).await
+    }
+
+    async fn plugins(&self) -> Result<Vec<PluginRecord>, StoreError> {
+        plugins::list(&self.db).await
+    }
+
+    async fn activations(&self) -> Result<Vec<Activation>, StoreError> {
+        plugins::activations(&self.db).await
+    }
+
+    async fn activate(
+        &self,
+        name: &str,
+        digest: &Digest,
+        now: Micros,
+    ) -> Result<Activation, StoreError> {
+        plugins::activate(&self.db, name, digest, now).await
+    }
+
+    async fn note_refusal(&self, refusal: &Refusal) -> Result<(), StoreError> {
+        plugins::note_refusal(&self.db, refusal).await
+    }
+
+    async fn refusals(&self) -> Result<Vec<Refusal>, StoreError> {
+        plugins::refusals(&self.db).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::SystemClock;
+
+    #[tokio::test]
+    async fn every_sql_text_prepares_against_the_schema() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = SqliteStore::open(&folder.path().join("t.db"), Arc::new(SystemClock))
+            .await
+            .expect("a new store opens");
+        let mut connection = store.db.another().await.expect("it opens again");
+        let all = [
+            &[PING][..],
+            agents::SQL,
+            apply::SQL,
+            claim::SQL,
+            connections::SQL,
+            deals::SQL,
+            deliveries::SQL,
+            export::SQL,
+            keys::SQL,
+            load::SQL,
+            open::SQL,
+            plugins::SQL,
+            save::SQL,
+            stamp::SQL,
+            sweep::SQL,
+        ];
+        for sql in all.concat() {
+            use sqlx::{Executor as _, SqlSafeStr as _};
+            let prepared = (&mut connection).prepare(sql.into_sql_str()).await;
+            assert!(prepared.is_ok(), "{sql}\n{:?}", prepared.err());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_commit_is_synced_before_it_is_answered() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = SqliteStore::open(&folder.path().join("t.db"), Arc::new(SystemClock))
+            .await
+            .expect("a new store opens");
+        let mut transaction = store.db.begin().await.expect("it can be written");
+        for (pragma, expect) in [
+            ("pragma synchronous", "2"),
+            ("pragma journal_mode", "wal"),
+            ("pragma foreign_keys", "1"),
+            ("pragma wal_autocheckpoint", "0"),
+        ] {
+            let row = sqlx::query(pragma)
+                .fetch_one(&mut transaction.connection)
+                .await
+                .expect(pragma);
+            let found = row
+                .try_get::<i64, _>(0)
+                .map(|number| number.to_string())
+                .or_else(|_| row.try_get::<String, _>(0))
+                .expect(pragma);
+            assert_eq!(found, expect, "{pragma}");
+        }
+    }
+}

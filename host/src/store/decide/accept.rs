@@ -1,0 +1,316 @@
+//! A delivery and its items: converted for the first time, or again.
+
+use std::collections::HashSet;
+
+use super::known::{Change, ClaimKey, Delivery, Fetch, Item, Known};
+use super::lead;
+use crate::domain::delivery::{DeliveryStatus, ItemStatus, status_of};
+use crate::domain::id::{DeliveryId, WorkspaceId};
+use crate::domain::plugin::RanWith;
+use crate::domain::time::Micros;
+use crate::limits;
+use crate::store::{Acceptance, ItemResult, Mode, NewFetch, Reconversion, StoreError, Written};
+
+/// The delivery whose items are decided.
+pub(super) struct Context<'a> {
+    pub delivery: DeliveryId,
+    pub workspace: WorkspaceId,
+    pub received_at: Micros,
+    pub ran: Option<&'a RanWith>,
+    /// `None`: for the first time.
+    pub mode: Option<Mode>,
+    /// Keys that items of this conversion have used: the first is their owner,
+    /// the next a repeat within the delivery.
+    pub used: HashSet<ClaimKey>,
+}
+
+pub fn first(known: &mut Known, at: usize, new: &Acceptance) -> Result<Written, StoreError> {
+    let delivery = &new.delivery;
+    let result = &new.result;
+    if result.status == Some(DeliveryStatus::Quarantined) && !fits_quarantine(known, new) {
+        return Ok(Written::NotKept);
+    }
+    known.deliveries.insert(
+        delivery.id,
+        Delivery {
+            workspace: delivery.workspace,
+            connection: delivery.connection.clone(),
+            received_at: delivery.received_at,
+            status: result.status.unwrap_or(DeliveryStatus::Ignored),
+            error: result.error.clone(),
+            notes: result.notes.clone(),
+            ran: result.ran.clone(),
+            attempts: result.attempts,
+            next_attempt_at: result.next_attempt_at,
+            presented: result.presented.clone(),
+            lease: 0,
+            held: false,
+            items: Default::default(),
+            brought_by: Some(at),
+            change: Change::New,
+        },
+    );
+    let mut context = Context {
+        delivery: delivery.id,
+        workspace: delivery.workspace,
+        received_at: delivery.received_at,
+        ran: result.ran.as_ref(),
+        mode: None,
+        used: HashSet::new(),
+    };
+    for item in &result.items {
+        item_of(known, &mut context, item.index, &item.result)?;
+    }
+    Ok(finish(known, delivery.id, result.status))
+}
+
+/// A stored delivery converted again. Items that are finished stay; the others
+/// make room for what the conversion gave now.
+pub fn again(known: &mut Known, new: &Reconversion) -> Result<Written, StoreError> {
+    let Some(delivery) = known.deliveries.get_mut(&new.delivery) else {
+        return Ok(Written::Stale);
+    };
+    if !delivery.held || delivery.lease != new.lease.0 {
+        return Ok(Written::Stale);
+    }
+    let result = &new.result;
+    delivery.held = false;
+    delivery.change.touch();
+    delivery.error.clone_from(&result.error);
+    delivery.attempts = result.attempts;
+    delivery.next_attempt_at = result.next_attempt_at;
+    let finished = delivery.items.values().any(Item::is_finished);
+    if let Some(status) = result.status {
+        if finished {
+            // The leads are there: a failure now does not undo them.
+            delivery.next_attempt_at = None;
+            return Ok(finish(known, new.delivery, None));
+        }
+        delivery.presented.clone_from(&result.presented);
+        if result.ran.is_some() {
+            delivery.ran.clone_from(&result.ran);
+        }
+        delivery.notes.clone_from(&result.notes);
+        return Ok(finish(known, new.delivery, Some(status)));
+    }
+    delivery.presented = None;
+    delivery.next_attempt_at = None;
+    delivery.ran.clone_from(&result.ran);
+    delivery.notes.clone_from(&result.notes);
+    let mut context = Context {
+        delivery: new.delivery,
+        workspace: delivery.workspace,
+        received_at: delivery.received_at,
+        ran: result.ran.as_ref(),
+        mode: Some(new.mode),
+        used: HashSet::new(),
+    };
+    drop_unfinished(known, new.delivery);
+    for item in &result.items {
+        item_of(known, &mut context, item.index, &item.result)?;
+    }
+    Ok(finish(known, new.delivery, None))
+}
+
+/// Decides one item and puts it into its delivery.
+pub(super) fn item_of(
+    known: &mut Known,
+    context: &mut Context<'_>,
+    index: u32,
+    result: &ItemResult,
+) -> Result<(), StoreError> {
+    let (index, item) = match result {
+        ItemResult::Lead(lead) => lead::decide(known, context, index, lead),
+        ItemResult::Fetch(fetch) => fetch_of(known, context, index, fetch)?,
+        ItemResult::Ignored(message) => {
+            let item = Item::with_message(ItemStatus::Ignored, None, message);
+            (index, item)
+        }
+        ItemResult::Invalid(problem) => {
+            let message = match problem.path.as_str() {
+                "" => problem.message.clone(),
+                path => format!("{path}: {}", problem.message),
+            };
+            let item = Item::with_message(ItemStatus::Invalid, None, &message);
+            (index, item)
+        }
+        ItemResult::Unrouted(message) => {
+            let item = Item::with_message(ItemStatus::Unrouted, None, message);
+            (index, item)
+        }
+    };
+    put(known, context.delivery, index, item);
+    Ok(())
+}
+
+fn fetch_of(
+    known: &mut Known,
+    context: &mut Context<'_>,
+    index: u32,
+    fetch: &NewFetch,
+) -> Result<(u32, Item), StoreError> {
+    if let Some(dedupe) = &fetch.dedupe {
+        let key = (fetch.connection.clone(), dedupe.key.clone());
+        let first_use = context.used.insert(key.clone());
+        if let Some(claim) = known.live_claim(&key, context.received_at).cloned() {
+            let own = claim.delivery == context.delivery
+                && (claim.item == index || (context.mode.is_some() && first_use));
+            if own && claim.deal.is_some() {
+                // Finished before: what was stored stays, at its own place.
+                if let Some(item) = stored(known, context.delivery, claim.item) {
+                    return Ok((claim.item, item));
+                }
+            }
+            if !own {
+                return Ok((
+                    index,
+                    Item {
+                        deal: claim.deal,
+                        contact: claim.contact,
+                        ..Item::new(ItemStatus::Duplicate, fetch.external_id.clone())
+                    },
+                ));
+            }
+        }
+        lead::claim(known, context, index, &key, dedupe.window, None);
+    } else if let Some(item) = stored(known, context.delivery, index).filter(Item::is_finished) {
+        return Ok((index, item));
+    }
+    let index = free_place(known, context.delivery, index);
+    let request = serde_json::to_string(&fetch.request).map_err(|_| StoreError::Inconsistent {
+        what: "a fetch's request that is no JSON".to_owned(),
+    })?;
+    let Some(ran) = context.ran.cloned() else {
+        return Err(StoreError::Inconsistent {
+            what: format!(
+                "a fetch of delivery {} without its plugin",
+                context.delivery
+            ),
+        });
+    };
+    let lease = known
+        .fetches
+        .get(&(context.delivery, index))
+        .map_or(0, |fetch| fetch.lease);
+    known.fetches.insert(
+        (context.delivery, index),
+        Fetch {
+            workspace: context.workspace,
+            connection: fetch.connection.clone(),
+            dedupe_key: fetch.dedupe.as_ref().map(|dedupe| dedupe.key.clone()),
+            external_id: fetch.external_id.clone(),
+            request,
+            state: fetch.state.clone(),
+            hop: fetch.hop,
+            due_at: fetch.due_at,
+            until: fetch.until,
+            attempts: 0,
+            ran: Some(ran),
+            response: None,
+            lease,
+            held: false,
+            change: Change::New,
+        },
+    );
+    Ok((
+        index,
+        Item::new(ItemStatus::Waiting, fetch.external_id.clone()),
+    ))
+}
+
+/// The item as it is stored, when it is.
+pub(super) fn stored(known: &Known, delivery: DeliveryId, index: u32) -> Option<Item> {
+    known
+        .deliveries
+        .get(&delivery)?
+        .items
+        .get(&index)
+        .filter(|item| item.change != Change::Removed)
+        .cloned()
+}
+
+/// The asked place, or one past the last when a finished item has it.
+pub(super) fn free_place(known: &Known, delivery: DeliveryId, index: u32) -> u32 {
+    let taken = stored(known, delivery, index).is_some_and(|item| item.is_finished());
+    if taken {
+        next_place(known, delivery)
+    } else {
+        index
+    }
+}
+
+/// One past the delivery's last item.
+pub(super) fn next_place(known: &Known, delivery: DeliveryId) -> u32 {
+    known
+        .deliveries
+        .get(&delivery)
+        .and_then(|delivery| delivery.items.keys().next_back())
+        .map_or(0, |last| last + 1)
+}
+
+/// A finished item is never replaced by one that is not.
+fn put(known: &mut Known, delivery: DeliveryId, index: u32, mut item: Item) {
+    let Some(delivery) = known.deliveries.get_mut(&delivery) else {
+        return;
+    };
+    if let Some(before) = delivery.items.get(&index) {
+        if before.change != Change::Removed && before.is_finished() && !item.is_finished() {
+            return;
+        }
+        item.change = Change::Changed;
+    }
+    delivery.items.insert(index, item);
+}
+
+/// Takes what is not finished away, with its fetches and the keys that they hold.
+fn drop_unfinished(known: &mut Known, id: DeliveryId) {
+    let Some(delivery) = known.deliveries.get_mut(&id) else {
+        return;
+    };
+    let mut dropped = Vec::new();
+    for (index, item) in &mut delivery.items {
+        if !item.is_finished() {
+            item.change = Change::Removed;
+            dropped.push(*index);
+        }
+    }
+    for index in dropped {
+        drop_fetch(known, id, index);
+    }
+}
+
+/// The fetch of an item is over; its key is free unless a deal came of it.
+pub(super) fn drop_fetch(known: &mut Known, id: DeliveryId, index: u32) {
+    if let Some(fetch) = known.fetches.get_mut(&(id, index)) {
+        fetch.change = Change::Removed;
+        if let Some(key) = &fetch.dedupe_key {
+            let key = (fetch.connection.clone(), key.clone());
+            known.release_claim(&key, id, index);
+        }
+    }
+}
+
+/// The delivery's status, from the conversion or from its items.
+pub(super) fn finish(known: &mut Known, id: DeliveryId, status: Option<DeliveryStatus>) -> Written {
+    let Some(delivery) = known.deliveries.get_mut(&id) else {
+        return Written::Stale;
+    };
+    delivery.status = status.unwrap_or_else(|| status_of(&delivery.item_statuses()));
+    delivery.change.touch();
+    Written::Done(delivery.outcome(id))
+}
+
+fn fits_quarantine(known: &mut Known, new: &Acceptance) -> bool {
+    let used = known
+        .quarantine
+        .entry(new.delivery.connection.clone())
+        .or_default();
+    let bytes = u64::try_from(new.delivery.body.len()).unwrap_or(u64::MAX);
+    let fits = used.count < limits::QUARANTINED_PER_CONNECTION
+        && used.bytes.saturating_add(bytes) <= limits::QUARANTINED_BYTES_PER_CONNECTION;
+    if fits {
+        used.count += 1;
+        used.bytes += bytes;
+    }
+    fits
+}

@@ -1,0 +1,142 @@
+//! A known lead against what its source says now. What a person edited since
+//! is left as it is, and the diff says so.
+
+use serde_json::{Value, json};
+
+use super::known::Known;
+use super::lead::phone_of;
+use crate::domain::id::DealId;
+use crate::store::{FieldDiff, NewLead};
+
+/// What differs, written when `apply`. A field that the lead does not speak of
+/// is no difference.
+pub(super) fn compare(
+    known: &mut Known,
+    deal_id: DealId,
+    lead: &NewLead,
+    apply: bool,
+) -> Vec<FieldDiff> {
+    let Some(deal) = known.deals.get(&deal_id) else {
+        return Vec::new();
+    };
+    let (workspace, person) = (deal.workspace, deal.person);
+    let mut diff = Differences::new(apply);
+    let product = known.product(workspace, &lead.products);
+    if let Some(deal) = known.deals.get_mut(&deal_id) {
+        diff.of("deal.", &deal.edited);
+        diff.text("title", &mut deal.title, lead.title.clone());
+        if let Some(product) = product {
+            let before = deal.product.map(|id| id.to_string());
+            let take = diff.field("product", json!(before), json!(product.to_string()));
+            if take {
+                deal.product = Some(product);
+            }
+        }
+        diff.props(&mut deal.props, &lead.deal_props);
+    }
+    if diff.take_changed() {
+        known.touch_deal(deal_id);
+    }
+    if let Some(contact) = known.contacts.get_mut(&person) {
+        diff.of("contact.", &contact.edited);
+        diff.text("name", &mut contact.name, lead.name.clone());
+        diff.text("email", &mut contact.email, lead.emails.first().cloned());
+        diff.text("phone_number", &mut contact.phone_number, phone_of(lead));
+        diff.props(&mut contact.props, &lead.contact_props);
+    }
+    if diff.take_changed() {
+        known.touch_contact(person);
+    }
+    if apply {
+        known.add_contact_keys(workspace, person, &lead.contact_keys);
+    }
+    diff.found
+}
+
+/// The prop that says that the source deleted the lead.
+const SOURCE_DELETED: &str = "sourceDeleted";
+
+pub(super) fn mark_deleted(known: &mut Known, deal_id: DealId) -> Vec<FieldDiff> {
+    let Some(deal) = known.deals.get_mut(&deal_id) else {
+        return Vec::new();
+    };
+    let before = deal.props.insert(SOURCE_DELETED.to_owned(), json!(true));
+    if before == Some(Value::Bool(true)) {
+        return Vec::new();
+    }
+    known.touch_deal(deal_id);
+    vec![FieldDiff {
+        field: format!("deal.props.{SOURCE_DELETED}"),
+        before: before.unwrap_or_default(),
+        after: json!(true),
+        applied: true,
+        edited_by_person: false,
+    }]
+}
+
+struct Differences {
+    apply: bool,
+    found: Vec<FieldDiff>,
+    prefix: &'static str,
+    edited: Vec<String>,
+    changed: bool,
+}
+
+impl Differences {
+    fn new(apply: bool) -> Self {
+        Self {
+            apply,
+            found: Vec::new(),
+            prefix: "",
+            edited: Vec::new(),
+            changed: false,
+        }
+    }
+
+    /// What follows is about this row.
+    fn of(&mut self, prefix: &'static str, edited: &[String]) {
+        self.prefix = prefix;
+        self.edited = edited.to_vec();
+    }
+
+    fn take_changed(&mut self) -> bool {
+        std::mem::take(&mut self.changed)
+    }
+
+    /// Notes a difference; true when it is to be written.
+    fn field(&mut self, name: &str, before: Value, after: Value) -> bool {
+        if before == after {
+            return false;
+        }
+        let edited = self.edited.iter().any(|field| field == name);
+        let applied = self.apply && !edited;
+        self.changed |= applied;
+        self.found.push(FieldDiff {
+            field: format!("{}{name}", self.prefix),
+            before,
+            after,
+            applied,
+            edited_by_person: edited,
+        });
+        applied
+    }
+
+    fn text(&mut self, name: &str, field: &mut Option<String>, now: Option<String>) {
+        if now.is_some() && self.field(name, json!(field), json!(now)) {
+            *field = now;
+        }
+    }
+
+    fn props(
+        &mut self,
+        props: &mut serde_json::Map<String, Value>,
+        now: &serde_json::Map<String, Value>,
+    ) {
+        for (key, value) in now {
+            let before = props.get(key).cloned().unwrap_or_default();
+            if self.field(&format!("props.{key}"), before, value.clone()) {
+                props.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}

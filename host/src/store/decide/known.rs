@@ -1,0 +1,290 @@
+//! What is known of the rows that a batch touches: loaded under the write lock,
+//! changed in memory, saved by the store. Rows remember whether they are new or
+//! changed; contacts and deals also the order in which they changed first, which
+//! is the order of their stamps.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde_json::{Map, Value};
+
+use crate::domain::connection::Pause;
+use crate::domain::delivery::{DeliveryStatus, ItemStatus};
+use crate::domain::exchange::HttpResponse;
+use crate::domain::id::{
+    AgentId, ConnectionId, ContactId, DealId, DeliveryId, ProductId, WorkspaceId,
+};
+use crate::domain::plugin::RanWith;
+use crate::domain::time::Micros;
+use crate::store::{DeliveryOutcome, FieldDiff, ItemOutcome};
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Change {
+    #[default]
+    None,
+    New,
+    Changed,
+    Removed,
+}
+
+impl Change {
+    /// A change of a new row leaves it new.
+    pub fn touch(&mut self) {
+        if *self == Self::None {
+            *self = Self::Changed;
+        }
+    }
+}
+
+pub type ClaimKey = (ConnectionId, String);
+
+#[derive(Debug, Default)]
+pub struct Known {
+    /// The wall clock, read after the write lock was held.
+    pub now: Micros,
+    pub deliveries: HashMap<DeliveryId, Delivery>,
+    pub fetches: HashMap<(DeliveryId, u32), Fetch>,
+    pub claims: HashMap<ClaimKey, Claim>,
+    pub contacts: HashMap<ContactId, Contact>,
+    pub contact_keys: HashMap<(WorkspaceId, String), ContactId>,
+    pub deals: HashMap<DealId, Deal>,
+    pub products: HashMap<(WorkspaceId, String), ProductId>,
+    pub first_agents: HashMap<WorkspaceId, AgentId>,
+    pub quarantine: HashMap<ConnectionId, QuarantineUse>,
+
+    // What came of it, beside the rows above.
+    pub changed_contacts: Vec<ContactId>,
+    pub changed_deals: Vec<DealId>,
+    pub new_contact_keys: Vec<(WorkspaceId, String, ContactId)>,
+    pub pauses: Vec<(ConnectionId, Pause)>,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+pub struct QuarantineUse {
+    pub count: u64,
+    pub bytes: u64,
+}
+
+#[derive(Debug)]
+pub struct Delivery {
+    pub workspace: WorkspaceId,
+    pub connection: ConnectionId,
+    pub received_at: Micros,
+    pub status: DeliveryStatus,
+    pub error: Option<String>,
+    pub notes: Vec<String>,
+    pub ran: Option<RanWith>,
+    pub attempts: u32,
+    pub next_attempt_at: Option<Micros>,
+    pub presented: Option<Vec<u8>>,
+    pub lease: i64,
+    pub held: bool,
+    pub items: BTreeMap<u32, Item>,
+    /// The write of the batch that brings it; its bytes stay there.
+    pub brought_by: Option<usize>,
+    pub change: Change,
+}
+
+impl Delivery {
+    pub fn outcome(&self, id: DeliveryId) -> DeliveryOutcome {
+        DeliveryOutcome {
+            delivery: id,
+            status: self.status,
+            items: self
+                .items
+                .iter()
+                .filter(|(_, item)| item.change != Change::Removed)
+                .map(|(index, item)| item.outcome(*index))
+                .collect(),
+        }
+    }
+
+    pub fn item_statuses(&self) -> Vec<ItemStatus> {
+        self.items
+            .values()
+            .filter(|item| item.change != Change::Removed)
+            .map(|item| item.status)
+            .collect()
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Item {
+    pub status: ItemStatus,
+    pub external_id: Option<String>,
+    pub deal: Option<DealId>,
+    pub contact: Option<ContactId>,
+    pub message: Option<String>,
+    /// Told to whoever waits, not stored.
+    pub diff: Vec<FieldDiff>,
+    pub change: Change,
+}
+
+impl Item {
+    pub fn new(status: ItemStatus, external_id: Option<String>) -> Self {
+        Self {
+            status,
+            external_id,
+            deal: None,
+            contact: None,
+            message: None,
+            diff: Vec::new(),
+            change: Change::New,
+        }
+    }
+
+    pub fn with_message(status: ItemStatus, external_id: Option<String>, message: &str) -> Self {
+        Self {
+            message: Some(message.to_owned()),
+            ..Self::new(status, external_id)
+        }
+    }
+
+    /// It made or changed a deal: converting it again must not do so twice.
+    pub fn is_finished(&self) -> bool {
+        matches!(self.status, ItemStatus::Converted | ItemStatus::Updated)
+    }
+
+    pub fn outcome(&self, index: u32) -> ItemOutcome {
+        ItemOutcome {
+            index,
+            status: self.status,
+            external_id: self.external_id.clone(),
+            deal_id: self.deal,
+            contact_id: self.contact,
+            message: self.message.clone(),
+            diff: self.diff.clone(),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct Fetch {
+    pub workspace: WorkspaceId,
+    pub connection: ConnectionId,
+    pub dedupe_key: Option<String>,
+    pub external_id: Option<String>,
+    /// The request as JSON.
+    pub request: String,
+    pub state: Vec<u8>,
+    pub hop: u32,
+    pub due_at: Micros,
+    pub until: Micros,
+    pub attempts: u32,
+    pub ran: Option<RanWith>,
+    pub response: Option<HttpResponse>,
+    pub lease: i64,
+    pub held: bool,
+    pub change: Change,
+}
+
+/// Who made a dedupe key, and what came of it.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    pub workspace: WorkspaceId,
+    pub delivery: DeliveryId,
+    pub item: u32,
+    /// The owner's time and its window; `None`: it holds for ever.
+    pub until: Option<Micros>,
+    /// `None` while the owner's fetch waits.
+    pub deal: Option<DealId>,
+    pub contact: Option<ContactId>,
+    pub change: Change,
+}
+
+#[derive(Debug)]
+pub struct Contact {
+    pub workspace: WorkspaceId,
+    pub name: Option<String>,
+    pub email: Option<String>,
+    pub phone_number: Option<String>,
+    pub props: Map<String, Value>,
+    pub edited: Vec<String>,
+    pub change: Change,
+}
+
+#[derive(Debug)]
+pub struct Deal {
+    pub workspace: WorkspaceId,
+    pub person: ContactId,
+    pub agent: Option<AgentId>,
+    pub title: Option<String>,
+    pub props: Map<String, Value>,
+    pub edited: Vec<String>,
+    pub product: Option<ProductId>,
+    pub external_id: Option<String>,
+    pub connection: Option<ConnectionId>,
+    pub delivery: Option<DeliveryId>,
+    pub change: Change,
+}
+
+impl Known {
+    /// The claim that recognises a repeat received at this time, if there is one.
+    pub fn live_claim(&self, key: &ClaimKey, received_at: Micros) -> Option<&Claim> {
+        self.claims.get(key).filter(|claim| {
+            claim.change != Change::Removed && claim.until.is_none_or(|until| received_at < until)
+        })
+    }
+
+    /// Lets go of a key whose owner has no deal to show for it, so that a repeat is no duplicate.
+    pub fn release_claim(&mut self, key: &ClaimKey, delivery: DeliveryId, item: u32) {
+        if let Some(claim) = self.claims.get_mut(key)
+            && claim.delivery == delivery
+            && claim.item == item
+            && claim.deal.is_none()
+        {
+            claim.change = Change::Removed;
+        }
+    }
+
+    /// The contact has changed: it gets a stamp after those that changed before it.
+    pub fn touch_contact(&mut self, id: ContactId) {
+        if let Some(contact) = self.contacts.get_mut(&id) {
+            if contact.change == Change::None {
+                self.changed_contacts.push(id);
+            }
+            contact.change.touch();
+        }
+    }
+
+    pub fn touch_deal(&mut self, id: DealId) {
+        if let Some(deal) = self.deals.get_mut(&id) {
+            if deal.change == Change::None {
+                self.changed_deals.push(id);
+            }
+            deal.change.touch();
+        }
+    }
+
+    pub fn add_contact(&mut self, id: ContactId, contact: Contact) {
+        self.contacts.insert(id, contact);
+        self.changed_contacts.push(id);
+    }
+
+    pub fn add_deal(&mut self, id: DealId, deal: Deal) {
+        self.deals.insert(id, deal);
+        self.changed_deals.push(id);
+    }
+
+    /// Adds the keys that are nobody's yet.
+    pub fn add_contact_keys(
+        &mut self,
+        workspace: WorkspaceId,
+        contact: ContactId,
+        keys: &[String],
+    ) {
+        for key in keys {
+            let entry = (workspace, key.clone());
+            if !self.contact_keys.contains_key(&entry) {
+                self.new_contact_keys
+                    .push((workspace, key.clone(), contact));
+                self.contact_keys.insert(entry, contact);
+            }
+        }
+    }
+
+    pub fn product(&self, workspace: WorkspaceId, external_ids: &[String]) -> Option<ProductId> {
+        external_ids
+            .iter()
+            .find_map(|id| self.products.get(&(workspace, id.clone())).copied())
+    }
+}

@@ -1,0 +1,123 @@
+//! Fetches: an answer that is kept, and what came of it. Only who holds the
+//! fetch may settle it; anybody else is told that it is stale.
+
+use std::collections::HashSet;
+
+use super::accept::{Context, drop_fetch, finish, item_of, next_place};
+use super::known::{Change, Known};
+use crate::domain::connection::Pause;
+use crate::domain::delivery::ItemStatus;
+use crate::domain::id::DeliveryId;
+use crate::domain::time::Micros;
+use crate::store::{
+    FetchAnswer, FetchOutcome, FetchSettlement, ItemResult, Lease, StoreError, Written,
+};
+
+pub(super) fn answer(known: &mut Known, answer: &FetchAnswer) -> Written {
+    if !holds(known, answer.delivery, answer.index, answer.lease) {
+        return Written::Stale;
+    }
+    if let Some(fetch) = known.fetches.get_mut(&(answer.delivery, answer.index)) {
+        fetch.response = Some(answer.response.clone());
+        fetch.change.touch();
+    }
+    match known.deliveries.get(&answer.delivery) {
+        Some(delivery) => Written::Done(delivery.outcome(answer.delivery)),
+        None => Written::Stale,
+    }
+}
+
+pub(super) fn settle(known: &mut Known, new: &FetchSettlement) -> Result<Written, StoreError> {
+    if !holds(known, new.delivery, new.index, new.lease) {
+        return Ok(Written::Stale);
+    }
+    match &new.outcome {
+        FetchOutcome::Items(items) => replace(known, new, items)?,
+        FetchOutcome::Retry { at, error } => wait(known, new, *at, error),
+        FetchOutcome::Failed { error } => {
+            drop_fetch(known, new.delivery, new.index);
+            note(known, new, Some(ItemStatus::Failed), error);
+        }
+        FetchOutcome::Stop { at, reason } => {
+            wait(known, new, *at, reason);
+            let connection = known
+                .fetches
+                .get(&(new.delivery, new.index))
+                .map(|fetch| fetch.connection.clone());
+            let pause = Pause {
+                since: known.now,
+                reason: reason.clone(),
+            };
+            known
+                .pauses
+                .extend(connection.map(|connection| (connection, pause)));
+        }
+    }
+    Ok(finish(known, new.delivery, None))
+}
+
+fn holds(known: &Known, delivery: DeliveryId, index: u32, lease: Lease) -> bool {
+    known.deliveries.contains_key(&delivery)
+        && known.fetches.get(&(delivery, index)).is_some_and(|fetch| {
+            fetch.held && fetch.lease == lease.0 && fetch.change != Change::Removed
+        })
+}
+
+/// The first item takes the fetch's place, the others come after the last.
+fn replace(
+    known: &mut Known,
+    new: &FetchSettlement,
+    items: &[ItemResult],
+) -> Result<(), StoreError> {
+    drop_fetch(known, new.delivery, new.index);
+    let Some(delivery) = known.deliveries.get_mut(&new.delivery) else {
+        return Ok(());
+    };
+    if new.ran.is_some() {
+        delivery.ran.clone_from(&new.ran);
+    }
+    let ran = delivery.ran.clone();
+    let mut context = Context {
+        delivery: new.delivery,
+        workspace: delivery.workspace,
+        received_at: delivery.received_at,
+        ran: ran.as_ref(),
+        mode: None,
+        used: HashSet::new(),
+    };
+    if items.is_empty() {
+        let nothing = ItemResult::Ignored("the answer to the fetch held nothing".to_owned());
+        return item_of(known, &mut context, new.index, &nothing);
+    }
+    for (at, item) in items.iter().enumerate() {
+        let index = if at == 0 {
+            new.index
+        } else {
+            next_place(known, new.delivery)
+        };
+        item_of(known, &mut context, index, item)?;
+    }
+    Ok(())
+}
+
+/// It is due again later, and is asked anew: the kept answer led nowhere.
+fn wait(known: &mut Known, new: &FetchSettlement, at: Micros, why: &str) {
+    if let Some(fetch) = known.fetches.get_mut(&(new.delivery, new.index)) {
+        fetch.due_at = at;
+        fetch.attempts += 1;
+        fetch.held = false;
+        fetch.response = None;
+        fetch.change.touch();
+    }
+    note(known, new, None, why);
+}
+
+fn note(known: &mut Known, new: &FetchSettlement, status: Option<ItemStatus>, message: &str) {
+    if let Some(delivery) = known.deliveries.get_mut(&new.delivery)
+        && let Some(item) = delivery.items.get_mut(&new.index)
+    {
+        item.status = status.unwrap_or(item.status);
+        item.message = Some(message.to_owned());
+        item.change.touch();
+    }
+}

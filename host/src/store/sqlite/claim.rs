@@ -1,0 +1,261 @@
+//! Takes work under a lease: deliveries to convert, fetches to make. A lease is
+//! a number that grows with every claim in the store; work is free again when
+//! its time is over, and who held it is then stale once another has taken it.
+
+use std::collections::BTreeMap;
+
+use sqlx::Row as _;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+
+use super::columns::{self, Columns as _};
+use super::db::Db;
+use crate::domain::id::DeliveryId;
+use crate::domain::plugin::Digest;
+use crate::domain::time::Micros;
+use crate::store::{HeldDelivery, HeldFetch, Job, Lease, NewDelivery, StoreError};
+
+// The two kinds of work in the order in which they fell due.
+const DUE: &str = "
+select 'delivery' as kind, id, 0 as item, next_attempt_us as due_us
+from deliveries
+where next_attempt_us <= ?1
+and status in ('queued', 'failed')
+and (lease_until_us is null or lease_until_us <= ?1)
+union all
+select 'fetch', f.delivery_id, f.item, f.due_us
+from fetches as f
+where f.due_us <= ?1
+and (f.lease_until_us is null or f.lease_until_us <= ?1)
+and f.connection_id not in (
+  select id from connections where paused_us is not null)
+order by due_us, id, item
+limit ?2";
+
+/// Deliveries and fetches that are due, oldest first.
+pub async fn due(db: &Db, limit: u32, now: Micros, until: Micros) -> Result<Vec<Job>, StoreError> {
+    // Asked beside the writer first: nothing to do is the usual answer of a poll.
+    let any = sqlx::query(DUE)
+        .bind(now.0)
+        .bind(1)
+        .fetch_optional(db.readers())
+        .await?;
+    if any.is_none() || limit == 0 {
+        return Ok(Vec::new());
+    }
+    let mut transaction = db.begin().await?;
+    let connection = &mut transaction.connection;
+    let found = sqlx::query(DUE)
+        .bind(now.0)
+        .bind(i64::from(limit))
+        .fetch_all(&mut *connection)
+        .await?;
+    let mut order = Vec::new();
+    let mut deliveries = Vec::new();
+    let mut fetches = Vec::new();
+    for row in &found {
+        let id: DeliveryId = row.id("id")?;
+        let item: u32 = row.number("item")?;
+        if row.try_get::<&str, _>("kind")? == "fetch" {
+            fetches.push((id, item));
+            order.push((id, Some(item)));
+        } else {
+            deliveries.push(id);
+            order.push((id, None));
+        }
+    }
+    let lease = next_lease(connection).await?;
+    let mut held_deliveries = hold_deliveries(connection, &deliveries, lease, until).await?;
+    let mut held_fetches = hold_fetches(connection, &fetches, lease, until).await?;
+    transaction.commit().await?;
+    Ok(order
+        .into_iter()
+        .filter_map(|(id, item)| match item {
+            None => Some(Job::Convert(Box::new(held_deliveries.remove(&id)?))),
+            Some(item) => Some(Job::Fetch(Box::new(held_fetches.remove(&(id, item))?))),
+        })
+        .collect())
+}
+
+const FREE: &str = "
+select id
+from deliveries
+where id = ?1
+and (lease_until_us is null or lease_until_us <= ?2)";
+
+pub async fn one(
+    db: &Db,
+    id: DeliveryId,
+    now: Micros,
+    until: Micros,
+) -> Result<Option<HeldDelivery>, StoreError> {
+    let mut transaction = db.begin().await?;
+    let connection = &mut transaction.connection;
+    let free = sqlx::query(FREE)
+        .bind(id.to_string())
+        .bind(now.0)
+        .fetch_optional(&mut *connection)
+        .await?;
+    if free.is_none() {
+        transaction.commit().await?;
+        return Ok(None);
+    }
+    let lease = next_lease(connection).await?;
+    let mut held = hold_deliveries(connection, &[id], lease, until).await?;
+    transaction.commit().await?;
+    Ok(held.remove(&id))
+}
+
+const FAILED: &str = "
+select d.id
+from deliveries as d
+join connections as c on c.id = d.connection_id
+where d.status in ('failed', 'parked')
+and c.plugin = ?1
+and (d.ran is null or d.ran ->> 'digest' <> ?2)
+and (d.lease_until_us is null or d.lease_until_us <= ?3)
+order by d.id
+limit ?4";
+
+pub async fn failed(
+    db: &Db,
+    plugin: &str,
+    not_with: &Digest,
+    limit: u32,
+    now: Micros,
+    until: Micros,
+) -> Result<Vec<HeldDelivery>, StoreError> {
+    let mut transaction = db.begin().await?;
+    let connection = &mut transaction.connection;
+    let ids = sqlx::query(FAILED)
+        .bind(plugin)
+        .bind(&not_with.0)
+        .bind(now.0)
+        .bind(i64::from(limit))
+        .fetch_all(&mut *connection)
+        .await?
+        .iter()
+        .map(|row| row.id("id"))
+        .collect::<Result<Vec<DeliveryId>, _>>()?;
+    if ids.is_empty() {
+        transaction.commit().await?;
+        return Ok(Vec::new());
+    }
+    let lease = next_lease(connection).await?;
+    let held = hold_deliveries(connection, &ids, lease, until).await?;
+    transaction.commit().await?;
+    // By id, which is by age.
+    Ok(held.into_values().collect())
+}
+
+const NEXT_LEASE: &str = "
+update store
+set last_lease = last_lease + 1
+returning last_lease";
+
+async fn next_lease(connection: &mut SqliteConnection) -> Result<Lease, StoreError> {
+    let row = sqlx::query(NEXT_LEASE).fetch_one(connection).await?;
+    Ok(Lease(row.try_get(0)?))
+}
+
+const HOLD_DELIVERIES: &str = "
+update deliveries
+set lease = ?2, lease_until_us = ?3
+where id in (select value from json_each(?1))
+returning workspace_id, id, connection_id, received_us, method, path, query, headers, status, ran,
+  attempts, presented, body";
+
+async fn hold_deliveries(
+    connection: &mut SqliteConnection,
+    ids: &[DeliveryId],
+    lease: Lease,
+    until: Micros,
+) -> Result<BTreeMap<DeliveryId, HeldDelivery>, StoreError> {
+    if ids.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    sqlx::query(HOLD_DELIVERIES)
+        .bind(super::json(ids)?)
+        .bind(lease.0)
+        .bind(until.0)
+        .fetch_all(connection)
+        .await?
+        .iter()
+        .map(|row| {
+            let held = HeldDelivery {
+                lease,
+                status: columns::delivery_status(row)?,
+                delivery: request(row)?,
+                ran: row.json_if("ran")?,
+                attempts: row.number("attempts")?,
+                presented: row.try_get("presented")?,
+            };
+            Ok((held.delivery.id, held))
+        })
+        .collect()
+}
+
+/// The raw request of a delivery.
+pub fn request(row: &SqliteRow) -> Result<NewDelivery, StoreError> {
+    Ok(NewDelivery {
+        id: row.id("id")?,
+        workspace: row.id("workspace_id")?,
+        connection: row.id("connection_id")?,
+        received_at: row.time("received_us")?,
+        method: row.try_get("method")?,
+        path: row.try_get("path")?,
+        query: row.json("query")?,
+        headers: row.json("headers")?,
+        body: row.try_get("body")?,
+    })
+}
+
+const HOLD_FETCHES: &str = "
+update fetches
+set lease = ?2, lease_until_us = ?3
+where (delivery_id, item) in (select value ->> 0, value ->> 1 from json_each(?1))
+returning workspace_id, delivery_id, item, connection_id, external_id, hop, until_us, attempts, ran,
+  request, state, response_head, response_body,
+  (select received_us from deliveries where id = delivery_id) as received_us,
+  (select d.connection_id from deliveries as d where d.id = delivery_id) as received_by";
+
+async fn hold_fetches(
+    connection: &mut SqliteConnection,
+    ids: &[(DeliveryId, u32)],
+    lease: Lease,
+    until: Micros,
+) -> Result<BTreeMap<(DeliveryId, u32), HeldFetch>, StoreError> {
+    if ids.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    sqlx::query(HOLD_FETCHES)
+        .bind(super::json(ids)?)
+        .bind(lease.0)
+        .bind(until.0)
+        .fetch_all(connection)
+        .await?
+        .iter()
+        .map(|row| {
+            let held = HeldFetch {
+                lease,
+                delivery: row.id("delivery_id")?,
+                workspace: row.id("workspace_id")?,
+                received_at: row.time("received_us")?,
+                index: row.number("item")?,
+                connection: row.id("connection_id")?,
+                received_by: row.id("received_by")?,
+                external_id: row.try_get("external_id")?,
+                request: row.json("request")?,
+                state: row.try_get("state")?,
+                hop: row.number("hop")?,
+                attempts: row.number("attempts")?,
+                ran: row.json("ran")?,
+                response: columns::response(row)?,
+                until: row.time("until_us")?,
+            };
+            Ok(((held.delivery, held.index), held))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+pub(super) const SQL: &[&str] = &[DUE, FREE, FAILED, NEXT_LEASE, HOLD_DELIVERIES, HOLD_FETCHES];

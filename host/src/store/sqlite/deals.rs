@@ -1,0 +1,134 @@
+//! Deals as the gateway shows them, newest first.
+//!
+//! Filters are combined with AND. Each query is led by one filter that an index
+//! answers; the others, when given, are checked on what it found.
+
+use serde_json::{Map, Value};
+use sqlx::Row as _;
+use sqlx::sqlite::SqliteRow;
+
+use super::columns::Columns as _;
+use super::db::Db;
+use crate::domain::contact::{email_key, phone_key};
+use crate::domain::deal::{AgentPart, DealPart, DealView, PersonPart, PropertyPart};
+use crate::domain::id::AgentId;
+use crate::store::{DealFilter, Scope, StoreError};
+
+macro_rules! deals_where {
+    ($lead:literal) => {
+        concat!(
+            "
+select d.id, d.status, d.created_us, d.updated_us, d.owner_id, d.props, d.external_id,
+  o.name as owner_name, o.email as owner_email,
+  c.id as person_id, c.name as person_name, c.email as person_email, c.phone_number,
+  p.id as product_id, p.name as product_name, p.external_id as product_external_id,
+  a.id as agent_id, a.name as agent_name, a.number as agent_number
+from deals as d
+join contacts as c on c.id = d.person_id
+left join owners as o on o.id = d.owner_id
+left join products as p on p.id = d.product_id
+left join agents as a on a.id = d.agent_id
+where d.workspace_id = ?1
+and (?2 is null or d.id = ?2)
+and (?3 is null or d.person_id = (
+  select contact_id from contact_keys where workspace_id = ?1 and key = ?3))
+and (?4 is null or d.person_id = (
+  select contact_id from contact_keys where workspace_id = ?1 and key = ?4))
+and (?5 is null or d.external_id = ?5)
+and ",
+            $lead,
+            "
+order by d.id desc
+limit ?6"
+        )
+    };
+}
+
+const BY_ID: &str = deals_where!("d.id = ?2");
+const BY_PHONE: &str = deals_where!(
+    "d.person_id = (
+  select contact_id from contact_keys where workspace_id = ?1 and key = ?3)"
+);
+const BY_EMAIL: &str = deals_where!(
+    "d.person_id = (
+  select contact_id from contact_keys where workspace_id = ?1 and key = ?4)"
+);
+const BY_EXTERNAL_ID: &str = deals_where!("d.external_id = ?5");
+const ALL: &str = deals_where!("true");
+
+pub async fn find(
+    db: &Db,
+    scope: &Scope,
+    filter: &DealFilter,
+    limit: u32,
+) -> Result<Vec<DealView>, StoreError> {
+    let sql = if filter.deal.is_some() {
+        BY_ID
+    } else if filter.phone_key.is_some() {
+        BY_PHONE
+    } else if filter.email.is_some() {
+        BY_EMAIL
+    } else if filter.external_id.is_some() {
+        BY_EXTERNAL_ID
+    } else {
+        ALL
+    };
+    sqlx::query(sql)
+        .bind(scope.workspace().to_string())
+        .bind(filter.deal.map(|id| id.to_string()))
+        .bind(filter.phone_key.as_deref().map(with_prefix))
+        .bind(filter.email.as_deref().map(email_key))
+        .bind(filter.external_id.as_deref())
+        .bind(i64::from(limit))
+        .fetch_all(db.readers())
+        .await?
+        .iter()
+        .map(view)
+        .collect()
+}
+
+/// A key as `domain::contact::phone_key` makes it, or the bare match key.
+fn with_prefix(key: &str) -> String {
+    if key.starts_with("phone:") {
+        key.to_owned()
+    } else {
+        phone_key(key)
+    }
+}
+
+fn view(row: &SqliteRow) -> Result<DealView, StoreError> {
+    let mut props: Map<String, Value> = row.json("props")?;
+    let external_id: Option<String> = row.try_get("external_id")?;
+    props.insert("externalIntegrationId".to_owned(), external_id.into());
+    Ok(DealView {
+        deal: DealPart {
+            id: row.try_get("id")?,
+            status: row.try_get("status")?,
+            created_at: row.time("created_us")?,
+            updated_at: row.time("updated_us")?,
+            owner_id: row.try_get("owner_id")?,
+            owner_name: row.try_get("owner_name")?,
+            owner_email: row.try_get("owner_email")?,
+            props: Value::Object(props),
+        },
+        person: PersonPart {
+            id: row.try_get("person_id")?,
+            name: row.try_get("person_name")?,
+            email: row.try_get("person_email")?,
+            phone_number: row.try_get("phone_number")?,
+        },
+        property: PropertyPart {
+            id: row.try_get("product_id")?,
+            name: row.try_get("product_name")?,
+            external_id: row.try_get("product_external_id")?,
+        },
+        agent: AgentPart {
+            id: row.try_get::<Option<i64>, _>("agent_id")?.map(AgentId),
+            name: row.try_get("agent_name")?,
+            number: row.try_get("agent_number")?,
+        },
+    })
+}
+
+#[cfg(test)]
+pub(super) const SQL: &[&str] = &[BY_ID, BY_PHONE, BY_EMAIL, BY_EXTERNAL_ID, ALL];

@@ -1,0 +1,155 @@
+//! Deliveries as operators see them, and what of them waits.
+
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Connection as _, Row as _};
+
+use super::claim::request;
+use super::columns::{self, Columns as _};
+use super::db::Db;
+use crate::domain::id::DeliveryId;
+use crate::store::{
+    Backlog, DeliveryDetail, DeliveryFilter, DeliverySummary, ItemOutcome, StoreError,
+};
+
+const ONE: &str = "
+select d.workspace_id, d.id, d.connection_id, d.received_us, d.method, d.path, d.query, d.headers,
+  d.body_bytes, d.status, d.error, d.notes, d.ran, d.attempts, d.next_attempt_us, d.body,
+  coalesce(c.name, '') as connection,
+  (select count(*) from items as i where i.delivery_id = d.id) as items
+from deliveries as d
+left join connections as c on c.id = d.connection_id
+where d.id = ?1";
+
+const ITEMS: &str = "
+select item, status, external_id, deal_id, contact_id, message
+from items
+where delivery_id = ?1
+order by item";
+
+pub async fn one(db: &Db, id: DeliveryId) -> Result<Option<DeliveryDetail>, StoreError> {
+    let mut connection = db.readers().acquire().await?;
+    let mut snapshot = connection.begin().await?;
+    let id = id.to_string();
+    let row = sqlx::query(ONE)
+        .bind(&id)
+        .fetch_optional(&mut *snapshot)
+        .await?;
+    let items = sqlx::query(ITEMS)
+        .bind(&id)
+        .fetch_all(&mut *snapshot)
+        .await?;
+    snapshot.rollback().await?;
+    let Some(row) = row else { return Ok(None) };
+    Ok(Some(DeliveryDetail {
+        summary: summary(&row)?,
+        workspace: row.id("workspace_id")?,
+        request: request(&row)?,
+        notes: row.json("notes")?,
+        next_attempt_at: row.time_if("next_attempt_us")?,
+        items: items.iter().map(item).collect::<Result<_, _>>()?,
+    }))
+}
+
+fn item(row: &SqliteRow) -> Result<ItemOutcome, StoreError> {
+    Ok(ItemOutcome {
+        index: row.number("item")?,
+        status: columns::item_status(row)?,
+        external_id: row.try_get("external_id")?,
+        deal_id: row.id_if("deal_id")?,
+        contact_id: row.id_if("contact_id")?,
+        message: row.try_get("message")?,
+        diff: Vec::new(),
+    })
+}
+
+macro_rules! deliveries_where {
+    ($lead:literal) => {
+        concat!(
+            "
+select d.id, d.connection_id, d.received_us, d.body_bytes, d.status, d.error, d.ran, d.attempts,
+  coalesce(c.name, '') as connection,
+  (select count(*) from items as i where i.delivery_id = d.id) as items
+from deliveries as d
+left join connections as c on c.id = d.connection_id
+where (?1 is null or d.workspace_id = ?1)
+and (?2 is null or d.connection_id = ?2)
+and (?3 is null or d.status = ?3)
+and (?4 is null or d.received_us >= ?4)
+and (?5 is null or d.id < ?5)
+",
+            $lead,
+            "
+order by d.id desc
+limit ?6"
+        )
+    };
+}
+
+const LIST: &str = deliveries_where!("");
+const LIST_OF_CONNECTION: &str = deliveries_where!("and d.connection_id = ?2");
+
+/// Newest first.
+pub async fn list(db: &Db, filter: &DeliveryFilter) -> Result<Vec<DeliverySummary>, StoreError> {
+    let sql = match filter.connection {
+        Some(_) => LIST_OF_CONNECTION,
+        None => LIST,
+    };
+    sqlx::query(sql)
+        .bind(filter.workspace.map(|id| id.to_string()))
+        .bind(filter.connection.as_ref().map(|id| id.as_str()))
+        .bind(filter.status.map(|status| status.as_str()))
+        .bind(filter.since.map(|since| since.0))
+        .bind(filter.before.map(|id| id.to_string()))
+        .bind(i64::from(filter.limit))
+        .fetch_all(db.readers())
+        .await?
+        .iter()
+        .map(summary)
+        .collect()
+}
+
+fn summary(row: &SqliteRow) -> Result<DeliverySummary, StoreError> {
+    Ok(DeliverySummary {
+        id: row.id("id")?,
+        connection_id: row.id("connection_id")?,
+        connection: row.try_get("connection")?,
+        received_at: row.time("received_us")?,
+        status: columns::delivery_status(row)?,
+        bytes: row.number("body_bytes")?,
+        items: row.number("items")?,
+        attempts: row.number("attempts")?,
+        ran: row.json_if("ran")?,
+        error: row.try_get("error")?,
+    })
+}
+
+// A queued delivery without a time to try it again waits for its fetches only.
+const BACKLOG: &str = "
+select
+  (select count(*) from deliveries
+   where status = 'queued' and next_attempt_us is not null) as queued,
+  (select count(*) from fetches) as fetches,
+  (select count(*) from deliveries where status = 'failed') as failed,
+  (select count(*) from deliveries where status = 'parked') as parked,
+  (select count(*) from deliveries where status = 'quarantined') as quarantined,
+  (select received_us from deliveries
+   where status = 'queued' order by id limit 1) as oldest_queued,
+  (select received_us from deliveries
+   where status = 'failed' order by id limit 1) as oldest_failed";
+
+pub async fn backlog(db: &Db) -> Result<Backlog, StoreError> {
+    let row = sqlx::query(BACKLOG).fetch_one(db.readers()).await?;
+    let queued = row.time_if("oldest_queued")?;
+    let failed = row.time_if("oldest_failed")?;
+    Ok(Backlog {
+        queued: row.number("queued")?,
+        fetches: row.number("fetches")?,
+        failed: row.number("failed")?,
+        parked: row.number("parked")?,
+        quarantined: row.number("quarantined")?,
+        oldest_waiting: queued.into_iter().chain(failed).min(),
+    })
+}
+
+#[cfg(test)]
+pub(super) const SQL: &[&str] = &[ONE, ITEMS, LIST, LIST_OF_CONNECTION, BACKLOG];

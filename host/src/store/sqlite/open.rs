@@ -1,0 +1,189 @@
+//! Opens the store: takes the folder for itself, brings the schema up to date
+//! and starts the checkpointer. A file that another process serves, that a newer
+//! version wrote, or that this SQLite could damage is refused with words that
+//! say what to do.
+
+use std::fs::{File, TryLockError};
+use std::io::{Read as _, Seek as _, Write as _};
+use std::path::Path;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use sqlx::sqlite::SqliteConnection;
+use sqlx::{Connection as _, Row as _};
+use uuid::Uuid;
+
+use super::db::Db;
+use super::error::odd;
+use crate::clock::Clock;
+use crate::domain::id::uuid_at;
+use crate::limits;
+use crate::store::StoreError;
+
+/// In order; a migration is added, never edited.
+const MIGRATIONS: [&str; 1] = [include_str!("../../../migrations/sqlite/0001_begin.sql")];
+
+/// The first version without the fault by which two connections that write and
+/// checkpoint at the same moment can damage the file.
+const OLDEST_SQLITE: (u32, u32, u32) = (3, 51, 3);
+
+const SQLITE_VERSION: &str = "select sqlite_version()";
+const SCHEMA_VERSION: &str = "pragma user_version";
+const STORE_ID: &str = "select id from store";
+const NEW_STORE: &str = "
+insert into store (one, id, last_lease)
+values (1, ?1, 0)
+on conflict do nothing";
+
+/// Held for as long as the store is open; the kernel lets go of it with the process.
+pub fn lock(database: &Path) -> Result<File, StoreError> {
+    let path = database.with_extension("lock");
+    let fail = |what: &str, error: std::io::Error| {
+        StoreError::Open(format!("cannot {what} {}: {error}", path.display()))
+    };
+    let mut file = File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&path)
+        .map_err(|error| fail("open", error))?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let mut holder = String::new();
+            // Who holds it is only told; that somebody does is certain.
+            if file.read_to_string(&mut holder).is_err() || holder.trim().is_empty() {
+                holder = "unknown".to_owned();
+            }
+            return Err(StoreError::Open(format!(
+                "{} is served by another process (id {}): stop it first, or give this one another data folder",
+                database.display(),
+                holder.trim()
+            )));
+        }
+        Err(TryLockError::Error(error)) => return Err(fail("lock", error)),
+    }
+    file.set_len(0)
+        .and_then(|()| file.rewind())
+        .and_then(|()| write!(file, "{}", std::process::id()))
+        .map_err(|error| fail("write", error))?;
+    Ok(file)
+}
+
+/// Brings the schema up to date and answers the store's id.
+pub async fn prepare(db: &Db, clock: &dyn Clock) -> Result<Uuid, StoreError> {
+    let mut transaction = db.begin().await?;
+    let connection = &mut transaction.connection;
+    check_version(connection).await?;
+    migrate(connection).await?;
+    sqlx::query(NEW_STORE)
+        .bind(uuid_at(clock.now()).to_string())
+        .execute(&mut *connection)
+        .await?;
+    let id: String = sqlx::query(STORE_ID)
+        .fetch_one(&mut *connection)
+        .await?
+        .try_get(0)?;
+    transaction.commit().await?;
+    id.parse().map_err(|_| odd("store", "id", id))
+}
+
+async fn check_version(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    let text: String = sqlx::query(SQLITE_VERSION)
+        .fetch_one(connection)
+        .await?
+        .try_get(0)?;
+    let mut parts = text.split('.').map(|part| part.parse().unwrap_or(0));
+    let mut next = || parts.next().unwrap_or(0);
+    let found = (next(), next(), next());
+    if found < OLDEST_SQLITE {
+        return Err(StoreError::Open(format!(
+            "the SQLite in this binary is {text}, which can damage a file under load: build it with 3.51.3 or newer"
+        )));
+    }
+    Ok(())
+}
+
+async fn migrate(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    let found: i64 = sqlx::query(SCHEMA_VERSION)
+        .fetch_one(&mut *connection)
+        .await?
+        .try_get(0)?;
+    let done = usize::try_from(found).unwrap_or(usize::MAX);
+    if done > MIGRATIONS.len() {
+        return Err(StoreError::Open(format!(
+            "the database has schema version {found}, this program knows up to {}: start the newer version that wrote it",
+            MIGRATIONS.len()
+        )));
+    }
+    for (number, sql) in MIGRATIONS.iter().enumerate().skip(done) {
+        sqlx::raw_sql(*sql).execute(&mut *connection).await?;
+        // A pragma takes no parameters; what is put in is a number of ours.
+        let version = format!("pragma user_version = {}", number + 1);
+        sqlx::raw_sql(sqlx::AssertSqlSafe(version))
+            .execute(&mut *connection)
+            .await?;
+    }
+    Ok(())
+}
+
+const PASSIVE: &str = "pragma wal_checkpoint(passive)";
+const TRUNCATE: &str = "pragma wal_checkpoint(truncate)";
+
+/// Moves committed pages from the log into the file, beside the writer. Ends
+/// with the store.
+pub async fn checkpoint(db: Weak<Db>, log: std::path::PathBuf) {
+    let mut seen = 0;
+    let mut connection: Option<SqliteConnection> = None;
+    let mut tick = tokio::time::interval(Duration::from_millis(limits::CHECKPOINT_EVERY_MS));
+    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        tick.tick().await;
+        let Some(db) = db.upgrade() else { break };
+        let commits = db.commits();
+        if commits == seen {
+            continue;
+        }
+        match checkpoint_once(&db, &mut connection, &log).await {
+            Ok(()) => seen = commits,
+            Err(error) => {
+                // The log grows until a later one gets through; nothing is lost by it.
+                tracing::warn!(%error, "a checkpoint did not get through");
+                connection = None;
+            }
+        }
+    }
+    if let Some(connection) = connection {
+        drop(connection.close().await);
+    }
+}
+
+async fn checkpoint_once(
+    db: &Arc<Db>,
+    connection: &mut Option<SqliteConnection>,
+    log: &Path,
+) -> Result<(), StoreError> {
+    let connection = match connection {
+        Some(connection) => connection,
+        none => none.insert(db.another().await?),
+    };
+    sqlx::query(PASSIVE).execute(&mut *connection).await?;
+    // A log that never rests is never reused from its start: past a size the
+    // writer waits once, so that it shrinks.
+    let large = std::fs::metadata(log).is_ok_and(|log| log.len() > limits::LOG_BYTES);
+    if large {
+        sqlx::query(TRUNCATE).execute(&mut *connection).await?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+pub(super) const SQL: &[&str] = &[
+    SQLITE_VERSION,
+    SCHEMA_VERSION,
+    STORE_ID,
+    NEW_STORE,
+    PASSIVE,
+    TRUNCATE,
+];

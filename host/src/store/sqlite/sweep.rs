@@ -1,0 +1,106 @@
+//! Removes what is past its retention, oldest first and a bounded number at a
+//! time, so that it never holds up the writer for long. What still waits for
+//! work or for a person stays.
+
+use sqlx::sqlite::SqliteConnection;
+
+use super::db::Db;
+use crate::domain::id::DeliveryId;
+use crate::domain::time::Micros;
+use crate::store::{Retention, StoreError};
+
+// An id sorts by the time it was made at, so it bounds what the index walks.
+const DELIVERIES: &str = "
+delete from deliveries
+where id in (
+  select id from deliveries
+  where id < ?1
+  and received_us < ?2
+  and status in ('converted', 'duplicate', 'rejected', 'ignored', 'unrouted', 'parked')
+  and (lease_until_us is null or lease_until_us <= ?3)
+  order by id
+  limit ?4)
+returning id";
+
+const QUARANTINE: &str = "
+delete from deliveries
+where id in (
+  select id from deliveries
+  where status = 'quarantined'
+  and received_us < ?2
+  and id < ?1
+  and (lease_until_us is null or lease_until_us <= ?3)
+  limit ?4)
+returning id";
+
+const ITEMS: &str = "
+delete from items
+where delivery_id in (select value from json_each(?1))";
+
+const CLAIMS: &str = "
+delete from dedupe
+where (connection_id, key) in (
+  select connection_id, key from dedupe
+  where until_us < ?1
+  limit ?2)";
+
+pub async fn sweep(
+    db: &Db,
+    retention: &Retention,
+    now: Micros,
+    limit: u32,
+) -> Result<u64, StoreError> {
+    let mut transaction = db.begin().await?;
+    let connection = &mut transaction.connection;
+    let finished = now.plus(-retention.deliveries);
+    let quarantined = now.plus(-retention.quarantine);
+    let mut removed = deliveries(connection, DELIVERIES, finished, now, limit).await?;
+    removed += deliveries(connection, QUARANTINE, quarantined, now, limit).await?;
+    removed += sqlx::query(CLAIMS)
+        .bind(now.0)
+        .bind(i64::from(limit))
+        .execute(&mut *connection)
+        .await?
+        .rows_affected();
+    transaction.commit().await?;
+    Ok(removed)
+}
+
+async fn deliveries(
+    connection: &mut SqliteConnection,
+    sql: &'static str,
+    before: Micros,
+    now: Micros,
+    limit: u32,
+) -> Result<u64, StoreError> {
+    use super::columns::Columns as _;
+    let removed = sqlx::query(sql)
+        .bind(first_id_after(before))
+        .bind(before.0)
+        .bind(now.0)
+        .bind(i64::from(limit))
+        .fetch_all(&mut *connection)
+        .await?
+        .iter()
+        .map(|row| row.id("id"))
+        .collect::<Result<Vec<DeliveryId>, _>>()?;
+    if removed.is_empty() {
+        return Ok(0);
+    }
+    sqlx::query(ITEMS)
+        .bind(super::json(&removed)?)
+        .execute(connection)
+        .await?;
+    Ok(u64::try_from(removed.len()).unwrap_or(u64::MAX))
+}
+
+/// Greater than every id made before this time: the next millisecond's first.
+fn first_id_after(time: Micros) -> String {
+    let millis = u64::try_from(time.0).unwrap_or(0) / 1_000 + 1;
+    uuid::Builder::from_unix_timestamp_millis(millis, &[0; 10])
+        .into_uuid()
+        .to_string()
+}
+
+#[cfg(test)]
+pub(super) const SQL: &[&str] = &[DELIVERIES, QUARANTINE, ITEMS, CLAIMS];

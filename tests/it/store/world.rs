@@ -1,0 +1,411 @@
+//! A store with one workspace in it, and short words for what tests do to it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use leadhost::clock::ManualClock;
+use leadhost::domain::contact;
+use leadhost::domain::delivery::DeliveryStatus;
+use leadhost::domain::exchange::{HttpRequest, Segment};
+use leadhost::domain::id::{AgentId, ConnectionId, DealId, DeliveryId, KeyId, WorkspaceId};
+use leadhost::domain::key::{KeyKind, KeyRecord, PlainKey};
+use leadhost::domain::lead::Action;
+use leadhost::domain::phone::Phone;
+use leadhost::domain::plugin::{Digest, RanWith};
+use leadhost::domain::row::Entity;
+use leadhost::domain::time::Micros;
+use leadhost::domain::workspace::AgentKind;
+use leadhost::store::*;
+use serde_json::{Map, Value, json};
+
+pub const START: Micros = Micros(1_750_000_000_000_000);
+
+/// Whatever a store needs to live as long as the test.
+pub type Keep = Box<dyn std::any::Any + Send>;
+
+pub struct World {
+    pub store: Arc<dyn Store>,
+    pub clock: Arc<ManualClock>,
+    pub workspace: WorkspaceId,
+    pub scope: Scope,
+    /// Two connections, `site` and `portal`, both of the converter `form`.
+    pub site: ConnectionId,
+    pub portal: ConnectionId,
+    pub first_agent: AgentId,
+    pub second_agent: AgentId,
+    _keep: Keep,
+}
+
+impl World {
+    pub async fn of(store: Arc<dyn Store>, clock: Arc<ManualClock>, keep: Keep) -> Self {
+        let applied = store
+            .apply(&plan("demo"), START, false)
+            .await
+            .expect("the plan holds");
+        let scope = scope(&*store, applied.workspace_id).await;
+        Self {
+            workspace: applied.workspace_id,
+            scope,
+            site: applied.connections["site"].clone(),
+            portal: applied.connections["portal"].clone(),
+            first_agent: applied.instances["Ana"],
+            second_agent: applied.instances["Bruno"],
+            store,
+            clock,
+            _keep: keep,
+        }
+    }
+
+    pub fn now(&self) -> Micros {
+        use leadhost::clock::Clock as _;
+        self.clock.now()
+    }
+
+    /// A delivery that arrives now at `site`.
+    pub fn delivery(&self) -> NewDelivery {
+        NewDelivery {
+            id: DeliveryId::new(self.now()),
+            workspace: self.workspace,
+            connection: self.site.clone(),
+            received_at: self.now(),
+            method: "POST".to_owned(),
+            path: "/ingest-lead/x".to_owned(),
+            query: vec![("a".to_owned(), "1".to_owned())],
+            headers: vec![("content-type".to_owned(), "application/json".to_owned())],
+            body: b"{\"name\":\"Rita\"}".to_vec(),
+        }
+    }
+
+    pub fn accept(&self, items: Vec<ItemResult>) -> Write {
+        self.accept_as(self.delivery(), items)
+    }
+
+    pub fn accept_as(&self, delivery: NewDelivery, items: Vec<ItemResult>) -> Write {
+        let result = converted(items);
+        Write::Accept(Box::new(Acceptance { delivery, result }))
+    }
+
+    /// A delivery kept without items, in this state.
+    pub fn accept_with(&self, status: DeliveryStatus) -> Write {
+        let result = ConversionResult {
+            status: Some(status),
+            error: Some("why".to_owned()),
+            ..converted(Vec::new())
+        };
+        Write::Accept(Box::new(Acceptance {
+            delivery: self.delivery(),
+            result,
+        }))
+    }
+
+    pub async fn commit(&self, writes: &[Write]) -> Vec<Written> {
+        let written = self.store.commit(writes).await.expect("it commits");
+        assert_eq!(written.len(), writes.len());
+        written
+    }
+
+    pub async fn commit_one(&self, write: Write) -> DeliveryOutcome {
+        done(self.commit(&[write]).await.remove(0))
+    }
+
+    /// Accepts one item alone and answers what became of it.
+    pub async fn item(&self, item: ItemResult) -> ItemOutcome {
+        self.commit_one(self.accept(vec![item]))
+            .await
+            .items
+            .remove(0)
+    }
+
+    pub fn lead(&self) -> NewLead {
+        NewLead {
+            connection: self.site.clone(),
+            agent: None,
+            dedupe: None,
+            action: Action::Create,
+            external_id: None,
+            name: None,
+            phones: Vec::new(),
+            emails: Vec::new(),
+            contact_keys: Vec::new(),
+            products: Vec::new(),
+            title: None,
+            deal_props: Map::new(),
+            contact_props: Map::new(),
+        }
+    }
+
+    /// With an external id, which is its dedupe key too.
+    pub fn known_as(&self, external_id: &str) -> NewLead {
+        NewLead {
+            dedupe: Some(DedupeKey {
+                key: format!("id:{external_id}"),
+                window: None,
+            }),
+            external_id: Some(external_id.to_owned()),
+            ..self.lead()
+        }
+    }
+
+    pub fn fetch(&self, external_id: &str) -> NewFetch {
+        NewFetch {
+            connection: self.site.clone(),
+            dedupe: Some(DedupeKey {
+                key: format!("id:{external_id}"),
+                window: None,
+            }),
+            external_id: Some(external_id.to_owned()),
+            request: HttpRequest {
+                method: "GET".to_owned(),
+                scheme: "https".to_owned(),
+                authority: "graph.example.com".to_owned(),
+                path: vec![Segment::Literal(format!("/{external_id}"))],
+                query: Vec::new(),
+                headers: Vec::new(),
+                body: Vec::new(),
+            },
+            state: vec![0, 1, 255],
+            hop: 1,
+            due_at: self.now(),
+            until: self.now().plus(90 * Micros::DAY),
+        }
+    }
+
+    pub async fn all(&self, entity: Entity) -> Vec<Value> {
+        let page = self.page(entity, 0, None, 1_000).await;
+        assert!(!page.more);
+        json_of(&page)
+    }
+
+    pub async fn page(
+        &self,
+        entity: Entity,
+        after: i64,
+        upper: Option<i64>,
+        limit: u32,
+    ) -> ExportPage {
+        self.store
+            .export(&self.scope, entity, after, upper, limit)
+            .await
+            .expect("it exports")
+    }
+
+    pub async fn deal(&self, id: DealId) -> Value {
+        let id = id.to_string();
+        let deals = self.all(Entity::Deals).await;
+        deals
+            .into_iter()
+            .find(|deal| deal["id"] == json!(id))
+            .expect("the deal is exported")
+    }
+
+    pub async fn status(&self, id: DeliveryId) -> DeliveryStatus {
+        self.detail(id).await.summary.status
+    }
+
+    pub async fn detail(&self, id: DeliveryId) -> DeliveryDetail {
+        let detail = self.store.delivery(id).await.expect("it reads");
+        detail.expect("the delivery is stored")
+    }
+
+    /// Work that is due now, held for a minute.
+    pub async fn claim(&self, limit: u32) -> Vec<Job> {
+        let until = self.now().plus(Micros::MINUTE);
+        self.store
+            .claim(limit, self.now(), until)
+            .await
+            .expect("it claims")
+    }
+
+    pub async fn claim_fetch(&self) -> HeldFetch {
+        let mut jobs = self.claim(1).await;
+        match jobs.pop() {
+            Some(Job::Fetch(held)) => *held,
+            other => panic!("no fetch was due: {other:?}"),
+        }
+    }
+
+    pub async fn claim_delivery(&self, id: DeliveryId) -> HeldDelivery {
+        let until = self.now().plus(Micros::MINUTE);
+        let held = self.store.claim_delivery(id, self.now(), until).await;
+        held.expect("it claims").expect("it is free")
+    }
+
+    /// A whole replay of a delivery: claim, convert, commit.
+    pub async fn replay(
+        &self,
+        id: DeliveryId,
+        mode: Mode,
+        items: Vec<ItemResult>,
+    ) -> DeliveryOutcome {
+        let held = self.claim_delivery(id).await;
+        self.commit_one(convert(&held, mode, items)).await
+    }
+}
+
+pub fn convert(held: &HeldDelivery, mode: Mode, items: Vec<ItemResult>) -> Write {
+    convert_to(held, mode, converted(items))
+}
+
+pub fn convert_to(held: &HeldDelivery, mode: Mode, result: ConversionResult) -> Write {
+    Write::Convert(Box::new(Reconversion {
+        delivery: held.delivery.id,
+        lease: held.lease,
+        mode,
+        result,
+    }))
+}
+
+pub fn settle(held: &HeldFetch, outcome: FetchOutcome) -> Write {
+    Write::Settle(Box::new(FetchSettlement {
+        delivery: held.delivery,
+        index: held.index,
+        lease: held.lease,
+        ran: Some(ran("2")),
+        outcome,
+    }))
+}
+
+pub fn converted(items: Vec<ItemResult>) -> ConversionResult {
+    ConversionResult {
+        status: None,
+        items: (0..)
+            .zip(items)
+            .map(|(index, result)| NewItem { index, result })
+            .collect(),
+        ran: Some(ran("1")),
+        error: None,
+        notes: vec!["read as a form".to_owned()],
+        attempts: 0,
+        next_attempt_at: None,
+        presented: None,
+    }
+}
+
+/// The converter `form`; the digest is that of the version's text.
+pub fn ran(version: &str) -> RanWith {
+    RanWith {
+        plugin: "form".to_owned(),
+        version: version.to_owned(),
+        digest: Digest::of(version.as_bytes()),
+        contract: "leadhost:converter@1.0.0".to_owned(),
+        config_version: 1,
+    }
+}
+
+pub fn done(written: Written) -> DeliveryOutcome {
+    match written {
+        Written::Done(outcome) => outcome,
+        other => panic!("not done: {other:?}"),
+    }
+}
+
+pub fn lead(lead: NewLead) -> ItemResult {
+    ItemResult::Lead(Box::new(lead))
+}
+
+pub fn fetch(fetch: NewFetch) -> ItemResult {
+    ItemResult::Fetch(Box::new(fetch))
+}
+
+/// A lead with this phone; the number is its own match key.
+pub fn with_phone(mut lead: NewLead, number: &str) -> NewLead {
+    lead.phones.push(Phone {
+        raw: number.to_owned(),
+        e164: Some(number.to_owned()),
+        match_key: Some(number.to_owned()),
+    });
+    lead.contact_keys = contact::keys(&lead.phones, &lead.emails);
+    lead
+}
+
+pub fn with_email(mut lead: NewLead, email: &str) -> NewLead {
+    lead.emails.push(email.to_owned());
+    lead.contact_keys = contact::keys(&lead.phones, &lead.emails);
+    lead
+}
+
+pub fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        other => panic!("no object: {other}"),
+    }
+}
+
+pub fn json_of(page: &ExportPage) -> Vec<Value> {
+    page.rows
+        .iter()
+        .map(|row| serde_json::from_str(&row.json).expect("a row is JSON"))
+        .collect()
+}
+
+/// What a key of the workspace opens.
+pub async fn scope(store: &dyn Store, workspace: WorkspaceId) -> Scope {
+    let key = PlainKey::generate(KeyKind::Workspace);
+    let record = KeyRecord {
+        id: KeyId::new(START),
+        kind: KeyKind::Workspace,
+        workspace: Some(workspace),
+        partner: None,
+        label: "export".to_owned(),
+        hint: key.hint(),
+        created_at: START,
+        expires_at: None,
+        revoked_at: None,
+        last_used_at: None,
+    };
+    store
+        .create_key(&record, &key.digest())
+        .await
+        .expect("it keeps the key");
+    let caller = store.authenticate(&key.digest()).await.expect("it reads");
+    caller
+        .and_then(|caller| caller.scope())
+        .expect("it is a workspace's key")
+}
+
+pub fn plan(slug: &str) -> Plan {
+    let agent = |name: &str| PlannedAgent {
+        name: name.to_owned(),
+        number: Some("+5511900000001".to_owned()),
+        kind: AgentKind::Ai,
+        channel: Some("whatsapp".to_owned()),
+        adapter: None,
+        config: "{}".to_owned(),
+        internal: false,
+    };
+    let connection = |name: &str| PlannedConnection {
+        name: name.to_owned(),
+        partner: "Acme".to_owned(),
+        plugin: "form".to_owned(),
+        config: "{\"a\":1}".to_owned(),
+        agent: None,
+        allow: Vec::new(),
+        checks: Vec::new(),
+        routes: BTreeMap::new(),
+        secrets: vec!["token".to_owned()],
+        sealed: vec![1, 2, 3],
+        fingerprint: "f1".to_owned(),
+        region: None,
+        time_zone: None,
+        dedupe_by_content: true,
+    };
+    Plan {
+        slug: slug.to_owned(),
+        name: "Demo".to_owned(),
+        region: "BR".to_owned(),
+        time_zone: "America/Sao_Paulo".to_owned(),
+        rate_limit: 120,
+        partners: vec!["Acme".to_owned()],
+        agents: vec![agent("Ana"), agent("Bruno")],
+        owners: vec![PlannedOwner {
+            name: "Olga".to_owned(),
+            email: "olga@example.com".to_owned(),
+        }],
+        connections: vec![connection("site"), connection("portal")],
+        products: vec![PlannedProduct {
+            external_id: "P-1".to_owned(),
+            name: "Garden flat".to_owned(),
+            description: None,
+        }],
+    }
+}
