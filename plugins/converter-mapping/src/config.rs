@@ -1,0 +1,255 @@
+//! What an integrator writes: where the leads are, and which path of the source
+//! fills which field. Unknown keys are refused, so that a typing error is seen
+//! when the connection is made and not in lost data.
+
+use std::collections::BTreeMap;
+
+use leadhost_sdk::serde_json::{self, Value};
+use serde::{Deserialize, Deserializer, de::Error};
+
+use crate::path::Path;
+
+/// The same as JSON Schema, for people and for the host.
+pub const SCHEMA: &str = include_str!("config.schema.json");
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Config {
+    pub format: Format,
+    /// Texts in which JSON is hidden.
+    pub decode: Vec<Path>,
+    /// Where the leads are: the first that is there. None: the usual places.
+    pub items: Vec<Path>,
+    pub only: Vec<Condition>,
+    #[serde(deserialize_with = "one_or_many")]
+    pub pairs: Vec<Pairs>,
+    pub fields: Fields,
+    pub attributes: Attributes,
+    /// Whether fields that are not configured are looked for under usual names.
+    pub defaults: bool,
+    pub carried_secrets: Vec<Carried>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            format: Format::Auto,
+            decode: Vec::new(),
+            items: Vec::new(),
+            only: Vec::new(),
+            pairs: Vec::new(),
+            fields: Fields::default(),
+            attributes: Attributes::Rest,
+            defaults: true,
+            carried_secrets: Vec::new(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Format {
+    Auto,
+    Json,
+    Form,
+    Multipart,
+    Xml,
+}
+
+/// An item is a lead only if its value at the path is as said.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Condition {
+    pub path: Path,
+    /// The value is one of these.
+    pub equals: Option<Vec<Value>>,
+    /// The value is none of these.
+    pub not_equals: Option<Vec<Value>>,
+    /// There is a value, or there is none.
+    pub exists: Option<bool>,
+}
+
+/// A list of questions and answers, whose names then count as the item's own.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pairs {
+    #[serde(rename = "in")]
+    pub list: Path,
+    #[serde(deserialize_with = "one_or_many")]
+    pub name: Vec<Path>,
+    #[serde(deserialize_with = "one_or_many")]
+    pub value: Vec<Path>,
+    /// A readable name, for the attribute.
+    #[serde(default, deserialize_with = "one_or_many")]
+    pub label: Vec<Path>,
+    pub labels: Option<Labels>,
+}
+
+/// Readable names that are in a list of their own, joined by an id.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Labels {
+    #[serde(rename = "in")]
+    pub list: Path,
+    /// The id in this list.
+    pub id: Path,
+    /// The id in the pair.
+    #[serde(rename = "match")]
+    pub matches: Path,
+    pub label: Path,
+}
+
+/// A field of which nothing is said has none; an empty list turns a default off.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Fields {
+    pub external_id: Option<Field>,
+    pub name: Option<Field>,
+    pub phones: Option<Field>,
+    pub emails: Option<Field>,
+    pub listings: Option<Field>,
+    pub message: Option<Field>,
+    pub occurred_at: Option<Field>,
+    pub source: Option<Field>,
+    pub is_test: Option<Field>,
+    pub region: Option<Field>,
+    pub action: Option<Field>,
+    pub campaign: BTreeMap<String, Field>,
+    pub consents: BTreeMap<String, Field>,
+}
+
+/// Where a field comes from: sources, best first.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Field(pub Vec<Source>);
+
+/// One source of a field, and what is done with the text that is found.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Source {
+    #[serde(alias = "path", deserialize_with = "one_or_many")]
+    pub paths: Vec<Path>,
+    /// The texts of all these, those that are missing left out.
+    pub join: Vec<Path>,
+    /// What stands between joined texts.
+    #[serde(rename = "with")]
+    pub between: Option<String>,
+    pub constant: Option<String>,
+    pub header: Option<String>,
+    pub query: Option<String>,
+    pub trim: Option<String>,
+    pub digits: bool,
+    pub lower: bool,
+    pub prefix: String,
+    /// Text found to text given; what is not in it stays.
+    pub map: BTreeMap<String, String>,
+    /// Of a time: `epoch`, or a pattern such as `%d/%m/%Y %H:%M`.
+    #[serde(deserialize_with = "one_or_many")]
+    pub format: Vec<String>,
+    /// Of a listing: `client`, `portal`, or the source's word.
+    pub kind: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Attributes {
+    Rest,
+    None,
+    /// These paths, each under its last key.
+    Paths(Vec<Path>),
+    /// Attributes under names of their own.
+    Named(BTreeMap<String, Path>),
+}
+
+/// Where the source carries a secret of its own.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Carried {
+    pub place: String,
+    pub name: String,
+}
+
+impl<'de> Deserialize<'de> for Field {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let sources = match Value::deserialize(deserializer)? {
+            Value::Array(sources) => sources.into_iter().map(source).collect(),
+            one => source(one).map(|source| vec![source]),
+        };
+        sources.map(Self).map_err(D::Error::custom)
+    }
+}
+
+fn source(value: Value) -> Result<Source, String> {
+    match value {
+        Value::String(path) => Ok(Source {
+            paths: vec![Path::parse(&path)?],
+            ..Source::default()
+        }),
+        Value::Object(_) => serde_json::from_value(value).map_err(|error| error.to_string()),
+        other => Err(format!(
+            "a field is a path, a list of paths, or an object with `paths`, `join` or `constant`; not {other}"
+        )),
+    }
+}
+
+impl<'de> Deserialize<'de> for Attributes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        let read = match &value {
+            Value::String(word) if word == "rest" => return Ok(Self::Rest),
+            Value::String(word) if word == "none" => return Ok(Self::None),
+            Value::Array(_) => serde_json::from_value(value).map(Self::Paths),
+            Value::Object(_) => serde_json::from_value(value).map(Self::Named),
+            _ => {
+                return Err(D::Error::custom(
+                    "`attributes` is \"rest\", \"none\", a list of paths, or an object of names and paths",
+                ));
+            }
+        };
+        read.map_err(D::Error::custom)
+    }
+}
+
+fn one_or_many<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: serde::de::DeserializeOwned,
+{
+    match Value::deserialize(deserializer)? {
+        Value::Array(many) => many.into_iter().map(serde_json::from_value).collect(),
+        one => serde_json::from_value(one).map(|one| vec![one]),
+    }
+    .map_err(D::Error::custom)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> String {
+        serde_json::from_str::<Config>(text)
+            .unwrap_err()
+            .to_string()
+    }
+
+    #[test]
+    fn a_field_is_a_path_a_list_or_an_object() {
+        let text = r#"{"fields": {"name": "a.b", "phones": ["c", {"join": ["d", "e"], "with": ""}],
+            "source": {"constant": "Site"}, "message": {"path": "f"}},
+            "pairs": {"in": "x", "name": "y", "value": ["z"]}}"#;
+        let config: Config = serde_json::from_str(text).unwrap();
+        assert_eq!(config.fields.phones.unwrap().0.len(), 2);
+        assert_eq!(config.fields.message.unwrap().0[0].paths.len(), 1);
+        assert_eq!(config.pairs.len(), 1);
+        assert!(config.defaults);
+    }
+
+    #[test]
+    fn what_is_not_known_or_malformed_is_refused_by_name() {
+        assert!(refused(r#"{"feilds": {}}"#).contains("feilds"));
+        assert!(refused(r#"{"fields": {"nome": "a"}}"#).contains("nome"));
+        assert!(refused(r#"{"fields": {"name": {"pathes": "a"}}}"#).contains("pathes"));
+        assert!(refused(r#"{"fields": {"name": "a["}}"#).contains("a["));
+        assert!(refused(r#"{"fields": {"name": 1}}"#).contains("not 1"));
+        assert!(refused(r#"{"attributes": "some"}"#).contains("rest"));
+    }
+}

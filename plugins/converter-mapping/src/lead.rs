@@ -1,0 +1,208 @@
+//! From one item of a body to a lead, or to the reason why it is none.
+
+use leadhost_sdk::{Delivery, Item, Lead, digits, serde_json::Value};
+
+use crate::config::{Attributes, Config, Field};
+use crate::guess::{Guess, is_truth, looks_like_email};
+use crate::pairs;
+use crate::path::Step;
+use crate::record::Record;
+
+pub fn item(config: &Config, delivery: &Delivery, root: &Value, value: &Value, path: &str) -> Item {
+    let mut record = Record::new(value, root, delivery);
+    for pairs in &config.pairs {
+        record.pairs.extend(pairs::configured(pairs, value, root));
+    }
+    if config.only.iter().any(|condition| !record.meets(condition)) {
+        return Item::ignored("the item does not meet the conditions of `only`");
+    }
+    if !value.is_object() {
+        return Item::invalid("a lead must have named fields", path);
+    }
+    read(config, &mut record, path)
+}
+
+fn read<'a>(config: &Config, record: &mut Record<'a>, path: &str) -> Item {
+    let fields = &config.fields;
+    let guess = config.defaults.then(|| Guess::new(record));
+    let guess = guess.as_ref();
+    let month_first = record.delivery.context_value("region") == Some("US");
+
+    let external_id = match &fields.external_id {
+        Some(field) => record.first(field),
+        None => guess.and_then(|guess| guess.external_id(record)),
+    };
+    let (name, name_of_item) = match &fields.name {
+        Some(field) => (record.first_name(field), false),
+        None => guess
+            .and_then(|guess| guess.name(record))
+            .map_or((None, false), |(name, of_item)| (Some(name), of_item)),
+    };
+    let phones = match &fields.phones {
+        Some(field) => {
+            let found = record.all(field).into_iter().map(|found| found.text);
+            // An area code whose phone is missing.
+            found
+                .filter(|text| digits(text).len() > 3 || text.starts_with('<'))
+                .collect()
+        }
+        None => guess.map_or(Vec::new(), |guess| guess.phones(record)),
+    };
+    let emails = match &fields.emails {
+        Some(field) => record
+            .all(field)
+            .into_iter()
+            .map(|found| found.text)
+            .collect(),
+        None => guess.map_or(Vec::new(), |guess| guess.emails(record)),
+    };
+    let message = text(record, &fields.message, guess, Guess::message);
+    let listings = match &fields.listings {
+        Some(field) => record
+            .all(field)
+            .into_iter()
+            .map(|found| (found.source.kind.clone(), found.text))
+            .map(|(kind, text)| (kind.unwrap_or_else(|| "client".into()), text))
+            .collect(),
+        None => guess.map_or(Vec::new(), |guess| {
+            let found = guess.listings(record).into_iter();
+            found.map(|(kind, text)| (kind.to_owned(), text)).collect()
+        }),
+    };
+    let occurred_at = match &fields.occurred_at {
+        Some(field) => record.time(field, month_first),
+        None => guess.and_then(|guess| guess.occurred_at(record, month_first)),
+    };
+    let source = text(record, &fields.source, guess, Guess::source);
+    let marked = |texts: &[String]| texts.iter().any(|text| text.starts_with("<test lead"));
+    let is_test = match &fields.is_test {
+        Some(field) => record.first(field).is_some_and(|text| is_truth(&text)),
+        None => guess
+            .and_then(|guess| guess.is_test(record))
+            .unwrap_or(false),
+    } || marked(&phones)
+        || marked(&emails)
+        || marked(name.as_slice());
+    let region = fields
+        .region
+        .as_ref()
+        .and_then(|field| record.first(field))
+        .map(|region| region.trim().to_ascii_uppercase())
+        .filter(|region| region.len() == 2 && region.bytes().all(|b| b.is_ascii_uppercase()));
+    let action = fields
+        .action
+        .as_ref()
+        .and_then(|field| record.first(field))
+        .map_or_else(
+            || "create".to_owned(),
+            |action| action.trim().to_lowercase(),
+        );
+
+    let contact = !phones.is_empty() || emails.iter().any(|email| looks_like_email(email));
+    // An id says who it is when somebody named it, or when answers came with it.
+    let answered = fields.external_id.is_some() || !record.pairs.is_empty();
+    let identified = answered && external_id.is_some();
+    let event = guess.is_some_and(|guess| guess.looks_like_event);
+    let named = name.is_some()
+        && !(event && name_of_item)
+        && (external_id.is_some() || message.is_some() || !listings.is_empty());
+    if !contact && !identified && !named {
+        return nobody(event, external_id.as_deref(), path);
+    }
+
+    let mut lead = Lead::new()
+        .external_id(external_id)
+        .action(&action)
+        .is_test(is_test)
+        .name(name)
+        .region(region)
+        .message(message)
+        .occurred_at(occurred_at)
+        .source(source);
+    for phone in phones {
+        lead = lead.phone(phone);
+    }
+    for email in emails {
+        lead = lead.email(email);
+    }
+    for (kind, reference) in listings {
+        lead = lead.listing(&kind, reference);
+    }
+    for (name, field) in &fields.campaign {
+        lead = lead.campaign(name, record.first(field));
+    }
+    if let Some(guess) = guess {
+        for (name, text) in guess.campaign(record) {
+            if !fields.campaign.contains_key(name) {
+                lead = lead.campaign(name, text);
+            }
+        }
+    }
+    for (purpose, field) in &fields.consents {
+        if let Some(answer) = record.first(field) {
+            lead = lead.consent(purpose, is_truth(&answer), "");
+        }
+    }
+    Item::lead(attributes(&config.attributes, record, lead))
+}
+
+fn text<'a>(
+    record: &mut Record<'a>,
+    field: &Option<Field>,
+    guess: Option<&Guess<'a>>,
+    guessed: fn(&Guess<'a>, &mut Record<'a>) -> Option<String>,
+) -> Option<String> {
+    match field {
+        Some(field) => record.first(field),
+        None => guess.and_then(|guess| guessed(guess, record)),
+    }
+}
+
+/// An item that names nobody: an event where it says so, or where it points to a
+/// lead that is elsewhere; else a lead that could not be read.
+fn nobody(event: bool, external_id: Option<&str>, path: &str) -> Item {
+    if event {
+        return Item::ignored("an event that names no person");
+    }
+    if external_id.is_some() {
+        return Item::ignored(
+            "an id that names no person: a pointer or a change of a known lead; with `externalId` configured it is taken",
+        );
+    }
+    Item::invalid(
+        "no phone, e-mail address or id is under a usual name; say under `fields` where they are",
+        path,
+    )
+}
+
+fn attributes(wanted: &Attributes, record: &mut Record<'_>, lead: Lead) -> Lead {
+    match wanted {
+        Attributes::None => lead,
+        Attributes::Rest => record
+            .rest()
+            .iter()
+            .fold(lead, |lead, (name, value)| lead.attribute(name, value)),
+        Attributes::Paths(paths) => paths.iter().fold(lead, |lead, path| {
+            let name = path.steps.iter().rev().find_map(|step| match step {
+                Step::Key(key) => Some(key.as_str()),
+                _ => None,
+            });
+            match (name, record.find(path).as_slice()) {
+                (_, []) | (None, _) => lead,
+                (Some(name), [one]) => lead.attribute(name, one),
+                (Some(name), many) => {
+                    let all = many.iter().map(|value| (*value).clone()).collect();
+                    lead.attribute(name, &Value::Array(all))
+                }
+            }
+        }),
+        Attributes::Named(named) => {
+            named
+                .iter()
+                .fold(lead, |lead, (name, path)| match record.find(path).first() {
+                    Some(value) => lead.attribute(name, value),
+                    None => lead,
+                })
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The converter for sources that nobody wrote a converter for: a configuration
+//! says where the leads are in a body and which of its paths fills which field;
+//! what it does not say is looked for under the usual names. Reads JSON, forms,
+//! multipart forms and XML.
+//!
+//! One bad item does not harm the others; a body that cannot be read at all is
+//! refused. Ids keep their digits, and what has no field of its own survives as
+//! an attribute with the JSON value that it had.
+
+mod body;
+mod config;
+mod fold;
+mod guess;
+mod items;
+mod lead;
+mod names;
+mod pairs;
+mod path;
+mod record;
+mod time;
+mod xml;
+
+use leadhost_sdk::{Conversion, Converter, Delivery, Description, Problem, SenderPolicy};
+
+pub use config::Config;
+
+pub struct Mapping;
+
+leadhost_sdk::export_converter!(Mapping);
+
+impl Converter for Mapping {
+    type Config = Config;
+
+    fn describe() -> Description {
+        Description::new(
+            "mapping",
+            env!("CARGO_PKG_VERSION"),
+            "Leads of any source whose fields can be named in a configuration",
+        )
+        .config_schema(config::SCHEMA)
+    }
+
+    /// How the sender proves itself is the connection's to say; this names what
+    /// must be masked.
+    fn sender_checks(config: &Config) -> Result<SenderPolicy, Problem> {
+        let google = SenderPolicy::none().carried_secret("json", "google_key");
+        let carried = config.carried_secrets.iter();
+        Ok(carried.fold(google, |policy, at| {
+            policy.carried_secret(&at.place, &at.name)
+        }))
+    }
+
+    fn convert(config: &Config, delivery: &Delivery) -> Result<Conversion, Problem> {
+        let body = body::read(config, delivery)?;
+        Ok(items::of(config, delivery, &body).into())
+    }
+}
+
+#[cfg(test)]
+mod tests;

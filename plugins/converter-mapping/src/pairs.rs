@@ -1,0 +1,237 @@
+//! Questions and answers: sources that let people write their own forms send a
+//! list of names and values instead of fields.
+
+use leadhost_sdk::{is_absent, serde_json::Value, text_of};
+
+use crate::config::Pairs;
+use crate::fold::fold;
+use crate::names::is_contact;
+use crate::path::{Path, walk};
+
+/// One question with its answer.
+pub struct Pair<'a> {
+    /// As the source names it: a key, or a reference.
+    pub name: String,
+    /// For people, and for the attribute.
+    pub label: String,
+    pub value: &'a Value,
+    /// `email` or `phone`, where the source says that the answer is one.
+    pub hint: Option<&'static str>,
+    /// A file of a form's page may have no answer node of its own to mark.
+    pub list: *const Value,
+}
+
+/// The pairs that a configuration describes.
+pub fn configured<'a>(config: &Pairs, item: &'a Value, root: &'a Value) -> Vec<Pair<'a>> {
+    let first = |paths: &[Path], of: &'a Value| {
+        paths
+            .iter()
+            .find_map(|path| path.find(of, root).into_iter().next())
+    };
+    let lists = config.list.find(item, root);
+    let mut out = Vec::new();
+    for list in lists {
+        for element in elements(list) {
+            let Some(value) = first(&config.value, element) else {
+                continue;
+            };
+            let Some(name) = first(&config.name, element).and_then(text_of) else {
+                continue;
+            };
+            let joined = config.labels.as_ref().and_then(|labels| {
+                let id = labels
+                    .matches
+                    .find(element, root)
+                    .first()
+                    .and_then(|v| text_of(v))?;
+                let list = labels.list.find(item, root);
+                let entry = list.into_iter().flat_map(elements).find(|entry| {
+                    let own = labels.id.find(entry, root);
+                    own.first().and_then(|v| text_of(v)).as_deref() == Some(id.as_str())
+                })?;
+                labels
+                    .label
+                    .find(entry, root)
+                    .first()
+                    .and_then(|v| text_of(v))
+            });
+            let label = first(&config.label, element).and_then(text_of).or(joined);
+            out.push(Pair {
+                label: label.unwrap_or_else(|| name.clone()),
+                name,
+                value,
+                hint: hint(element),
+                list,
+            });
+        }
+    }
+    out
+}
+
+/// The elements of an array; the values of an object; a lone element itself.
+fn elements(list: &Value) -> Vec<&Value> {
+    match list {
+        Value::Array(items) => items.iter().collect(),
+        Value::Object(fields) if fields.values().all(Value::is_object) => fields.values().collect(),
+        one => vec![one],
+    }
+}
+
+/// A list or an object that holds pairs in one of the usual shapes. `beside` is
+/// the object that it is in, for names kept apart from answers.
+pub fn guessed<'a>(list: &'a Value, beside: &'a Value) -> Vec<Pair<'a>> {
+    match list {
+        Value::Array(items) => {
+            let titles = titles(beside);
+            items
+                .iter()
+                .filter_map(|item| pair(item, None, list, &titles))
+                .collect()
+        }
+        // Form builders index the fields by their names.
+        Value::Object(fields)
+            if !fields.is_empty() && fields.values().all(|field| field.get("value").is_some()) =>
+        {
+            fields
+                .iter()
+                .filter_map(|(key, item)| pair(item, Some(key), list, &[]))
+                .collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Whether a list's element is a question with its answer.
+pub fn is_pair(item: &Value) -> bool {
+    pair(item, None, item, &[]).is_some()
+}
+
+/// Ids and titles of questions.
+type Titles<'a> = Vec<(&'a Value, &'a Value)>;
+
+fn titles(beside: &Value) -> Titles<'_> {
+    let questions = beside
+        .get("definition")
+        .and_then(|definition| definition.get("fields"))
+        .or_else(|| beside.get("questions"))
+        .and_then(Value::as_array);
+    let entries = questions.into_iter().flatten();
+    entries
+        .filter_map(|question| Some((question.get("id")?, question.get("title")?)))
+        .collect()
+}
+
+fn pair<'a>(
+    item: &'a Value,
+    key: Option<&str>,
+    list: &'a Value,
+    titles: &[(&'a Value, &'a Value)],
+) -> Option<Pair<'a>> {
+    const NAMES: [&str; 13] = [
+        "column_id",
+        "name",
+        "key",
+        "slug",
+        "question",
+        "pergunta",
+        "pregunta",
+        "label",
+        "title",
+        "column_name",
+        "field_name",
+        "field",
+        "id",
+    ];
+    const LABELS: [&str; 8] = [
+        "column_name",
+        "label",
+        "title",
+        "question",
+        "pergunta",
+        "pregunta",
+        "friendlyName",
+        "name",
+    ];
+    const VALUES: [&str; 11] = [
+        "string_value",
+        "value",
+        "values",
+        "answer",
+        "answers",
+        "resposta",
+        "respuesta",
+        "response",
+        "text",
+        "valor",
+        "content",
+    ];
+    let fields = item.as_object()?;
+    let text = |names: &[&str]| {
+        names
+            .iter()
+            .find_map(|name| fields.get(*name).and_then(text_of))
+    };
+    let field = fields.get("field").filter(|field| field.is_object());
+    let name = match (key, field) {
+        (Some(key), _) => key.to_owned(),
+        (None, Some(field)) => ["ref", "id", "name"]
+            .iter()
+            .find_map(|name| field.get(name).and_then(text_of))?,
+        (None, None) => text(&NAMES)?,
+    };
+    // A typed answer is under the name of its type.
+    let typed = fields
+        .get("type")
+        .and_then(Value::as_str)
+        .and_then(|kind| fields.get(kind));
+    // A person with a name and a text is no question.
+    if typed.is_none() && fields.keys().any(|key| is_contact(&fold(key))) {
+        return None;
+    }
+    let value = typed.or_else(|| {
+        let value = |name: &&str| fields.get(*name).filter(|value| !is_absent(value));
+        VALUES.iter().find_map(value)
+    })?;
+    let value = chosen(value);
+    let title = field.and_then(|field| field.get("title")).or_else(|| {
+        let id = field?.get("id")?;
+        titles
+            .iter()
+            .find(|(own, _)| *own == id)
+            .map(|(_, title)| *title)
+    });
+    let label = title.and_then(text_of).or_else(|| text(&LABELS));
+    Some(Pair {
+        label: label.unwrap_or_else(|| name.clone()),
+        name,
+        value,
+        hint: hint(item),
+        list,
+    })
+}
+
+/// What was chosen, of an answer to a choice.
+fn chosen(value: &Value) -> &Value {
+    let inner = ["label", "labels", "other"]
+        .iter()
+        .find_map(|name| value.get(name));
+    inner.unwrap_or(value)
+}
+
+fn hint(item: &Value) -> Option<&'static str> {
+    let mut kinds = Vec::new();
+    for path in [&["type"][..], &["field", "type"]] {
+        let steps: Vec<_> = path
+            .iter()
+            .map(|key| crate::path::Step::Key((*key).to_owned()))
+            .collect();
+        walk(item, &steps, &mut kinds);
+    }
+    kinds
+        .iter()
+        .find_map(|kind| match fold(kind.as_str()?).as_str() {
+            "email" => Some("email"),
+            "phone" | "phonenumber" | "tel" | "telephone" | "telefone" => Some("phone"),
+            _ => None,
+        })
+}

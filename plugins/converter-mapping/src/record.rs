@@ -1,0 +1,442 @@
+//! One item while it is read: finds what paths lead to, and remembers which
+//! values have a place in the lead, so that all others become attributes.
+
+use std::collections::BTreeSet;
+
+use leadhost_sdk::{
+    Delivery, digits, is_absent,
+    serde_json::{Map, Value},
+    text_of,
+};
+
+use crate::config::{Condition, Field, Source};
+use crate::fold::fold;
+use crate::pairs::Pair;
+use crate::path::{Path, Step, walk};
+use crate::time;
+
+pub struct Record<'a> {
+    pub item: &'a Value,
+    pub root: &'a Value,
+    pub delivery: &'a Delivery,
+    pub pairs: Vec<Pair<'a>>,
+    /// Addresses of values that have a place in the lead.
+    used: BTreeSet<*const Value>,
+}
+
+/// A text that was found, and the source that it came from.
+pub struct Found<'c> {
+    pub text: String,
+    pub source: &'c Source,
+}
+
+impl<'a> Record<'a> {
+    pub fn new(item: &'a Value, root: &'a Value, delivery: &'a Delivery) -> Self {
+        Self {
+            item,
+            root,
+            delivery,
+            pairs: Vec::new(),
+            used: BTreeSet::new(),
+        }
+    }
+
+    pub fn mark(&mut self, value: &Value) {
+        self.used.insert(value);
+    }
+
+    pub fn is_used(&self, value: &Value) -> bool {
+        self.used.contains(&std::ptr::from_ref(value))
+    }
+
+    /// Whether the condition holds.
+    pub fn meets(&self, condition: &Condition) -> bool {
+        let found = self.find(&condition.path);
+        let among = |values: &[Value]| {
+            found.iter().any(|value| {
+                values
+                    .iter()
+                    .any(|wanted| wanted == *value || text_of(wanted) == text_of(value))
+            })
+        };
+        condition.equals.as_deref().is_none_or(among)
+            && !condition.not_equals.as_deref().is_some_and(among)
+            && condition
+                .exists
+                .is_none_or(|exists| exists != found.is_empty())
+    }
+
+    /// The first text of a field.
+    pub fn first(&mut self, field: &Field) -> Option<String> {
+        self.read(field, false, text_of_node)
+            .into_iter()
+            .next()
+            .map(|found| found.text)
+    }
+
+    /// The first name of a field: also of an object or list of a name's parts.
+    pub fn first_name(&mut self, field: &Field) -> Option<String> {
+        self.read(field, false, name_text)
+            .into_iter()
+            .next()
+            .map(|found| found.text)
+    }
+
+    /// All texts of a field, best first.
+    pub fn all<'c>(&mut self, field: &'c Field) -> Vec<Found<'c>> {
+        self.read(field, true, text_of_node)
+    }
+
+    /// The first time of a field that can be read.
+    pub fn time(&mut self, field: &Field, month_first: bool) -> Option<String> {
+        self.all(field).into_iter().find_map(|found| {
+            time::read(
+                &Value::String(found.text),
+                &found.source.format,
+                month_first,
+            )
+        })
+    }
+
+    fn read<'c>(
+        &mut self,
+        field: &'c Field,
+        all: bool,
+        text: fn(&Value) -> Option<String>,
+    ) -> Vec<Found<'c>> {
+        let mut out: Vec<Found<'c>> = Vec::new();
+        for source in &field.0 {
+            for raw in self.raw(source, all, text) {
+                if let Some(text) = transform(source, raw)
+                    && !out.iter().any(|found| found.text == text)
+                {
+                    out.push(Found { text, source });
+                }
+                if !all && !out.is_empty() {
+                    return out;
+                }
+            }
+        }
+        out
+    }
+
+    fn raw(
+        &mut self,
+        source: &Source,
+        all: bool,
+        text: fn(&Value) -> Option<String>,
+    ) -> Vec<String> {
+        let mut out = Vec::new();
+        for path in &source.paths {
+            for value in self.find(path) {
+                out.extend(self.texts(value, text));
+            }
+            if !all && !out.is_empty() {
+                return out;
+            }
+        }
+        if !source.join.is_empty() {
+            let mut parts: Vec<String> = Vec::new();
+            for path in &source.join {
+                for value in self.find(path).into_iter().take(1) {
+                    parts.extend(self.texts(value, text).into_iter().next());
+                }
+            }
+            if !parts.is_empty() {
+                out.push(parts.join(source.between.as_deref().unwrap_or(" ")));
+            }
+        }
+        let header = source
+            .header
+            .as_deref()
+            .and_then(|name| self.delivery.header(name));
+        let query = source
+            .query
+            .as_deref()
+            .and_then(|name| self.delivery.query_field(name));
+        let given = [header, query, source.constant.as_deref()];
+        out.extend(given.into_iter().flatten().map(str::to_owned));
+        out
+    }
+
+    /// The texts of a value, marked as used: a scalar's own, a list's each.
+    fn texts(&mut self, value: &'a Value, text: fn(&Value) -> Option<String>) -> Vec<String> {
+        if let Some(text) = text(value) {
+            self.mark(value);
+            return vec![text];
+        }
+        let Value::Array(items) = value else {
+            return Vec::new();
+        };
+        let mut out = Vec::new();
+        for item in items {
+            if let Some(text) = text(item) {
+                self.mark(item);
+                out.push(text);
+            }
+        }
+        out
+    }
+
+    /// What a path leads to, in the item or else among its pairs.
+    pub fn find(&self, path: &Path) -> Vec<&'a Value> {
+        let found = path.find(self.item, self.root);
+        if !found.is_empty() || path.is_from_root() {
+            return found;
+        }
+        let Some((Step::Key(name), rest)) = path.steps.split_first() else {
+            return found;
+        };
+        let exact = |pair: &&Pair<'a>| pair.name == *name || pair.label == *name;
+        let alike = |pair: &&Pair<'a>| {
+            pair.name.eq_ignore_ascii_case(name) || pair.label.eq_ignore_ascii_case(name)
+        };
+        let pair = self
+            .pairs
+            .iter()
+            .find(exact)
+            .or_else(|| self.pairs.iter().find(alike));
+        let mut out = Vec::new();
+        if let Some(pair) = pair {
+            walk(pair.value, rest, &mut out);
+        }
+        out
+    }
+
+    /// What has no place in the lead, under its own names: of the pairs, of the
+    /// item, and of the envelope around it where that is small.
+    pub fn rest(&mut self) -> Vec<(String, Value)> {
+        let mut out: Vec<(String, Value)> = Vec::new();
+        for pair in std::mem::take(&mut self.pairs) {
+            self.used.insert(pair.list);
+            let value = single(pair.value);
+            if !self.is_used(pair.value) && !self.is_used(value) && !is_absent(value) {
+                add(&mut out, &pair.label, value.clone());
+            }
+        }
+        if let Value::Object(fields) = self.item {
+            for (name, value) in fields {
+                if let Some(value) = self.left(name, value) {
+                    add(&mut out, name, value);
+                }
+            }
+        }
+        if let Value::Object(envelope) = self.root
+            && !std::ptr::eq(self.item, self.root)
+        {
+            for (name, value) in envelope {
+                if is_small(value)
+                    && !contains(value, self.item)
+                    && let Some(value) = self.left(name, value)
+                    && out.iter().all(|(taken, _)| taken != name)
+                {
+                    out.push((name.clone(), value));
+                }
+            }
+        }
+        out
+    }
+
+    /// A value without what is used in it; nothing if nothing is left.
+    fn left(&self, name: &str, value: &Value) -> Option<Value> {
+        if self.is_used(value) || is_absent(value) || is_secret(name) {
+            return None;
+        }
+        if !self.has_used(value) {
+            return Some(value.clone());
+        }
+        let left = match value {
+            Value::Object(fields) => Value::Object(
+                fields
+                    .iter()
+                    .filter_map(|(name, value)| Some((name.clone(), self.left(name, value)?)))
+                    .collect::<Map<String, Value>>(),
+            ),
+            Value::Array(items) => Value::Array(
+                items
+                    .iter()
+                    .filter_map(|item| self.left("", item))
+                    .collect(),
+            ),
+            other => other.clone(),
+        };
+        (!is_absent(&left)).then_some(left)
+    }
+
+    fn has_used(&self, value: &Value) -> bool {
+        match value {
+            Value::Object(fields) => fields.iter().any(|(name, value)| {
+                is_secret(name) || self.is_used(value) || self.has_used(value)
+            }),
+            Value::Array(items) => items
+                .iter()
+                .any(|item| self.is_used(item) || self.has_used(item)),
+            _ => false,
+        }
+    }
+}
+
+/// An attribute; a name that comes again gets all its values.
+fn add(out: &mut Vec<(String, Value)>, name: &str, value: Value) {
+    let Some((_, taken)) = out.iter_mut().find(|(taken, _)| taken == name) else {
+        out.push((name.to_owned(), value));
+        return;
+    };
+    if let Value::Array(values) = taken {
+        values.push(value);
+    } else {
+        let first = taken.take();
+        *taken = Value::Array(vec![first, value]);
+    }
+}
+
+/// The one element of a list of one.
+fn single(value: &Value) -> &Value {
+    match value {
+        Value::Array(items) if items.len() == 1 => &items[0],
+        other => other,
+    }
+}
+
+/// Whether the item is in the value. Its own inside is not looked at.
+fn contains(value: &Value, item: &Value) -> bool {
+    std::ptr::eq(value, item)
+        || match value {
+            Value::Object(fields) => fields.values().any(|inner| contains(inner, item)),
+            // Items of one list are neighbours; the first tells which list it is.
+            Value::Array(items) => items.as_ptr_range().contains(&std::ptr::from_ref(item)),
+            _ => false,
+        }
+}
+
+/// An envelope's field goes to each of its items, so it must not be a second body.
+fn is_small(value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => {
+            fields.len() <= 20
+                && fields.values().all(|inner| {
+                    inner.is_number()
+                        || inner.is_boolean()
+                        || inner.as_str().is_some_and(|text| text.len() <= 500)
+                })
+        }
+        Value::Array(_) => false,
+        Value::String(text) => text.len() <= 500,
+        _ => true,
+    }
+}
+
+/// A source's own credential is no attribute of a lead.
+fn is_secret(name: &str) -> bool {
+    const SECRETS: [&str; 12] = [
+        "googlekey",
+        "apikey",
+        "secret",
+        "clientsecret",
+        "webhooksecret",
+        "secretkey",
+        "password",
+        "senha",
+        "accesstoken",
+        "authtoken",
+        "apitoken",
+        "authorization",
+    ];
+    // Folding costs; all of them have one of these letters early enough.
+    name.len() >= 5 && name.len() <= 20 && SECRETS.contains(&fold(name).as_str())
+}
+
+/// A scalar's text, or that of an XML element with attributes, or of the usual
+/// objects around one value.
+pub fn text_of_node(value: &Value) -> Option<String> {
+    match value {
+        Value::Object(fields) => [
+            "#text", "value", "number", "address", "full", "label", "code",
+        ]
+        .iter()
+        .find_map(|name| fields.get(*name).and_then(text_of)),
+        other => text_of(other),
+    }
+}
+
+/// A name: a text, an object of its parts, or XML elements of which each is a part.
+pub fn name_text(value: &Value) -> Option<String> {
+    let join = |parts: [Option<String>; 2]| {
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| parts.join(" "))
+    };
+    match value {
+        Value::Object(fields) => {
+            let part = |names: &[&str]| {
+                fields
+                    .iter()
+                    .find(|(key, _)| names.contains(&fold(key).as_str()))
+                    .and_then(|(_, value)| text_of(value))
+            };
+            text_of_node(value).or_else(|| {
+                part(&["fullname", "name", "nome", "nombre"])
+                    .filter(|_| part(&LAST_NAMES).is_none())
+                    .or_else(|| join([part(&FIRST_NAMES), part(&LAST_NAMES)]))
+            })
+        }
+        Value::Array(items) => {
+            let part = |wanted: &str| {
+                items
+                    .iter()
+                    .find(|item| item.get("@part").and_then(Value::as_str) == Some(wanted))
+                    .and_then(text_of_node)
+            };
+            part("full").or_else(|| join([part("first"), part("last")]))
+        }
+        other => text_of(other),
+    }
+}
+
+pub const FIRST_NAMES: [&str; 11] = [
+    "firstname",
+    "first",
+    "fname",
+    "givenname",
+    "primeironome",
+    "primernombre",
+    "nome",
+    "nombre",
+    "nombres",
+    "name",
+    "yourfirstname",
+];
+pub const LAST_NAMES: [&str; 11] = [
+    "lastname",
+    "last",
+    "lname",
+    "surname",
+    "familyname",
+    "sobrenome",
+    "ultimonome",
+    "apellido",
+    "apellidos",
+    "yourlastname",
+    "apelido",
+];
+
+fn transform(source: &Source, raw: String) -> Option<String> {
+    let mut text = raw;
+    if let Some(characters) = &source.trim {
+        let cut = |c: char| c.is_whitespace() || characters.contains(c);
+        text = text.trim_matches(cut).to_owned();
+    }
+    if source.digits {
+        text = digits(&text);
+    }
+    if source.lower {
+        text = text.to_lowercase();
+    }
+    if let Some(mapped) = source.map.get(text.trim()) {
+        text.clone_from(mapped);
+    }
+    if text.trim().is_empty() {
+        return None;
+    }
+    text.insert_str(0, &source.prefix);
+    Some(text)
+}
