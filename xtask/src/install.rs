@@ -38,8 +38,8 @@ impl Install {
                 "only root may install packages"
             };
             return Err(Failure::new(format!(
-                "needed {why}: {}; not installed here, and {reason}",
-                packages.join(", ")
+                "{} are needed {why}, and {reason}",
+                packages.join(" and ")
             ))
             .hint(format!("as root on Debian: {command}; elsewhere the same programs from your system's packages")));
         }

@@ -23,6 +23,7 @@ mod plugins;
 mod process;
 mod python;
 mod repository;
+mod run;
 mod serve_double;
 mod test;
 mod wasm_target;
@@ -37,6 +38,7 @@ The tasks of this repository.
     cargo xtask <task> [arguments]
 
 Tasks:
+    run       builds everything and starts the service with a demo workspace
     test      builds plugins and test guests, then runs all tests
     ci        format, lints, contract, documentation, tests: what a merge needs
     plugins   builds the plugins as components into target/plugins
@@ -66,6 +68,7 @@ type Task = fn(Args) -> Result<(), Failure>;
 
 fn dispatch(task: &str, rest: Vec<String>) -> Result<(), Failure> {
     let (help, run): (&str, Task) = match task {
+        "run" => (run::HELP, run::run),
         "test" => (test::HELP, test::run),
         "ci" => (ci::HELP, ci::run),
         "plugins" => (plugins::HELP, plugins::run),
