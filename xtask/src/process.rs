@@ -46,11 +46,16 @@ pub fn find(program: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
+/// The call as a person would type it.
 fn line(command: &Command) -> String {
-    std::iter::once(command.get_program())
-        .chain(command.get_args())
+    let program = match std::env::var_os("CARGO") {
+        Some(cargo) if cargo == command.get_program() => "cargo".into(),
+        _ => command.get_program().to_string_lossy(),
+    };
+    let words = command.get_args().map(|word| word.to_string_lossy());
+    std::iter::once(program)
+        .chain(words)
         .map(|word| {
-            let word = word.to_string_lossy();
             if word.contains(' ') {
                 format!("'{word}'")
             } else {

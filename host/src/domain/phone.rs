@@ -78,7 +78,7 @@ fn resolve(written: &written::Written, region: Option<Region>) -> Option<PhoneNu
         with_plus()
             .filter(valid)
             .or_else(|| national().filter(valid))
-            .or_else(|| with_plus().filter(|number| is_plausible(number)))
+            .or_else(|| with_plus().filter(is_plausible))
     } else {
         national()
             .filter(valid)
