@@ -2,5 +2,6 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod languages;
 mod plugins;
 mod store;

@@ -174,7 +174,7 @@ fn fingerprint(guest: &Guest, contract: &Path) -> Result<String, Failure> {
 
 /// The files below a folder, without what builds leave there.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
-    const GENERATED: &[&str] = &["node_modules", "dist", "__pycache__", ".venv"];
+    const GENERATED: &[&str] = &["node_modules", "dist", "__pycache__", ".venv", "bindings"];
     let entries =
         std::fs::read_dir(folder).context(format!("reading the folder {}", folder.display()))?;
     for entry in entries {
@@ -186,7 +186,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        if GENERATED.contains(&name.as_str()) {
+        if GENERATED.contains(&name.as_str()) || name.ends_with(".wasm") {
             continue;
         }
         if path.is_dir() {
