@@ -78,9 +78,10 @@ pub fn parse(text: &str) -> Option<Micros> {
         .map(|time| Micros(time.timestamp_micros()))
 }
 
-/// Reads a source's time: RFC 3339, an offset without a colon, or a local time,
-/// which is taken as `offset_minutes` east of UTC.
-pub fn parse_source(text: &str, offset_minutes: i32) -> Option<Micros> {
+/// Reads a source's time: RFC 3339, an offset without a colon, or a local time
+/// in `zone` (an IANA name; an unknown one reads nothing). Of a local time that
+/// occurs twice the earlier is meant.
+pub fn parse_source(text: &str, zone: &str) -> Option<Micros> {
     let text = text.trim();
     if let Some(time) = parse(text) {
         return Some(time);
@@ -90,21 +91,11 @@ pub fn parse_source(text: &str, offset_minutes: i32) -> Option<Micros> {
             return Some(Micros(time.timestamp_micros()));
         }
     }
-    let offset = chrono::FixedOffset::east_opt(offset_minutes.checked_mul(60)?)?;
-    for format in [
-        "%Y-%m-%dT%H:%M:%S%.f",
-        "%Y-%m-%d %H:%M:%S%.f",
-        "%Y-%m-%d %H:%M",
-        "%Y-%m-%dT%H:%M",
-    ] {
-        if let Ok(local) = NaiveDateTime::parse_from_str(text, format) {
-            return offset
-                .from_local_datetime(&local)
-                .single()
-                .map(|time| Micros(time.timestamp_micros()));
-        }
-    }
-    None
+    let zone: chrono_tz::Tz = zone.parse().ok()?;
+    let local = ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M"]
+        .iter()
+        .find_map(|format| NaiveDateTime::parse_from_str(text, format).ok())?;
+    zone.from_local_datetime(&local).earliest().map(|time| Micros(time.timestamp_micros()))
 }
 
 #[cfg(test)]
@@ -138,14 +129,11 @@ mod tests {
     }
 
     #[test]
-    fn a_local_time_is_read_in_the_given_offset() {
-        assert_eq!(
-            parse_source("1970-01-01 00:00:00", -180),
-            Some(Micros(3 * Micros::HOUR))
-        );
-        assert_eq!(
-            parse_source("1970-01-01T00:00:00.5-0300", 0),
-            Some(Micros(3 * Micros::HOUR + 500_000))
-        );
+    fn a_local_time_is_read_in_its_zone() {
+        let check = |text: &str, zone: &str, expect: Option<i64>| assert_eq!(parse_source(text, zone).map(|m| m.0), expect, "{text}");
+        check("2025-11-06 14:30:00", "America/Sao_Paulo", parse("2025-11-06T17:30:00Z").map(|m| m.0));
+        check("1970-01-01T00:00:00.5-0300", "UTC", Some(3 * Micros::HOUR + 500_000));
+        check("2025-11-06 14:30:00", "Nowhere/At_All", None);
+        check("soon", "UTC", None);
     }
 }

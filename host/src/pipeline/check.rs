@@ -1,0 +1,300 @@
+//! How a sender proves who it is: the checks that a converter declares and a
+//! connection adds, run over the raw bytes, in constant time. A check whose
+//! secret the connection lacks does not run; all others must pass.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use hmac::{KeyInit as _, Mac as _};
+use serde_json::Value;
+use subtle::ConstantTimeEq as _;
+
+use crate::domain::exchange::{Location, Pairs, SenderCheck, first};
+use crate::domain::time::Micros;
+use crate::seal::Secrets;
+
+/// What a sender sent, before anything was masked.
+#[derive(Clone, Copy)]
+pub struct Presented<'a> {
+    pub method: &'a str,
+    /// The address as the sender sees it, with the query.
+    pub public_url: &'a str,
+    pub query: &'a Pairs,
+    pub headers: &'a Pairs,
+    pub body: &'a [u8],
+}
+
+/// Why the sender is not believed. The text is for the operator: it never says
+/// what the secret is or how close the proof came.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum CheckError {
+    #[error("no proof in {place} `{name}`")]
+    Missing { place: String, name: String },
+    #[error("the proof in {place} `{name}` does not match the connection's secret `{secret}`")]
+    Wrong { place: String, name: String, secret: String },
+    #[error("the time of signing in header `{header}` is missing, unreadable or more than {tolerance_seconds} s away")]
+    Stale { header: String, tolerance_seconds: u32 },
+    #[error("the check for secret `{secret}` uses `{what}`, which this host does not know")]
+    Unknown { secret: String, what: String },
+}
+
+const SCHEMES: [&str; 5] = ["hmac-sha256", "hmac-sha1", "basic", "bearer", "equals"];
+const ENCODINGS: [&str; 5] = ["", "hex", "base64", "base64url", "plain"];
+const PLACES: [&str; 4] = ["header", "query", "form", "json"];
+const PARTS: [&str; 7] = ["literal", "method", "public-url", "header", "timestamp", "sorted-form", "body"];
+
+/// Whether this host can run the check at all: asked before a plugin or a
+/// connection is taken in.
+pub fn known(check: &SenderCheck) -> Result<(), CheckError> {
+    let known = |list: &[&str], word: &str| {
+        if list.contains(&word) {
+            Ok(())
+        } else {
+            Err(CheckError::Unknown { secret: check.secret.clone(), what: word.to_owned() })
+        }
+    };
+    known(&SCHEMES, &check.scheme)?;
+    known(&ENCODINGS, &check.encoding)?;
+    known(&PLACES, &check.proof.place)?;
+    check.signed.iter().try_for_each(|part| known(&PARTS, &part.kind))
+}
+
+/// Runs the checks whose secret the connection has.
+pub fn verify(checks: &[SenderCheck], secrets: &Secrets, sent: Presented<'_>, now: Micros) -> Result<(), CheckError> {
+    for check in checks {
+        if let Some(secret) = secrets.get(&check.secret) {
+            verify_one(check, secret, sent, now)?;
+        }
+    }
+    Ok(())
+}
+
+fn verify_one(check: &SenderCheck, secret: &str, sent: Presented<'_>, now: Micros) -> Result<(), CheckError> {
+    known(check)?;
+    let missing = || CheckError::Missing { place: check.proof.place.clone(), name: check.proof.name.clone() };
+    let wrong = || CheckError::Wrong {
+        place: check.proof.place.clone(),
+        name: check.proof.name.clone(),
+        secret: check.secret.clone(),
+    };
+    let proof = find(&check.proof, sent).ok_or_else(missing)?;
+    let proof = strip_prefix(&proof, &check.prefix).ok_or_else(wrong)?;
+    let timestamp = fresh_timestamp(check, sent, now)?;
+
+    let expected: Vec<u8> = match check.scheme.as_str() {
+        "hmac-sha256" => {
+            let mut mac = hmac::Hmac::<sha2::Sha256>::new_from_slice(secret.as_bytes()).expect("HMAC takes keys of any length");
+            signed(check, sent, timestamp, |bytes| mac.update(bytes));
+            mac.finalize().into_bytes().to_vec()
+        }
+        "hmac-sha1" => {
+            let mut mac = hmac::Hmac::<sha1::Sha1>::new_from_slice(secret.as_bytes()).expect("HMAC takes keys of any length");
+            signed(check, sent, timestamp, |bytes| mac.update(bytes));
+            mac.finalize().into_bytes().to_vec()
+        }
+        "basic" => {
+            let credential = strip_scheme(proof, "Basic").ok_or_else(wrong)?;
+            let came = STANDARD.decode(credential.trim()).map_err(|_| wrong())?;
+            return same(&came, secret.as_bytes()).then_some(()).ok_or_else(wrong);
+        }
+        "bearer" => {
+            let token = strip_scheme(proof, "Bearer").ok_or_else(wrong)?;
+            return same(token.trim().as_bytes(), secret.as_bytes()).then_some(()).ok_or_else(wrong);
+        }
+        _ => return same(proof.as_bytes(), secret.as_bytes()).then_some(()).ok_or_else(wrong),
+    };
+    let came = decode(&check.encoding, proof).ok_or_else(wrong)?;
+    same(&came, &expected).then_some(()).ok_or_else(wrong)
+}
+
+/// The secret that was presented at a place: header, query, form or JSON path.
+fn find(location: &Location, sent: Presented<'_>) -> Option<String> {
+    match location.place.as_str() {
+        "header" => first(sent.headers, &location.name).map(str::to_owned),
+        "query" => first(sent.query, &location.name).map(str::to_owned),
+        "form" => form_urlencoded::parse(sent.body)
+            .find(|(name, _)| name.eq_ignore_ascii_case(&location.name))
+            .map(|(_, value)| value.into_owned()),
+        "json" => {
+            if crate::domain::json::too_deep(sent.body, crate::limits::JSON_DEPTH) {
+                return None;
+            }
+            let body: Value = serde_json::from_slice(sent.body).ok()?;
+            let found = location.name.split('.').try_fold(&body, |value, key| {
+                value.as_object()?.iter().find(|(name, _)| name.eq_ignore_ascii_case(key)).map(|(_, value)| value)
+            })?;
+            match found {
+                Value::String(text) => Some(text.clone()),
+                Value::Number(number) => Some(number.to_string()),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+fn strip_prefix<'a>(proof: &'a str, prefix: &str) -> Option<&'a str> {
+    let head = proof.get(..prefix.len())?;
+    head.eq_ignore_ascii_case(prefix).then(|| &proof[prefix.len()..])
+}
+
+fn strip_scheme<'a>(proof: &'a str, scheme: &str) -> Option<&'a str> {
+    let (word, rest) = proof.trim().split_once(' ')?;
+    word.eq_ignore_ascii_case(scheme).then_some(rest)
+}
+
+fn fresh_timestamp<'a>(check: &SenderCheck, sent: Presented<'a>, now: Micros) -> Result<&'a str, CheckError> {
+    if check.timestamp_header.is_empty() {
+        return Ok("");
+    }
+    let stale = || CheckError::Stale { header: check.timestamp_header.clone(), tolerance_seconds: check.tolerance_seconds };
+    let text = first(sent.headers, &check.timestamp_header).ok_or_else(stale)?;
+    if check.tolerance_seconds > 0 {
+        let number: i64 = text.trim().parse().map_err(|_| stale())?;
+        // A value past the year 5138 in seconds is one of milliseconds.
+        let seconds = if number > 100_000_000_000 { number / 1_000 } else { number };
+        let away = (now.0 / Micros::SECOND).saturating_sub(seconds).unsigned_abs();
+        if away > u64::from(check.tolerance_seconds) {
+            return Err(stale());
+        }
+    }
+    Ok(text)
+}
+
+fn signed(check: &SenderCheck, sent: Presented<'_>, timestamp: &str, mut take: impl FnMut(&[u8])) {
+    if check.signed.is_empty() {
+        return take(sent.body);
+    }
+    for part in &check.signed {
+        match part.kind.as_str() {
+            "literal" => take(part.value.as_bytes()),
+            "method" => take(sent.method.as_bytes()),
+            "public-url" => take(sent.public_url.as_bytes()),
+            "header" => take(first(sent.headers, &part.value).unwrap_or_default().as_bytes()),
+            "timestamp" => take(timestamp.as_bytes()),
+            "sorted-form" => {
+                let mut fields: Vec<_> = form_urlencoded::parse(sent.body).collect();
+                fields.sort();
+                for (name, value) in fields {
+                    take(name.as_bytes());
+                    take(value.as_bytes());
+                }
+            }
+            _ => take(sent.body),
+        }
+    }
+}
+
+fn decode(encoding: &str, proof: &str) -> Option<Vec<u8>> {
+    let proof = proof.trim();
+    match encoding {
+        "base64" => STANDARD.decode(proof).ok(),
+        "base64url" => URL_SAFE_NO_PAD.decode(proof.trim_end_matches('=')).ok(),
+        "plain" => Some(proof.as_bytes().to_vec()),
+        _ => hex(proof),
+    }
+}
+
+fn hex(text: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    if !text.len().is_multiple_of(2) {
+        return None;
+    }
+    text.as_bytes().chunks_exact(2).map(|pair| Some((digit(pair[0])? << 4) | digit(pair[1])?)).collect()
+}
+
+/// Equal, in a time that does not depend on where they differ.
+pub fn same(left: &[u8], right: &[u8]) -> bool {
+    left.ct_eq(right).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::exchange::SignedPart;
+
+    const BODY: &[u8] = br#"{"n":"\u00e9"}"#;
+
+    fn check(scheme: &str, header: &str, encoding: &str, prefix: &str) -> SenderCheck {
+        SenderCheck {
+            secret: "s".into(),
+            scheme: scheme.into(),
+            proof: Location { place: "header".into(), name: header.into() },
+            encoding: encoding.into(),
+            prefix: prefix.into(),
+            timestamp_header: String::new(),
+            tolerance_seconds: 0,
+            signed: vec![],
+        }
+    }
+
+    fn run(check: &SenderCheck, secret: &str, headers: &[(&str, &str)], body: &[u8], now: Micros) -> Result<(), CheckError> {
+        let secrets = Secrets::from_iter([("s".to_owned(), secret.to_owned())]);
+        let headers: Pairs = headers.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        let sent = Presented { method: "POST", public_url: "https://x.example/h", query: &vec![], headers: &headers, body };
+        verify(std::slice::from_ref(check), &secrets, sent, now)
+    }
+
+    fn mac(secret: &str, message: &[u8]) -> Vec<u8> {
+        let mut mac = hmac::Hmac::<sha2::Sha256>::new_from_slice(secret.as_bytes()).expect("any length");
+        mac.update(message);
+        mac.finalize().into_bytes().to_vec()
+    }
+
+    fn to_hex(bytes: &[u8]) -> String {
+        bytes.iter().map(|b| format!("{b:02x}")).collect()
+    }
+
+    #[test]
+    fn a_signature_over_the_raw_bytes_passes_and_any_other_does_not() {
+        let check = check("hmac-sha256", "X-Hub-Signature-256", "hex", "sha256=");
+        let good = format!("sha256={}", to_hex(&mac("key", BODY)));
+        assert_eq!(run(&check, "key", &[("x-hub-signature-256", &good)], BODY, Micros(0)), Ok(()));
+        assert!(run(&check, "other", &[("x-hub-signature-256", &good)], BODY, Micros(0)).is_err());
+        assert!(run(&check, "key", &[("x-hub-signature-256", &good)], b"{}", Micros(0)).is_err());
+        assert!(run(&check, "key", &[("x-hub-signature-256", &good[7..])], BODY, Micros(0)).is_err());
+        assert!(run(&check, "key", &[("x-hub-signature-256", "sha256=zz")], BODY, Micros(0)).is_err());
+        assert!(matches!(run(&check, "key", &[], BODY, Micros(0)), Err(CheckError::Missing { .. })));
+    }
+
+    #[test]
+    fn basic_and_bearer_compare_what_was_presented() {
+        let basic = check("basic", "Authorization", "", "");
+        let good = format!("Basic {}", STANDARD.encode("portal:pw"));
+        assert_eq!(run(&basic, "portal:pw", &[("authorization", &good)], b"", Micros(0)), Ok(()));
+        assert!(run(&basic, "portal:other", &[("authorization", &good)], b"", Micros(0)).is_err());
+        assert!(run(&basic, "portal:pw", &[("authorization", "Basic %%%")], b"", Micros(0)).is_err());
+        let bearer = check("bearer", "Authorization", "", "");
+        assert_eq!(run(&bearer, "tok", &[("authorization", "bearer tok")], b"", Micros(0)), Ok(()));
+        assert!(run(&bearer, "tok", &[("authorization", "tok")], b"", Micros(0)).is_err());
+    }
+
+    #[test]
+    fn a_signed_time_out_of_tolerance_is_refused() {
+        let mut check = check("hmac-sha256", "X-Signature", "base64", "");
+        check.timestamp_header = "X-Time".into();
+        check.tolerance_seconds = 300;
+        let part = |kind: &str, value: &str| SignedPart { kind: kind.into(), value: value.into() };
+        check.signed = vec![part("method", ""), part("public-url", ""), part("body", ""), part("timestamp", "")];
+        let message = [b"POSThttps://x.example/h".as_slice(), BODY, b"1000000000000"].concat();
+        let proof = STANDARD.encode(mac("key", &message));
+        let headers = [("x-signature", proof.as_str()), ("x-time", "1000000000000")];
+        let at = |seconds: i64| Micros(seconds * Micros::SECOND);
+        assert_eq!(run(&check, "key", &headers, BODY, at(1_000_000_100)), Ok(()));
+        assert!(matches!(run(&check, "key", &headers, BODY, at(1_000_000_301)), Err(CheckError::Stale { .. })));
+    }
+
+    #[test]
+    fn a_secret_in_the_body_is_found_whatever_its_case() {
+        let mut check = check("equals", "", "plain", "");
+        check.proof = Location { place: "json".into(), name: "google_key".into() };
+        assert_eq!(run(&check, "k1", &[], br#"{"Google_key":"k1"}"#, Micros(0)), Ok(()));
+        assert!(run(&check, "k1", &[], br#"{"google_key":"k2"}"#, Micros(0)).is_err());
+        assert!(run(&check, "k1", &[], b"not json", Micros(0)).is_err());
+    }
+
+    #[test]
+    fn a_scheme_this_host_does_not_know_is_refused() {
+        let check = check("md5", "x", "hex", "");
+        assert!(matches!(known(&check), Err(CheckError::Unknown { .. })));
+    }
+}

@@ -1,0 +1,154 @@
+//! Connections as the intake needs them: opened once, kept for a second, so
+//! that a lead costs no query for what hardly ever changes. What an operator
+//! changes here counts at once, since it empties the cache; what another host
+//! changes counts within the second.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use crate::domain::connection::Connection;
+use crate::domain::exchange::{Pairs, SenderChecks};
+use crate::domain::id::{ConnectionId, WorkspaceId};
+use crate::domain::plugin::Digest;
+use crate::seal::{OpenError, Sealer, Secrets};
+use crate::store::{Store, StoreError};
+
+/// How long an answer of the store stands, also that there is no such connection.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// Entries kept: past it the cache starts anew. Guessed ids must not fill memory.
+const ENTRIES: usize = 10_000;
+
+/// A connection with its secrets open.
+#[derive(Debug)]
+pub struct Live {
+    pub connection: Connection,
+    pub secrets: Secrets,
+    /// What the converter declares for this configuration, by the version that declared it.
+    checks: Mutex<Option<(Digest, Arc<SenderChecks>)>>,
+}
+
+impl Live {
+    /// What the plugin version declared, if it was asked before.
+    pub fn checks_of(&self, digest: &Digest) -> Option<Arc<SenderChecks>> {
+        let checks = self.checks.lock().expect("nobody panics holding it");
+        checks.as_ref().filter(|(known, _)| known == digest).map(|(_, checks)| Arc::clone(checks))
+    }
+
+    /// Remembers what the plugin version declares, and what the connection adds.
+    pub fn declare(&self, digest: &Digest, mut declared: SenderChecks) -> Arc<SenderChecks> {
+        declared.checks.extend(self.connection.checks.iter().cloned());
+        let declared = Arc::new(declared);
+        *self.checks.lock().expect("nobody panics holding it") = Some((digest.clone(), Arc::clone(&declared)));
+        declared
+    }
+
+    /// Attributes of the place that a delivery came to.
+    pub fn context(&self) -> Pairs {
+        vec![
+            ("time-zone".to_owned(), self.connection.time_zone.clone()),
+            ("region".to_owned(), self.connection.region.clone()),
+        ]
+    }
+
+    /// Whether the connection answers to one of the route's names and values.
+    fn answers_to(&self, route: &Pairs) -> bool {
+        route.iter().any(|(name, value)| self.connection.routes.get(name).is_some_and(|values| values.contains(value)))
+    }
+
+    /// Whether it says which values of one of the route's names are its own.
+    fn claims_some_of(&self, route: &Pairs) -> bool {
+        route.iter().any(|(name, _)| self.connection.routes.contains_key(name))
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectionError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("the secrets of connection {id} cannot be opened: {source}")]
+    Sealed { id: ConnectionId, source: OpenError },
+}
+
+type Cached<T> = HashMap<T, (Instant, Vec<Arc<Live>>)>;
+
+/// The cache. One per host.
+pub struct Connections {
+    store: Arc<dyn Store>,
+    sealer: Arc<Sealer>,
+    by_id: Mutex<Cached<ConnectionId>>,
+    by_workspace: Mutex<Cached<WorkspaceId>>,
+}
+
+impl Connections {
+    pub fn new(store: Arc<dyn Store>, sealer: Sealer) -> Self {
+        Self { store, sealer, by_id: Mutex::default(), by_workspace: Mutex::default() }
+    }
+
+    pub async fn get(&self, id: &ConnectionId) -> Result<Option<Arc<Live>>, ConnectionError> {
+        if let Some(found) = fresh(&self.by_id, id) {
+            return Ok(found.into_iter().next());
+        }
+        let found = match self.store.connection(id).await? {
+            Some(connection) => vec![self.open(connection)?],
+            None => vec![],
+        };
+        keep(&self.by_id, id.clone(), found.clone());
+        Ok(found.into_iter().next())
+    }
+
+    /// All connections of a workspace.
+    pub async fn of_workspace(&self, workspace: WorkspaceId) -> Result<Vec<Arc<Live>>, ConnectionError> {
+        if let Some(found) = fresh(&self.by_workspace, &workspace) {
+            return Ok(found);
+        }
+        let connections = self.store.connections(Some(workspace)).await?;
+        let found: Vec<_> = connections.into_iter().map(|connection| self.open(connection)).collect::<Result<_, _>>()?;
+        keep(&self.by_workspace, workspace, found.clone());
+        Ok(found)
+    }
+
+    /// The connection that an item with this route belongs to. A source that
+    /// has one address for all pages names the page; the connection that
+    /// claims it gets it. One that claims no values of that name takes what
+    /// nobody claims, so that a lone connection needs no routes.
+    pub async fn route(&self, received_by: &Arc<Live>, route: &Pairs) -> Result<Option<Arc<Live>>, ConnectionError> {
+        if route.is_empty() || received_by.answers_to(route) {
+            return Ok(Some(Arc::clone(received_by)));
+        }
+        let own = &received_by.connection;
+        let siblings = self.of_workspace(own.workspace).await?;
+        let claimed = siblings
+            .into_iter()
+            .find(|other| other.connection.plugin == own.plugin && other.connection.id != own.id && other.answers_to(route));
+        Ok(claimed.or_else(|| (!received_by.claims_some_of(route)).then(|| Arc::clone(received_by))))
+    }
+
+    /// Forgets everything: an operator changed something.
+    pub fn forget(&self) {
+        self.by_id.lock().expect("nobody panics holding it").clear();
+        self.by_workspace.lock().expect("nobody panics holding it").clear();
+    }
+
+    fn open(&self, connection: Connection) -> Result<Arc<Live>, ConnectionError> {
+        let secrets = self
+            .sealer
+            .open_secrets(&connection.name, &connection.sealed)
+            .map_err(|source| ConnectionError::Sealed { id: connection.id.clone(), source })?;
+        Ok(Arc::new(Live { connection, secrets, checks: Mutex::new(None) }))
+    }
+}
+
+fn fresh<K: std::hash::Hash + Eq>(cache: &Mutex<Cached<K>>, key: &K) -> Option<Vec<Arc<Live>>> {
+    let cache = cache.lock().expect("nobody panics holding it");
+    cache.get(key).filter(|(since, _)| since.elapsed() < FRESH).map(|(_, found)| found.clone())
+}
+
+fn keep<K: std::hash::Hash + Eq>(cache: &Mutex<Cached<K>>, key: K, found: Vec<Arc<Live>>) {
+    let mut cache = cache.lock().expect("nobody panics holding it");
+    if cache.len() >= ENTRIES {
+        cache.clear();
+    }
+    cache.insert(key, (Instant::now(), found));
+}

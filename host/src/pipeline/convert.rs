@@ -1,0 +1,209 @@
+//! One conversion, from a stored or fresh request to what the store accepts.
+//! Intake, worker and replay decide what to do about the result; how it comes
+//! about is the same for all of them.
+
+use std::sync::Arc;
+
+use super::check::{self, CheckError, Presented};
+use super::connections::{ConnectionError, Live};
+use super::{mask, normalise};
+use crate::app::App;
+use crate::domain::delivery::DeliveryStatus;
+use crate::domain::exchange::{Pairs, Problem, Reply, SenderChecks};
+use crate::domain::json;
+use crate::domain::plugin::{PluginDelivery, RanWith};
+use crate::domain::time::Micros;
+use crate::limits;
+use crate::plugin::{Budget, CallError, Loaded};
+use crate::store::{ConversionResult, NewDelivery};
+
+/// A conversion that came to an end.
+pub struct Converted {
+    pub result: ConversionResult,
+    pub reply: Option<Reply>,
+    /// The converter refused the body as a whole.
+    pub problem: Option<Problem>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ConvertError {
+    /// The plugin could not be called, or failed.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    #[error(transparent)]
+    Connection(#[from] ConnectionError),
+    /// The plugin cannot say how this connection's senders prove themselves.
+    #[error("the converter refuses the connection's configuration: {}", .0.message)]
+    Configuration(Problem),
+}
+
+/// How this connection's senders prove themselves, under this version.
+pub async fn checks(app: &App, live: &Live, plugin: &Arc<Loaded>) -> Result<Arc<SenderChecks>, ConvertError> {
+    if let Some(checks) = live.checks_of(&plugin.digest) {
+        return Ok(checks);
+    }
+    let lane = live.connection.id.as_str();
+    let declared = app
+        .plugins
+        .sender_checks(plugin, lane, &live.connection.config, Budget::Worker)
+        .await?
+        .map_err(ConvertError::Configuration)?;
+    Ok(live.declare(&plugin.digest, declared))
+}
+
+/// What the sender presented, in full: sealed beside a delivery that could not
+/// be checked, so that it can be later.
+#[derive(serde::Serialize, serde::Deserialize)]
+pub struct Evidence {
+    pub public_url: String,
+    pub query: Pairs,
+    pub headers: Pairs,
+}
+
+impl Evidence {
+    pub fn seal(&self, app: &App, delivery: &NewDelivery) -> Vec<u8> {
+        let plain = serde_json::to_vec(self).expect("texts are always JSON");
+        app.sealer.seal(&plain, context(delivery).as_bytes())
+    }
+
+    pub fn open(app: &App, delivery: &NewDelivery, sealed: &[u8]) -> Option<Self> {
+        let plain = app.sealer.open(sealed, context(delivery).as_bytes()).ok()?;
+        serde_json::from_slice(&plain).ok()
+    }
+
+    pub fn verify(&self, checks: &SenderChecks, live: &Live, delivery: &NewDelivery) -> Result<(), CheckError> {
+        let sent = Presented {
+            method: &delivery.method,
+            public_url: &self.public_url,
+            query: &self.query,
+            headers: &self.headers,
+            body: &delivery.body,
+        };
+        // The time of signing was right when it was received, or never.
+        check::verify(&checks.checks, &live.secrets, sent, delivery.received_at)
+    }
+}
+
+fn context(delivery: &NewDelivery) -> String {
+    format!("presented:{}", delivery.id)
+}
+
+/// The delivery as it is kept: credentials masked.
+pub fn redacted(delivery: &NewDelivery, carried: &SenderChecks, live: &Live) -> NewDelivery {
+    let carried = &carried.carried_secrets;
+    NewDelivery {
+        path: mask::text(&delivery.path, &live.secrets).into_owned(),
+        query: mask::pairs("query", &delivery.query, carried, &live.secrets),
+        headers: mask::pairs("header", &delivery.headers, carried, &live.secrets),
+        body: mask::body(delivery.body.clone(), carried, &live.secrets),
+        ..delivery.clone()
+    }
+}
+
+/// Converts a delivery whose sender was checked.
+pub async fn convert(app: &App, live: &Arc<Live>, plugin: &Arc<Loaded>, delivery: &NewDelivery, budget: Budget) -> Result<Converted, ConvertError> {
+    let ran = plugin.ran_with(live.connection.config_version);
+    if json::too_deep(&delivery.body, limits::JSON_DEPTH) {
+        let problem = Problem { message: format!("the body is nested deeper than {} levels", limits::JSON_DEPTH), path: String::new() };
+        return Ok(refused(ran, problem));
+    }
+    let input = input(live, delivery);
+    let conversion = match app.plugins.convert(plugin, live.connection.id.as_str(), input, budget).await? {
+        Ok(conversion) => conversion,
+        Err(problem) => return Ok(refused(ran, problem)),
+    };
+    let now = app.clock.now();
+    let until = fetch_until(app, delivery.received_at);
+    let items = normalise::items(&app.pipeline.connections, live, conversion.items, now, until).await?;
+    Ok(Converted {
+        result: ConversionResult {
+            status: None,
+            items,
+            ran: Some(ran),
+            error: None,
+            notes: conversion.notes,
+            attempts: 0,
+            next_attempt_at: None,
+            presented: None,
+        },
+        reply: conversion.reply,
+        problem: None,
+    })
+}
+
+/// A kept delivery as its converter gets it.
+pub fn input(live: &Live, delivery: &NewDelivery) -> PluginDelivery {
+    PluginDelivery {
+        id: delivery.id.to_string(),
+        received_at: delivery.received_at.text(),
+        method: delivery.method.clone(),
+        path: delivery.path.clone(),
+        query: delivery.query.clone(),
+        headers: delivery.headers.clone(),
+        body: delivery.body.clone(),
+        config: live.connection.config.clone(),
+        context: live.context(),
+    }
+}
+
+/// Past this a fetch of this delivery is given up.
+pub fn fetch_until(app: &App, received_at: Micros) -> Micros {
+    received_at.plus(app.config.worker.fetch_days * Micros::DAY)
+}
+
+fn refused(ran: RanWith, problem: Problem) -> Converted {
+    let error = if problem.path.is_empty() { problem.message.clone() } else { format!("{}: {}", problem.path, problem.message) };
+    Converted {
+        result: ConversionResult { ran: Some(ran), error: Some(error), ..empty(DeliveryStatus::Rejected) },
+        reply: None,
+        problem: Some(problem),
+    }
+}
+
+/// A result without items.
+pub fn empty(status: DeliveryStatus) -> ConversionResult {
+    ConversionResult {
+        status: Some(status),
+        items: vec![],
+        ran: None,
+        error: None,
+        notes: vec![],
+        attempts: 0,
+        next_attempt_at: None,
+        presented: None,
+    }
+}
+
+/// The delivery waits, and nobody is at fault.
+pub fn waits(reason: &str, attempts: u32, at: Micros) -> ConversionResult {
+    ConversionResult { error: Some(reason.to_owned()), attempts, next_attempt_at: Some(at), ..empty(DeliveryStatus::Queued) }
+}
+
+/// What a failed conversion leaves: waiting when it was not the plugin's fault,
+/// else failed and due again later, and parked after the third time on one digest.
+pub fn after_failure(app: &App, error: &ConvertError, ran: Option<RanWith>, failures_before: u32) -> ConversionResult {
+    let now = app.clock.now();
+    match error {
+        ConvertError::Call(CallError::Busy | CallError::ShuttingDown | CallError::OutOfTime { inline: true, .. }) => {
+            waits(&error.to_string(), failures_before, now)
+        }
+        ConvertError::Connection(_) => waits(&error.to_string(), failures_before, now.plus_seconds(app.config.worker.backoff_first_seconds)),
+        ConvertError::Call(_) | ConvertError::Configuration(_) => {
+            let attempts = failures_before + 1;
+            let parked = attempts >= limits::ATTEMPTS_PER_DIGEST;
+            let mut result = empty(if parked { DeliveryStatus::Parked } else { DeliveryStatus::Failed });
+            result.ran = ran;
+            result.error = Some(error.to_string());
+            result.attempts = attempts;
+            result.next_attempt_at = (!parked).then(|| now.plus_seconds(backoff_seconds(app, attempts)));
+            result
+        }
+    }
+}
+
+/// Seconds until the next attempt, after this many: doubling, bounded.
+pub fn backoff_seconds(app: &App, attempts: u32) -> i64 {
+    let worker = &app.config.worker;
+    let doublings = attempts.saturating_sub(1).min(20);
+    worker.backoff_first_seconds.saturating_mul(1 << doublings).min(worker.backoff_longest_seconds)
+}

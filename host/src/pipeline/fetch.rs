@@ -1,0 +1,164 @@
+//! What a pointer points at: the host makes the call that the converter asked
+//! for, keeps the answer, and hands it to the converter.
+//!
+//! The answer is stored before the converter reads it, so that a crash between
+//! the two costs no second call. If another version serves by now, it is asked
+//! what it would fetch; the version that made the pointer answers only when the
+//! new one does not know it.
+
+use std::sync::Arc;
+
+use super::connections::Live;
+use super::{convert, normalise, worker};
+use crate::app::App;
+use crate::domain::plugin::{Failure, FailureCategory, Fetch, Outcome, PluginCompletion};
+use crate::domain::time::Micros;
+use crate::egress::EgressError;
+use crate::limits;
+use crate::plugin::{Budget, Loaded};
+use crate::store::{FetchAnswer, FetchOutcome, FetchSettlement, HeldFetch, ItemResult, Write};
+
+pub async fn run(app: &Arc<App>, held: HeldFetch) {
+    let (outcome, plugin) = attempt(app, &held).await;
+    let ran = plugin.map(|(plugin, live)| plugin.ran_with(live.connection.config_version));
+    let settlement = FetchSettlement { delivery: held.delivery, index: held.index, lease: held.lease, ran, outcome };
+    worker::settle(app, Write::Settle(Box::new(settlement))).await;
+}
+
+type Ran = Option<(Arc<Loaded>, Arc<Live>)>;
+
+async fn attempt(app: &Arc<App>, held: &HeldFetch) -> (FetchOutcome, Ran) {
+    let now = app.clock.now();
+    if now >= held.until || held.attempts >= limits::FETCH_ATTEMPTS {
+        return (FetchOutcome::Failed { error: format!("given up after {} attempts", held.attempts) }, None);
+    }
+    let live = match app.pipeline.connections.get(&held.connection).await {
+        Ok(Some(live)) => live,
+        Ok(None) => return (retry(app, held, "its connection is gone", None), None),
+        Err(error) => return (retry(app, held, &error.to_string(), None), None),
+    };
+    let (plugin, fetch, kept) = match choose(app, &live, held).await {
+        Ok(chosen) => chosen,
+        Err(reason) => return (retry(app, held, &reason, None), None),
+    };
+    let ran = Some((Arc::clone(&plugin), Arc::clone(&live)));
+
+    let response = match kept {
+        Some(response) => response,
+        None => match app.pipeline.egress.call(&fetch.request, &live.secrets, &live.connection.allow).await {
+            Ok(response) => {
+                let answer = FetchAnswer { delivery: held.delivery, index: held.index, lease: held.lease, response: response.clone() };
+                match app.writer.submit_background(Write::Answer(Box::new(answer))).await {
+                    Ok(crate::store::Written::Done(_)) => response,
+                    // Not held any more, or not stored: whoever holds it next asks again.
+                    Ok(_) => return (retry(app, held, "another host took the fetch over", None), ran),
+                    Err(error) => return (retry(app, held, &error.to_string(), None), ran),
+                }
+            }
+            Err(error) => return (after_egress(app, held, &live, &error), ran),
+        },
+    };
+
+    let completion = PluginCompletion {
+        delivery_id: held.delivery.to_string(),
+        received_at: held.received_at.text(),
+        config: live.connection.config.clone(),
+        context: live.context(),
+        external_id: held.external_id.clone(),
+        state: fetch.state,
+        hop: held.hop,
+        response,
+    };
+    let outcome = match app.plugins.complete(&plugin, live.connection.id.as_str(), completion, Budget::Worker).await {
+        Ok(Ok(items)) => settle_items(app, &live, held, items),
+        Ok(Err(failure)) => after_failure(app, held, &live, failure),
+        Err(error) => retry(app, held, &error.to_string(), None),
+    };
+    (outcome, ran)
+}
+
+/// Which version completes the fetch, with which request and state, and the
+/// answer that was kept when it still fits.
+async fn choose(app: &Arc<App>, live: &Arc<Live>, held: &HeldFetch) -> Result<(Arc<Loaded>, Fetch, Option<crate::domain::exchange::HttpResponse>), String> {
+    let own = Fetch { external_id: held.external_id.clone(), request: held.request.clone(), state: held.state.clone() };
+    let active = app.plugins.active(&live.connection.plugin);
+    if let Some(active) = active {
+        if active.digest == held.ran.digest {
+            return Ok((active, own, held.response.clone()));
+        }
+        if let Some(fetch) = asked_again(app, &active, held).await {
+            let kept = held.response.clone().filter(|_| fetch.request == held.request);
+            return Ok((active, fetch, kept));
+        }
+    }
+    let old = super::deploy::loaded(app, &held.ran.digest)
+        .await
+        .map_err(|error| format!("the version that made the pointer cannot be loaded: {error}"))?
+        .ok_or_else(|| "the version that made the pointer is gone, and the one that serves does not know it".to_owned())?;
+    Ok((old, own, held.response.clone()))
+}
+
+/// What another version would fetch for the same lead: only for first hops,
+/// since later ones grow from answers.
+async fn asked_again(app: &Arc<App>, plugin: &Arc<Loaded>, held: &HeldFetch) -> Option<Fetch> {
+    let wanted = held.external_id.as_deref().filter(|_| held.hop == 1)?;
+    let received_by = app.pipeline.connections.get(&held.received_by).await.ok()??;
+    let delivery = app.store.delivery(held.delivery).await.ok()??;
+    let input = convert::input(&received_by, &delivery.request);
+    let conversion = app.plugins.convert(plugin, received_by.connection.id.as_str(), input, Budget::Worker).await.ok()?.ok()?;
+    conversion.items.into_iter().find_map(|item| match item.outcome {
+        Outcome::Fetch(fetch) if fetch.external_id.as_deref() == Some(wanted) => Some(*fetch),
+        _ => None,
+    })
+}
+
+fn settle_items(app: &App, live: &Live, held: &HeldFetch, items: Vec<crate::domain::plugin::Item>) -> FetchOutcome {
+    let now = app.clock.now();
+    let hop = held.hop + 1;
+    let results = items
+        .into_iter()
+        .map(|item| match item.outcome {
+            Outcome::Fetch(_) if hop > limits::FETCH_HOPS => ItemResult::Invalid(crate::domain::exchange::Problem {
+                message: format!("the converter asked for more than {} fetches in a row", limits::FETCH_HOPS),
+                path: String::new(),
+            }),
+            outcome => normalise::result(live, outcome, hop, now, held.until),
+        })
+        .collect();
+    FetchOutcome::Items(results)
+}
+
+fn after_failure(app: &App, held: &HeldFetch, live: &Live, failure: Failure) -> FetchOutcome {
+    match failure.category {
+        FailureCategory::Retry => retry(app, held, &failure.message, failure.retry_after_seconds),
+        FailureCategory::Stop => stop(app, held, live, failure.message),
+        FailureCategory::GiveUp => FetchOutcome::Failed { error: failure.message },
+    }
+}
+
+fn after_egress(app: &App, held: &HeldFetch, live: &Live, error: &EgressError) -> FetchOutcome {
+    if error.is_transient() {
+        return retry(app, held, &error.to_string(), None);
+    }
+    match error {
+        // The plugin's own fault: no operator can allow it.
+        EgressError::Malformed(_) => FetchOutcome::Failed { error: error.to_string() },
+        _ => stop(app, held, live, error.to_string()),
+    }
+}
+
+/// The connection's fetches wait for an operator; this one is kept.
+fn stop(app: &App, held: &HeldFetch, live: &Live, reason: String) -> FetchOutcome {
+    tracing::error!(connection = %live.connection.name, %reason, "the connection's fetches are paused");
+    FetchOutcome::Stop { at: next(app, held, None), reason }
+}
+
+fn retry(app: &App, held: &HeldFetch, error: &str, after_seconds: Option<u32>) -> FetchOutcome {
+    tracing::debug!(delivery = %held.delivery, item = held.index, error, "the fetch is tried again later");
+    FetchOutcome::Retry { at: next(app, held, after_seconds), error: error.to_owned() }
+}
+
+fn next(app: &App, held: &HeldFetch, after_seconds: Option<u32>) -> Micros {
+    let backoff = convert::backoff_seconds(app, held.attempts + 1);
+    app.clock.now().plus_seconds(backoff.max(after_seconds.map_or(0, i64::from)))
+}

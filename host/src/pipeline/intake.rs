@@ -1,0 +1,271 @@
+//! A delivery comes in: who sent it, what is in it, one commit, one answer.
+//!
+//! The caller runs this in a task of its own, so that a sender that hangs up
+//! loses nothing. Whatever the plugin does, a delivery whose connection exists
+//! is stored before it is answered; only the store's own refusal and the
+//! intake's bounds turn a sender away, with 503 or 507, to come again.
+
+use std::sync::Arc;
+
+use super::check::{self, CheckError};
+use super::connections::{ConnectionError, Live};
+use super::convert::{self, ConvertError, Evidence};
+use super::slots::{self, SlotError};
+use crate::app::App;
+use crate::domain::delivery::DeliveryStatus;
+use crate::domain::exchange::{Pairs, Reply, SenderChecks, first};
+use crate::domain::id::{ConnectionId, DeliveryId};
+use crate::plugin::{Budget, CallError, Loaded};
+use crate::store::{Acceptance, DeliveryOutcome, NewDelivery, StoreError, Write, Written};
+
+/// A request to a connection's address, complete.
+#[derive(Debug)]
+pub struct Inbound {
+    pub connection: ConnectionId,
+    pub method: String,
+    pub path: String,
+    /// The address as the sender sees it, with the query.
+    pub public_url: String,
+    pub query: Pairs,
+    /// Names in lower case.
+    pub headers: Pairs,
+    pub body: Vec<u8>,
+}
+
+/// What the sender hears.
+#[derive(Debug)]
+pub enum Received {
+    /// In the store. The reply is the plugin's own, its slots filled.
+    Stored { outcome: DeliveryOutcome, reply: Option<FilledReply> },
+    /// The body was refused as a whole, and kept.
+    Rejected { delivery: DeliveryId, message: String },
+    /// The sender could not prove itself; kept when there was room.
+    Unproven,
+}
+
+#[derive(Debug)]
+pub struct FilledReply {
+    pub status: u16,
+    pub content_type: String,
+    pub body: Vec<u8>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum IntakeError {
+    #[error("there is no connection `{0}`")]
+    UnknownConnection(ConnectionId),
+    /// Too much waits already: the sender comes again.
+    #[error("{0} deliveries wait already")]
+    Full(u64),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Connection(ConnectionError),
+}
+
+impl From<ConnectionError> for IntakeError {
+    fn from(error: ConnectionError) -> Self {
+        match error {
+            ConnectionError::Store(error) => Self::Store(error),
+            other => Self::Connection(other),
+        }
+    }
+}
+
+/// Takes a delivery in.
+pub async fn receive(app: &Arc<App>, inbound: Inbound) -> Result<Received, IntakeError> {
+    let live = connection(app, &inbound.connection).await?;
+    if app.pipeline.is_full(app.config.intake.waiting) {
+        return Err(IntakeError::Full(app.config.intake.waiting));
+    }
+    let now = app.clock.now();
+    let (evidence, delivery) = split(inbound, &live, now);
+
+    let Some(plugin) = app.plugins.active(&live.connection.plugin) else {
+        let reason = format!("no version of `{}` is active", live.connection.plugin);
+        return keep_unchecked(app, &live, &delivery, &evidence, convert::waits(&reason, 0, now)).await;
+    };
+    let checks = match convert::checks(app, &live, &plugin).await {
+        Ok(checks) => checks,
+        Err(error) => {
+            let ran = Some(plugin.ran_with(live.connection.config_version));
+            let result = convert::after_failure(app, &error, ran, 0);
+            return keep_unchecked(app, &live, &delivery, &evidence, result).await;
+        }
+    };
+    if let Err(why) = evidence.verify(&checks, &live, &delivery) {
+        return quarantine(app, &live, &checks, &delivery, &evidence, why).await;
+    }
+    take(app, &live, &plugin, convert::redacted(&delivery, &checks, &live)).await
+}
+
+/// Converts within the inline budget and commits whatever comes of it.
+async fn take(app: &Arc<App>, live: &Arc<Live>, plugin: &Arc<Loaded>, delivery: NewDelivery) -> Result<Received, IntakeError> {
+    let id = delivery.id;
+    let (result, reply, problem) = match convert::convert(app, live, plugin, &delivery, Budget::Inline).await {
+        Ok(converted) => (converted.result, converted.reply, converted.problem),
+        Err(ConvertError::Connection(error)) => return Err(error.into()),
+        Err(error) => {
+            log_failure(live, plugin, id, &error);
+            let ran = Some(plugin.ran_with(live.connection.config_version));
+            (convert::after_failure(app, &error, ran, 0), None, None)
+        }
+    };
+    let outcome = commit(app, Acceptance { delivery, result }).await?;
+    if let Some(problem) = problem {
+        let message = if problem.path.is_empty() { problem.message } else { format!("{}: {}", problem.path, problem.message) };
+        return Ok(Received::Rejected { delivery: id, message });
+    }
+    let reply = reply.and_then(|reply| {
+        fill(&reply, live).inspect_err(|error| tracing::warn!(delivery = %id, %error, "the converter's reply cannot be sent; ours is")).ok()
+    });
+    Ok(Received::Stored { outcome, reply })
+}
+
+/// Stores what could not be checked yet, with what the sender presented, sealed:
+/// the worker checks it before it converts.
+async fn keep_unchecked(
+    app: &Arc<App>,
+    live: &Live,
+    delivery: &NewDelivery,
+    evidence: &Evidence,
+    mut result: crate::store::ConversionResult,
+) -> Result<Received, IntakeError> {
+    result.presented = Some(evidence.seal(app, delivery));
+    let delivery = convert::redacted(delivery, &SenderChecks::default(), live);
+    let outcome = commit(app, Acceptance { delivery, result }).await?;
+    Ok(Received::Stored { outcome, reply: None })
+}
+
+async fn quarantine(
+    app: &Arc<App>,
+    live: &Live,
+    checks: &SenderChecks,
+    delivery: &NewDelivery,
+    evidence: &Evidence,
+    why: CheckError,
+) -> Result<Received, IntakeError> {
+    tracing::warn!(delivery = %delivery.id, connection = %live.connection.name, %why, "a sender could not prove itself");
+    let mut result = convert::empty(DeliveryStatus::Quarantined);
+    result.error = Some(why.to_string());
+    result.presented = Some(evidence.seal(app, delivery));
+    // The body stays as it came, or its signature could never be checked again.
+    let kept = NewDelivery { body: delivery.body.clone(), ..convert::redacted(delivery, checks, live) };
+    commit_or_drop(app, Acceptance { delivery: kept, result }).await?;
+    Ok(Received::Unproven)
+}
+
+async fn connection(app: &App, id: &ConnectionId) -> Result<Arc<Live>, IntakeError> {
+    app.pipeline.connections.get(id).await?.ok_or_else(|| IntakeError::UnknownConnection(id.clone()))
+}
+
+fn split(inbound: Inbound, live: &Live, now: crate::domain::time::Micros) -> (Evidence, NewDelivery) {
+    let evidence = Evidence { public_url: inbound.public_url, query: inbound.query.clone(), headers: inbound.headers.clone() };
+    let delivery = NewDelivery {
+        id: DeliveryId::new(now),
+        workspace: live.connection.workspace,
+        connection: live.connection.id.clone(),
+        received_at: now,
+        method: inbound.method,
+        path: inbound.path,
+        query: inbound.query,
+        headers: inbound.headers,
+        body: inbound.body,
+    };
+    (evidence, delivery)
+}
+
+async fn commit(app: &App, acceptance: Acceptance) -> Result<DeliveryOutcome, IntakeError> {
+    let outcome = commit_or_drop(app, acceptance).await?;
+    outcome.ok_or_else(|| {
+        IntakeError::Store(StoreError::Inconsistent { what: "a new delivery was not taken by the store".to_owned() })
+    })
+}
+
+/// `None` when the quarantine is full.
+async fn commit_or_drop(app: &App, acceptance: Acceptance) -> Result<Option<DeliveryOutcome>, IntakeError> {
+    match app.writer.submit(Write::Accept(Box::new(acceptance))).await? {
+        Written::Done(outcome) => {
+            app.metrics.delivery(outcome.status);
+            if matches!(outcome.status, DeliveryStatus::Queued | DeliveryStatus::Failed) {
+                app.pipeline.one_more_waits();
+            }
+            Ok(Some(outcome))
+        }
+        Written::NotKept => {
+            app.metrics.quarantine_full();
+            Ok(None)
+        }
+        Written::Stale => Ok(None),
+    }
+}
+
+fn log_failure(live: &Live, plugin: &Loaded, delivery: DeliveryId, error: &ConvertError) {
+    match error {
+        ConvertError::Call(CallError::Busy | CallError::OutOfTime { inline: true, .. }) => {
+            tracing::debug!(%delivery, connection = %live.connection.name, %error, "the delivery waits for the worker");
+        }
+        _ => tracing::warn!(
+            %delivery,
+            connection = %live.connection.name,
+            plugin = %plugin.description.name,
+            digest = plugin.digest.short(),
+            %error,
+            "the converter failed; the delivery is kept and tried again"
+        ),
+    }
+}
+
+fn fill(reply: &Reply, live: &Live) -> Result<FilledReply, SlotError> {
+    Ok(FilledReply {
+        status: reply.status,
+        content_type: reply.content_type.clone(),
+        body: slots::compose(&reply.body, &live.secrets, slots::verbatim)?,
+    })
+}
+
+/// What a source hears that makes sure of the address.
+#[derive(Debug)]
+pub enum Handshake {
+    Answer(FilledReply),
+    /// This source has no handshake.
+    None,
+    /// A required secret does not match, or the connection lacks it.
+    Refused,
+    /// The converter cannot read the request.
+    Invalid(String),
+    /// The converter cannot be asked now.
+    Unavailable(String),
+}
+
+/// Answers a source's GET.
+pub async fn handshake(app: &Arc<App>, inbound: Inbound) -> Result<Handshake, IntakeError> {
+    let live = connection(app, &inbound.connection).await?;
+    let Some(plugin) = app.plugins.active(&live.connection.plugin) else {
+        return Ok(Handshake::Unavailable(format!("no version of `{}` is active", live.connection.plugin)));
+    };
+    let (evidence, delivery) = split(inbound, &live, app.clock.now());
+    let shown = convert::redacted(&delivery, &SenderChecks::default(), &live);
+    let input = convert::input(&live, &shown);
+    let answer = match app.plugins.handshake(&plugin, live.connection.id.as_str(), input, Budget::Worker).await {
+        Ok(Ok(Some(answer))) => answer,
+        Ok(Ok(None)) => return Ok(Handshake::None),
+        Ok(Err(problem)) => return Ok(Handshake::Invalid(problem.message)),
+        Err(error) => return Ok(Handshake::Unavailable(error.to_string())),
+    };
+    for requirement in &answer.require {
+        let presented = first(&evidence.query, &requirement.query_field);
+        let holds = match (live.secrets.get(&requirement.secret), presented) {
+            (Some(secret), Some(presented)) => check::same(secret.as_bytes(), presented.as_bytes()),
+            _ => false,
+        };
+        if !holds {
+            tracing::warn!(connection = %live.connection.name, secret = %requirement.secret, "a handshake was refused");
+            return Ok(Handshake::Refused);
+        }
+    }
+    match fill(&answer.reply, &live) {
+        Ok(reply) => Ok(Handshake::Answer(reply)),
+        Err(error) => Ok(Handshake::Unavailable(error.to_string())),
+    }
+}

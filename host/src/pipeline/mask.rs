@@ -1,0 +1,155 @@
+//! What is kept and shown of a request without its secrets. A plugin gets the
+//! request with the connection's secrets masked by value; the store gets it
+//! with what commonly carries credentials masked by name as well.
+
+use std::borrow::Cow;
+
+use crate::domain::exchange::{Location, Pairs};
+use crate::seal::Secrets;
+
+/// What stands in for a secret.
+pub const MASK: &str = "***";
+
+/// Headers that carry credentials whoever sends them.
+const HEADERS: [&str; 7] =
+    ["authorization", "proxy-authorization", "cookie", "x-api-key", "x-service-api-key", "x-auth-token", "x-access-token"];
+
+/// Secrets shorter than this are not looked for by value: they would mask ordinary text.
+const SHORTEST: usize = 6;
+
+/// Names and values with the credentials masked: those that the source is
+/// declared to carry at `place`, known headers, and the secrets' values.
+pub fn pairs(place: &str, pairs: &Pairs, carried: &[Location], secrets: &Secrets) -> Pairs {
+    pairs
+        .iter()
+        .map(|(name, value)| {
+            let declared = carried.iter().any(|at| at.place == place && at.name.eq_ignore_ascii_case(name));
+            let known = place == "header" && HEADERS.iter().any(|header| header.eq_ignore_ascii_case(name));
+            let value = if declared || known { MASK.to_owned() } else { text(value, secrets).into_owned() };
+            (name.clone(), value)
+        })
+        .collect()
+}
+
+/// The text with the secrets' values masked.
+pub fn text<'a>(text: &'a str, secrets: &Secrets) -> Cow<'a, str> {
+    let mut masked = Cow::Borrowed(text);
+    for (_, secret) in secrets.iter().filter(|(_, secret)| secret.len() >= SHORTEST) {
+        if masked.contains(secret) {
+            masked = Cow::Owned(masked.replace(secret, MASK));
+        }
+    }
+    masked
+}
+
+/// The body as a plugin and the store get it: the secrets' values masked, and
+/// the values of declared fields of a JSON or urlencoded body.
+pub fn body(body: Vec<u8>, carried: &[Location], secrets: &Secrets) -> Vec<u8> {
+    let names: Vec<&str> = carried
+        .iter()
+        .filter(|at| at.place == "json" || at.place == "form")
+        .map(|at| at.name.rsplit('.').next().unwrap_or(&at.name))
+        .collect();
+    let holds = |body: &[u8], needle: &[u8]| body.windows(needle.len()).any(|window| window == needle);
+    let any = !names.is_empty()
+        || secrets.iter().any(|(_, secret)| secret.len() >= SHORTEST && secret.len() <= body.len() && holds(&body, secret.as_bytes()));
+    if !any {
+        return body;
+    }
+    match String::from_utf8(body) {
+        Ok(content) => {
+            let mut content = text(&content, secrets).into_owned();
+            for name in names {
+                content = json_member(&content, name);
+                content = form_field(&content, name);
+            }
+            content.into_bytes()
+        }
+        Err(error) => error.into_bytes(),
+    }
+}
+
+/// Masks the string values of members of this name, whatever its case, without
+/// parsing: bytes that are not JSON are masked as well.
+fn json_member(content: &str, name: &str) -> String {
+    let lower = content.to_ascii_lowercase();
+    let needle = format!("\"{}\"", name.to_ascii_lowercase());
+    let mut out = String::with_capacity(content.len());
+    let mut at = 0;
+    while let Some(found) = lower[at..].find(&needle) {
+        let after = at + found + needle.len();
+        out.push_str(&content[at..after]);
+        at = after;
+        let rest = &content[after..];
+        let value = rest.trim_start();
+        let Some(value) = value.strip_prefix(':').map(str::trim_start) else { continue };
+        let Some(inner) = value.strip_prefix('"') else { continue };
+        let mut escaped = false;
+        let end = inner.find(|c: char| {
+            let closes = c == '"' && !escaped;
+            escaped = c == '\\' && !escaped;
+            closes
+        });
+        let start = content.len() - inner.len();
+        let stop = start + end.unwrap_or(inner.len());
+        out.push_str(&content[at..start]);
+        out.push_str(MASK);
+        at = stop;
+    }
+    out.push_str(&content[at..]);
+    out
+}
+
+fn form_field(content: &str, name: &str) -> String {
+    if !content.contains('=') || content.trim_start().starts_with(['{', '[', '<']) {
+        return content.to_owned();
+    }
+    content
+        .split('&')
+        .map(|field| match field.split_once('=') {
+            Some((key, _)) if key.eq_ignore_ascii_case(name) => format!("{key}={MASK}"),
+            _ => field.to_owned(),
+        })
+        .collect::<Vec<_>>()
+        .join("&")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(place: &str, name: &str) -> Location {
+        Location { place: place.into(), name: name.into() }
+    }
+
+    fn none() -> Secrets {
+        Secrets::from_iter(Vec::<(String, String)>::new())
+    }
+
+    #[test]
+    fn a_declared_member_is_masked_whatever_its_case() {
+        let check = |body: &str, expect: &str| {
+            let masked = super::body(body.into(), &[at("json", "google_key")], &none());
+            assert_eq!(String::from_utf8(masked).expect("text"), expect);
+        };
+        check(r#"{"Google_key" : "a\"b", "x": 1}"#, r#"{"Google_key" : "***", "x": 1}"#);
+        check(r#"{"google_key":"abc"#, r#"{"google_key":"***"#);
+        check(r#"{"google_key":5,"é":"google_key"}"#, r#"{"google_key":5,"é":"google_key"}"#);
+    }
+
+    #[test]
+    fn a_form_field_is_masked() {
+        let masked = super::body(b"a=1&Token=abc&b=2".to_vec(), &[at("form", "token")], &none());
+        assert_eq!(masked, b"a=1&Token=***&b=2");
+    }
+
+    #[test]
+    fn a_secret_is_masked_by_value_wherever_it_stands() {
+        let secrets = Secrets::from_iter([("verify-token".to_owned(), "hunter2hunter2".to_owned())]);
+        assert_eq!(text("x hunter2hunter2 y", &secrets), "x *** y");
+        let query = vec![("hub.verify_token".to_owned(), "hunter2hunter2".to_owned())];
+        assert_eq!(pairs("query", &query, &[], &secrets)[0].1, MASK);
+        let headers = vec![("Authorization".to_owned(), "Basic abc".to_owned())];
+        assert_eq!(pairs("header", &headers, &[], &none())[0].1, MASK);
+    }
+}

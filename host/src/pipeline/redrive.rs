@@ -1,0 +1,51 @@
+//! After an activation: what the versions before it failed on is tried again,
+//! oldest first, a few at a time, behind live traffic. It stops when the new
+//! version fails on everything too.
+
+use std::sync::Arc;
+
+use super::worker;
+use crate::app::App;
+use crate::domain::delivery::DeliveryStatus;
+use crate::domain::plugin::Digest;
+use crate::store::{HeldDelivery, Mode, Reconversion, Write};
+
+/// Deliveries tried between two looks at how it goes.
+const STEP: u32 = 8;
+
+pub async fn run(app: &Arc<App>, plugin: &str, digest: &Digest) {
+    let mut redriven = 0u64;
+    loop {
+        let now = app.clock.now();
+        let until = now.plus_seconds(app.config.worker.lease_seconds);
+        let held = match app.store.claim_failed(plugin, digest, STEP, now, until).await {
+            Ok(held) => held,
+            Err(error) => return tracing::warn!(plugin, %error, "failed deliveries cannot be tried again now"),
+        };
+        if held.is_empty() {
+            break;
+        }
+        let mut better = 0;
+        for held in held {
+            redriven += 1;
+            if one(app, held).await {
+                better += 1;
+            }
+        }
+        if better == 0 {
+            return tracing::warn!(plugin, digest = digest.short(), "the new version fails on what the old one failed on; the rest waits");
+        }
+    }
+    if redriven > 0 {
+        tracing::info!(plugin, digest = digest.short(), redriven, "failed deliveries were tried again with the new version");
+    }
+}
+
+/// Whether the new version did better.
+async fn one(app: &Arc<App>, held: HeldDelivery) -> bool {
+    let result = worker::reconvert(app, &held).await;
+    let failed = matches!(result.status, Some(DeliveryStatus::Failed | DeliveryStatus::Parked));
+    let write = Reconversion { delivery: held.delivery.id, lease: held.lease, mode: Mode::Retry, result };
+    worker::settle(app, Write::Convert(Box::new(write))).await;
+    !failed
+}

@@ -1,0 +1,129 @@
+//! Filling slots: the only place where a secret meets a text that a plugin
+//! composed. Literals and bytes pass unread, so nothing that a lead says can
+//! name a secret.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hmac::{KeyInit as _, Mac as _};
+
+use crate::domain::exchange::{Segment, Slot, SlotArgument};
+use crate::seal::Secrets;
+
+/// Functions of a slot that this host knows.
+pub const FUNCTIONS: [&str; 4] = ["secret", "basic", "hmac-sha256-hex", "hmac-sha256-base64"];
+
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum SlotError {
+    #[error("the connection has no secret `{0}`; add it to the workspace file and apply that")]
+    NoSecret(String),
+    #[error("the slot function `{0}` is not known; this host knows {known}", known = FUNCTIONS.join(", "))]
+    UnknownFunction(String),
+    #[error("the slot function `{function}` takes {takes}")]
+    Arguments { function: String, takes: &'static str },
+}
+
+/// The value of a secret: a qualified name falls back to its family, so that
+/// one `page-token` can serve every page.
+fn secret<'a>(secrets: &'a Secrets, name: &str) -> Result<&'a str, SlotError> {
+    secrets
+        .get(name)
+        .or_else(|| name.split_once('/').and_then(|(family, _)| secrets.get(family)))
+        .ok_or_else(|| SlotError::NoSecret(name.to_owned()))
+}
+
+fn argument<'a>(secrets: &'a Secrets, argument: &'a SlotArgument) -> Result<&'a str, SlotError> {
+    match argument {
+        SlotArgument::Secret(name) => secret(secrets, name),
+        SlotArgument::Literal(text) => Ok(text),
+    }
+}
+
+/// The text that stands in for a slot.
+pub fn fill(slot: &Slot, secrets: &Secrets) -> Result<String, SlotError> {
+    let takes = |takes| SlotError::Arguments { function: slot.function.clone(), takes };
+    match slot.function.as_str() {
+        "secret" => match slot.args.as_slice() {
+            [SlotArgument::Secret(name)] => secret(secrets, name).map(str::to_owned),
+            _ => Err(takes("the name of one secret")),
+        },
+        "basic" => match slot.args.as_slice() {
+            [user, password] => {
+                let pair = format!("{}:{}", argument(secrets, user)?, argument(secrets, password)?);
+                Ok(format!("Basic {}", STANDARD.encode(pair)))
+            }
+            _ => Err(takes("a user and a password")),
+        },
+        "hmac-sha256-hex" | "hmac-sha256-base64" => {
+            let (key, parts) = match slot.args.split_first() {
+                Some((key @ SlotArgument::Secret(_), parts)) if !parts.is_empty() => (key, parts),
+                _ => return Err(takes("a secret as key and the parts of the message")),
+            };
+            let mut mac = hmac::Hmac::<sha2::Sha256>::new_from_slice(argument(secrets, key)?.as_bytes())
+                .expect("HMAC takes keys of any length");
+            for part in parts {
+                mac.update(argument(secrets, part)?.as_bytes());
+            }
+            let bytes = mac.finalize().into_bytes();
+            Ok(if slot.function == "hmac-sha256-hex" {
+                bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+            } else {
+                STANDARD.encode(bytes)
+            })
+        }
+        other => Err(SlotError::UnknownFunction(other.to_owned())),
+    }
+}
+
+/// The bytes of a composed text; `encode` is applied to what slots give.
+pub fn compose(segments: &[Segment], secrets: &Secrets, encode: fn(&str) -> String) -> Result<Vec<u8>, SlotError> {
+    let mut bytes = Vec::new();
+    for segment in segments {
+        match segment {
+            Segment::Literal(text) => bytes.extend_from_slice(text.as_bytes()),
+            Segment::Bytes(raw) => bytes.extend_from_slice(raw),
+            Segment::Slot(slot) => bytes.extend_from_slice(encode(&fill(slot, secrets)?).as_bytes()),
+        }
+    }
+    Ok(bytes)
+}
+
+/// For places where a slot's text goes in as it is.
+pub fn verbatim(text: &str) -> String {
+    text.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secrets() -> Secrets {
+        Secrets::from_iter([("app-secret", "k"), ("page-token", "t"), ("page-token/7", "t7")].map(|(k, v)| (k.to_owned(), v.to_owned())))
+    }
+
+    fn slot(function: &str, args: &[SlotArgument]) -> Segment {
+        Segment::Slot(Slot { function: function.into(), args: args.to_vec() })
+    }
+
+    #[test]
+    fn a_literal_that_looks_like_a_slot_stays_as_it_is() {
+        let segments = [Segment::Literal("{{secret:app-secret}} slot{secret,app-secret}".into())];
+        let text = compose(&segments, &secrets(), verbatim).expect("composes");
+        assert_eq!(text, b"{{secret:app-secret}} slot{secret,app-secret}");
+    }
+
+    #[test]
+    fn a_qualified_name_is_itself_or_its_family() {
+        let of = |name: &str| compose(&[slot("secret", &[SlotArgument::Secret(name.into())])], &secrets(), verbatim);
+        assert_eq!(of("page-token/7"), Ok(b"t7".to_vec()));
+        assert_eq!(of("page-token/8"), Ok(b"t".to_vec()));
+        assert_eq!(of("other/8"), Err(SlotError::NoSecret("other/8".into())));
+    }
+
+    #[test]
+    fn unknown_functions_and_wrong_arguments_are_refused() {
+        let run = |segment: Segment| compose(&[segment], &secrets(), verbatim);
+        assert_eq!(run(slot("env", &[])), Err(SlotError::UnknownFunction("env".into())));
+        assert!(matches!(run(slot("secret", &[SlotArgument::Literal("x".into())])), Err(SlotError::Arguments { .. })));
+        assert!(matches!(run(slot("hmac-sha256-hex", &[SlotArgument::Secret("app-secret".into())])), Err(SlotError::Arguments { .. })));
+    }
+}

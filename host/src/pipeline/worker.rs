@@ -1,0 +1,137 @@
+//! Does what waits: conversions that did not fit into their request, failed
+//! ones that are due again, fetches. Work is claimed with a lease, so that what
+//! a dying host held is done by the next; at most `worker.concurrency` pieces
+//! are in hand at once.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+
+use super::convert::{self, ConvertError, Evidence};
+use super::fetch;
+use crate::app::App;
+use crate::domain::delivery::DeliveryStatus;
+use crate::plugin::Budget;
+use crate::shutdown::Shutdown;
+use crate::store::{ConversionResult, HeldDelivery, Job, Mode, Reconversion, Write};
+
+/// How long the worker rests when nothing woke it: due times pass by themselves.
+const REST: Duration = Duration::from_millis(250);
+
+pub async fn run(app: Arc<App>, shutdown: Shutdown) {
+    let permits = Arc::new(Semaphore::new(app.config.worker.concurrency));
+    while !shutdown.has_begun() {
+        let free = u32::try_from(permits.available_permits()).unwrap_or(u32::MAX);
+        let jobs = if free == 0 { vec![] } else { claim(&app, free).await };
+        let idle = jobs.is_empty();
+        for job in jobs {
+            let permit = Arc::clone(&permits).acquire_owned().await.expect("the semaphore is never closed");
+            let app_of_job = Arc::clone(&app);
+            app.pipeline.tasks.spawn(async move {
+                work(&app_of_job, job).await;
+                drop(permit);
+                app_of_job.pipeline.wake();
+            });
+        }
+        if idle {
+            tokio::select! {
+                () = app.pipeline.wake.notified() => {}
+                () = tokio::time::sleep(REST) => {}
+                () = shutdown.begun() => {}
+            }
+        }
+    }
+}
+
+async fn claim(app: &App, limit: u32) -> Vec<Job> {
+    let now = app.clock.now();
+    let until = now.plus_seconds(app.config.worker.lease_seconds);
+    match app.store.backlog().await {
+        Ok(backlog) => {
+            app.pipeline.waiting.store(backlog.queued + backlog.failed, Ordering::Relaxed);
+            app.metrics.backlog(&backlog);
+            if backlog.queued + backlog.failed + backlog.fetches == 0 {
+                return vec![];
+            }
+        }
+        Err(error) => tracing::warn!(%error, "the backlog cannot be counted"),
+    }
+    app.store.claim(limit, now, until).await.unwrap_or_else(|error| {
+        tracing::warn!(%error, "no work can be claimed");
+        vec![]
+    })
+}
+
+async fn work(app: &Arc<App>, job: Job) {
+    match job {
+        Job::Convert(held) => retry(app, *held).await,
+        Job::Fetch(held) => fetch::run(app, *held).await,
+    }
+}
+
+/// Converts a waiting or failed delivery again and settles it.
+pub async fn retry(app: &Arc<App>, held: HeldDelivery) {
+    let id = held.delivery.id;
+    let result = reconvert(app, &held).await;
+    settle(app, Write::Convert(Box::new(Reconversion { delivery: id, lease: held.lease, mode: Mode::Retry, result }))).await;
+}
+
+/// Converts a held delivery with the version that serves now; whatever happens
+/// is a result that can be settled.
+pub async fn reconvert(app: &Arc<App>, held: &HeldDelivery) -> ConversionResult {
+    let delivery = &held.delivery;
+    let later = || app.clock.now().plus_seconds(convert::backoff_seconds(app, held.attempts.max(1)));
+    let keep_evidence = |mut result: ConversionResult| {
+        result.presented.clone_from(&held.presented);
+        result
+    };
+    let live = match app.pipeline.connections.get(&delivery.connection).await {
+        Ok(Some(live)) => live,
+        Ok(None) => return keep_evidence(convert::waits("its connection is gone", held.attempts, later())),
+        Err(error) => return keep_evidence(convert::waits(&error.to_string(), held.attempts, later())),
+    };
+    let Some(plugin) = app.plugins.active(&live.connection.plugin) else {
+        let reason = format!("no version of `{}` is active", live.connection.plugin);
+        return keep_evidence(convert::waits(&reason, held.attempts, later()));
+    };
+    let ran = plugin.ran_with(live.connection.config_version);
+    let failures = if held.ran.as_ref().is_some_and(|last| last.digest == ran.digest) { held.attempts } else { 0 };
+    let failed = |error: &ConvertError| convert::after_failure(app, error, Some(ran.clone()), failures);
+
+    let mut delivery = delivery.clone();
+    if let Some(sealed) = &held.presented {
+        // It was never checked: that comes first.
+        let checks = match convert::checks(app, &live, &plugin).await {
+            Ok(checks) => checks,
+            Err(error) => return keep_evidence(failed(&error)),
+        };
+        let proven = Evidence::open(app, &delivery, sealed)
+            .ok_or_else(|| "what the sender presented cannot be opened any more".to_owned())
+            .and_then(|evidence| evidence.verify(&checks, &live, &delivery).map_err(|why| why.to_string()));
+        if let Err(why) = proven {
+            let mut result = convert::empty(DeliveryStatus::Quarantined);
+            result.error = Some(why);
+            return keep_evidence(result);
+        }
+        delivery = convert::redacted(&delivery, &checks, &live);
+    }
+    match convert::convert(app, &live, &plugin, &delivery, Budget::Worker).await {
+        Ok(converted) => converted.result,
+        Err(error) => {
+            tracing::warn!(delivery = %delivery.id, plugin = %plugin.description.name, digest = plugin.digest.short(), %error, "the conversion failed again");
+            failed(&error)
+        }
+    }
+}
+
+/// Commits what came of a piece of work. A store that does not answer leaves
+/// the lease to run out: the work is done again, and dedupe makes it one lead.
+pub async fn settle(app: &App, write: Write) {
+    match app.writer.submit_background(write).await {
+        Ok(crate::store::Written::Done(outcome)) => app.metrics.delivery(outcome.status),
+        Ok(_) => tracing::debug!("somebody else holds the work by now"),
+        Err(error) => tracing::warn!(%error, "a piece of work cannot be settled; it is done again when its lease ends"),
+    }
+}
