@@ -208,7 +208,7 @@ async fn swap(app: &Arc<App>, loaded: &Arc<Loaded>) -> Result<Activation, Deploy
     );
     app.pipeline.wake();
     let (task_app, digest) = (Arc::clone(app), loaded.digest.clone());
-    app.pipeline.tasks.spawn(async move { redrive::run(&task_app, &name, &digest).await });
+    super::spawn(app, async move { redrive::run(&task_app, &name, &digest).await });
     Ok(activation)
 }
 

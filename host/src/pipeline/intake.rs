@@ -193,7 +193,7 @@ async fn commit_or_drop(app: &App, acceptance: Acceptance) -> Result<Option<Deli
             Ok(Some(outcome))
         }
         Written::NotKept => {
-            app.metrics.quarantine_full();
+            app.metrics.quarantine_refused();
             Ok(None)
         }
         Written::Stale => Ok(None),

@@ -29,7 +29,7 @@ pub async fn run(app: Arc<App>, shutdown: Shutdown) {
         for job in jobs {
             let permit = Arc::clone(&permits).acquire_owned().await.expect("the semaphore is never closed");
             let app_of_job = Arc::clone(&app);
-            app.pipeline.tasks.spawn(async move {
+            super::spawn(&app, async move {
                 work(&app_of_job, job).await;
                 drop(permit);
                 app_of_job.pipeline.wake();
@@ -51,7 +51,7 @@ async fn claim(app: &App, limit: u32) -> Vec<Job> {
     match app.store.backlog().await {
         Ok(backlog) => {
             app.pipeline.waiting.store(backlog.queued + backlog.failed, Ordering::Relaxed);
-            app.metrics.backlog(&backlog);
+            app.metrics.backlog(&backlog, app.clock.now());
             if backlog.queued + backlog.failed + backlog.fetches == 0 {
                 return vec![];
             }
