@@ -92,10 +92,17 @@ pub fn parse_source(text: &str, zone: &str) -> Option<Micros> {
         }
     }
     let zone: chrono_tz::Tz = zone.parse().ok()?;
-    let local = ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M"]
-        .iter()
-        .find_map(|format| NaiveDateTime::parse_from_str(text, format).ok())?;
-    zone.from_local_datetime(&local).earliest().map(|time| Micros(time.timestamp_micros()))
+    let local = [
+        "%Y-%m-%dT%H:%M:%S%.f",
+        "%Y-%m-%d %H:%M:%S%.f",
+        "%Y-%m-%d %H:%M",
+        "%Y-%m-%dT%H:%M",
+    ]
+    .iter()
+    .find_map(|format| NaiveDateTime::parse_from_str(text, format).ok())?;
+    zone.from_local_datetime(&local)
+        .earliest()
+        .map(|time| Micros(time.timestamp_micros()))
 }
 
 #[cfg(test)]
@@ -130,9 +137,19 @@ mod tests {
 
     #[test]
     fn a_local_time_is_read_in_its_zone() {
-        let check = |text: &str, zone: &str, expect: Option<i64>| assert_eq!(parse_source(text, zone).map(|m| m.0), expect, "{text}");
-        check("2025-11-06 14:30:00", "America/Sao_Paulo", parse("2025-11-06T17:30:00Z").map(|m| m.0));
-        check("1970-01-01T00:00:00.5-0300", "UTC", Some(3 * Micros::HOUR + 500_000));
+        let check = |text: &str, zone: &str, expect: Option<i64>| {
+            assert_eq!(parse_source(text, zone).map(|m| m.0), expect, "{text}")
+        };
+        check(
+            "2025-11-06 14:30:00",
+            "America/Sao_Paulo",
+            parse("2025-11-06T17:30:00Z").map(|m| m.0),
+        );
+        check(
+            "1970-01-01T00:00:00.5-0300",
+            "UTC",
+            Some(3 * Micros::HOUR + 500_000),
+        );
         check("2025-11-06 14:30:00", "Nowhere/At_All", None);
         check("soon", "UTC", None);
     }
