@@ -9,6 +9,7 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod domain;
+pub mod egress;
 pub mod http;
 pub mod limits;
 pub mod pipeline;

@@ -31,6 +31,8 @@ pub enum Family {
 pub enum Challenge {
     PartnerKey,
     Bearer,
+    /// A source's sender, in whatever way its connection checks.
+    Sender,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -108,6 +110,11 @@ impl ApiError {
             Self::Unauthorized(Challenge::Bearer) => (
                 S::UNAUTHORIZED,
                 "Send a valid key as Authorization: Bearer <key>.".into(),
+            ),
+            Self::Unauthorized(Challenge::Sender) => (
+                S::UNAUTHORIZED,
+                "The request does not prove that it comes from this connection's source: check the secret on both sides."
+                    .into(),
             ),
             Self::Forbidden(message) => (S::FORBIDDEN, message.into()),
             Self::NotFound(message) => (S::NOT_FOUND, message.into()),
@@ -240,6 +247,9 @@ impl ApiError {
             }
             Self::Unauthorized(Challenge::Bearer) => {
                 insert_text(headers, WWW_AUTHENTICATE, "Bearer");
+            }
+            Self::Unauthorized(Challenge::Sender) => {
+                insert_text(headers, WWW_AUTHENTICATE, "Sender");
             }
             Self::Unauthorized(Challenge::PartnerKey) => {
                 insert_text(

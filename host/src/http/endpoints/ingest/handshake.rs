@@ -1,15 +1,12 @@
 //! `GET /ingest-lead/{connection}`: answers a source that makes sure of the address.
 
-use std::sync::Arc;
-
-use hyper::http::request::Parts;
-
-use crate::app::App;
 use crate::http::error::ApiError;
 use crate::http::reply::Reply;
+use crate::http::router::Call;
 use crate::pipeline::intake::{self, Handshake};
 
-pub async fn run(app: &Arc<App>, head: &Parts, connection: &str) -> Result<Reply, ApiError> {
+pub async fn run(call: &Call<'_>, connection: &str) -> Result<Reply, ApiError> {
+    let (app, head) = (call.app, call.head);
     let inbound = super::inbound(app, head, connection, vec![])?;
     match intake::handshake(app, inbound).await? {
         Handshake::Answer(reply) => Ok(super::post::filled(reply)),

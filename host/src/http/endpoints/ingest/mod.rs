@@ -1,35 +1,11 @@
-<<<<<<< HEAD
-//! `/ingest-lead/{connection}`: deliveries of sources, and their handshakes.
-
-use crate::http::body::Unread;
-use crate::http::error::ApiError;
-use crate::http::reply::Reply;
-use crate::http::router::Call;
-
-/// `POST`: a delivery. Until the pipeline is part of the app, senders are asked to come again.
-pub async fn receive(
-    _call: &Call<'_>,
-    _connection: &str,
-    _body: Unread,
-) -> Result<Reply, ApiError> {
-    Err(not_yet())
-}
-
-/// `GET`: a source asks whether somebody is there.
-pub async fn handshake(_call: &Call<'_>, _connection: &str) -> Result<Reply, ApiError> {
-    Err(not_yet())
-}
-
-fn not_yet() -> ApiError {
-    ApiError::Overloaded {
-        what: "Deliveries are not taken by this build; send this one again later.",
-        retry_after: 60,
-=======
 //! `/ingest-lead/{connection}`: deliveries of lead sources, and the handshakes
 //! by which sources make sure of the address.
 
-pub mod handshake;
-pub mod post;
+mod handshake;
+mod post;
+
+pub use handshake::run as handshake;
+pub use post::run as receive;
 
 use hyper::http::request::Parts;
 
@@ -94,6 +70,5 @@ impl From<IntakeError> for ApiError {
             IntakeError::Store(error) | IntakeError::Connection(ConnectionError::Store(error)) => Self::Store(error),
             IntakeError::Connection(error) => Self::internal(error),
         }
->>>>>>> 6ae27aa (The readme: run, try, test, where to change what)
     }
 }

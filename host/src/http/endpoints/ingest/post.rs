@@ -4,15 +4,14 @@ use std::sync::Arc;
 
 use hyper::StatusCode;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
-use hyper::http::request::Parts;
 use serde::Serialize;
 
-use crate::app::App;
 use crate::domain::delivery::{DeliveryStatus, ItemStatus};
 use crate::domain::id::{ContactId, DealId, DeliveryId};
 use crate::http::body::Unread;
 use crate::http::error::{ApiError, Challenge};
 use crate::http::reply::{self, Reply};
+use crate::http::router::Call;
 use crate::limits;
 use crate::pipeline::intake::{self, FilledReply, Received};
 use crate::store::DeliveryOutcome;
@@ -46,7 +45,8 @@ struct ProblemAnswer {
     message: String,
 }
 
-pub async fn run(app: &Arc<App>, head: &Parts, body: Unread, connection: &str) -> Result<Reply, ApiError> {
+pub async fn run(call: &Call<'_>, connection: &str, body: Unread) -> Result<Reply, ApiError> {
+    let (app, head) = (call.app, call.head);
     // An address that cannot exist is refused before its body is read.
     super::inbound(app, head, connection, vec![])?;
     let (bytes, held) = body.read(app, limits::DELIVERY_BYTES).await?.into_parts();
