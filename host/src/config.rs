@@ -83,8 +83,6 @@ pub struct Worker {
 #[serde(deny_unknown_fields)]
 pub struct Intake {
     pub waiting: u64,
-    pub quarantine_count: u32,
-    pub quarantine_mib: u64,
 }
 
 #[derive(Clone, Debug, Deserialize)]

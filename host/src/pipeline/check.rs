@@ -30,9 +30,18 @@ pub enum CheckError {
     #[error("no proof in {place} `{name}`")]
     Missing { place: String, name: String },
     #[error("the proof in {place} `{name}` does not match the connection's secret `{secret}`")]
-    Wrong { place: String, name: String, secret: String },
-    #[error("the time of signing in header `{header}` is missing, unreadable or more than {tolerance_seconds} s away")]
-    Stale { header: String, tolerance_seconds: u32 },
+    Wrong {
+        place: String,
+        name: String,
+        secret: String,
+    },
+    #[error(
+        "the time of signing in header `{header}` is missing, unreadable or more than {tolerance_seconds} s away"
+    )]
+    Stale {
+        header: String,
+        tolerance_seconds: u32,
+    },
     #[error("the check for secret `{secret}` uses `{what}`, which this host does not know")]
     Unknown { secret: String, what: String },
 }
@@ -40,7 +49,15 @@ pub enum CheckError {
 const SCHEMES: [&str; 5] = ["hmac-sha256", "hmac-sha1", "basic", "bearer", "equals"];
 const ENCODINGS: [&str; 5] = ["", "hex", "base64", "base64url", "plain"];
 const PLACES: [&str; 4] = ["header", "query", "form", "json"];
-const PARTS: [&str; 7] = ["literal", "method", "public-url", "header", "timestamp", "sorted-form", "body"];
+const PARTS: [&str; 7] = [
+    "literal",
+    "method",
+    "public-url",
+    "header",
+    "timestamp",
+    "sorted-form",
+    "body",
+];
 
 /// Whether this host can run the check at all: asked before a plugin or a
 /// connection is taken in.
@@ -49,17 +66,28 @@ pub fn known(check: &SenderCheck) -> Result<(), CheckError> {
         if list.contains(&word) {
             Ok(())
         } else {
-            Err(CheckError::Unknown { secret: check.secret.clone(), what: word.to_owned() })
+            Err(CheckError::Unknown {
+                secret: check.secret.clone(),
+                what: word.to_owned(),
+            })
         }
     };
     known(&SCHEMES, &check.scheme)?;
     known(&ENCODINGS, &check.encoding)?;
     known(&PLACES, &check.proof.place)?;
-    check.signed.iter().try_for_each(|part| known(&PARTS, &part.kind))
+    check
+        .signed
+        .iter()
+        .try_for_each(|part| known(&PARTS, &part.kind))
 }
 
 /// Runs the checks whose secret the connection has.
-pub fn verify(checks: &[SenderCheck], secrets: &Secrets, sent: Presented<'_>, now: Micros) -> Result<(), CheckError> {
+pub fn verify(
+    checks: &[SenderCheck],
+    secrets: &Secrets,
+    sent: Presented<'_>,
+    now: Micros,
+) -> Result<(), CheckError> {
     for check in checks {
         if let Some(secret) = secrets.get(&check.secret) {
             verify_one(check, secret, sent, now)?;
@@ -68,9 +96,17 @@ pub fn verify(checks: &[SenderCheck], secrets: &Secrets, sent: Presented<'_>, no
     Ok(())
 }
 
-fn verify_one(check: &SenderCheck, secret: &str, sent: Presented<'_>, now: Micros) -> Result<(), CheckError> {
+fn verify_one(
+    check: &SenderCheck,
+    secret: &str,
+    sent: Presented<'_>,
+    now: Micros,
+) -> Result<(), CheckError> {
     known(check)?;
-    let missing = || CheckError::Missing { place: check.proof.place.clone(), name: check.proof.name.clone() };
+    let missing = || CheckError::Missing {
+        place: check.proof.place.clone(),
+        name: check.proof.name.clone(),
+    };
     let wrong = || CheckError::Wrong {
         place: check.proof.place.clone(),
         name: check.proof.name.clone(),
@@ -82,25 +118,35 @@ fn verify_one(check: &SenderCheck, secret: &str, sent: Presented<'_>, now: Micro
 
     let expected: Vec<u8> = match check.scheme.as_str() {
         "hmac-sha256" => {
-            let mut mac = hmac::Hmac::<sha2::Sha256>::new_from_slice(secret.as_bytes()).expect("HMAC takes keys of any length");
+            let mut mac = hmac::Hmac::<sha2::Sha256>::new_from_slice(secret.as_bytes())
+                .expect("HMAC takes keys of any length");
             signed(check, sent, timestamp, |bytes| mac.update(bytes));
             mac.finalize().into_bytes().to_vec()
         }
         "hmac-sha1" => {
-            let mut mac = hmac::Hmac::<sha1::Sha1>::new_from_slice(secret.as_bytes()).expect("HMAC takes keys of any length");
+            let mut mac = hmac::Hmac::<sha1::Sha1>::new_from_slice(secret.as_bytes())
+                .expect("HMAC takes keys of any length");
             signed(check, sent, timestamp, |bytes| mac.update(bytes));
             mac.finalize().into_bytes().to_vec()
         }
         "basic" => {
             let credential = strip_scheme(proof, "Basic").ok_or_else(wrong)?;
             let came = STANDARD.decode(credential.trim()).map_err(|_| wrong())?;
-            return same(&came, secret.as_bytes()).then_some(()).ok_or_else(wrong);
+            return same(&came, secret.as_bytes())
+                .then_some(())
+                .ok_or_else(wrong);
         }
         "bearer" => {
             let token = strip_scheme(proof, "Bearer").ok_or_else(wrong)?;
-            return same(token.trim().as_bytes(), secret.as_bytes()).then_some(()).ok_or_else(wrong);
+            return same(token.trim().as_bytes(), secret.as_bytes())
+                .then_some(())
+                .ok_or_else(wrong);
         }
-        _ => return same(proof.as_bytes(), secret.as_bytes()).then_some(()).ok_or_else(wrong),
+        _ => {
+            return same(proof.as_bytes(), secret.as_bytes())
+                .then_some(())
+                .ok_or_else(wrong);
+        }
     };
     let came = decode(&check.encoding, proof).ok_or_else(wrong)?;
     same(&came, &expected).then_some(()).ok_or_else(wrong)
@@ -120,7 +166,11 @@ fn find(location: &Location, sent: Presented<'_>) -> Option<String> {
             }
             let body: Value = serde_json::from_slice(sent.body).ok()?;
             let found = location.name.split('.').try_fold(&body, |value, key| {
-                value.as_object()?.iter().find(|(name, _)| name.eq_ignore_ascii_case(key)).map(|(_, value)| value)
+                value
+                    .as_object()?
+                    .iter()
+                    .find(|(name, _)| name.eq_ignore_ascii_case(key))
+                    .map(|(_, value)| value)
             })?;
             match found {
                 Value::String(text) => Some(text.clone()),
@@ -134,7 +184,8 @@ fn find(location: &Location, sent: Presented<'_>) -> Option<String> {
 
 fn strip_prefix<'a>(proof: &'a str, prefix: &str) -> Option<&'a str> {
     let head = proof.get(..prefix.len())?;
-    head.eq_ignore_ascii_case(prefix).then(|| &proof[prefix.len()..])
+    head.eq_ignore_ascii_case(prefix)
+        .then(|| &proof[prefix.len()..])
 }
 
 fn strip_scheme<'a>(proof: &'a str, scheme: &str) -> Option<&'a str> {
@@ -142,17 +193,30 @@ fn strip_scheme<'a>(proof: &'a str, scheme: &str) -> Option<&'a str> {
     word.eq_ignore_ascii_case(scheme).then_some(rest)
 }
 
-fn fresh_timestamp<'a>(check: &SenderCheck, sent: Presented<'a>, now: Micros) -> Result<&'a str, CheckError> {
+fn fresh_timestamp<'a>(
+    check: &SenderCheck,
+    sent: Presented<'a>,
+    now: Micros,
+) -> Result<&'a str, CheckError> {
     if check.timestamp_header.is_empty() {
         return Ok("");
     }
-    let stale = || CheckError::Stale { header: check.timestamp_header.clone(), tolerance_seconds: check.tolerance_seconds };
+    let stale = || CheckError::Stale {
+        header: check.timestamp_header.clone(),
+        tolerance_seconds: check.tolerance_seconds,
+    };
     let text = first(sent.headers, &check.timestamp_header).ok_or_else(stale)?;
     if check.tolerance_seconds > 0 {
         let number: i64 = text.trim().parse().map_err(|_| stale())?;
         // A value past the year 5138 in seconds is one of milliseconds.
-        let seconds = if number > 100_000_000_000 { number / 1_000 } else { number };
-        let away = (now.0 / Micros::SECOND).saturating_sub(seconds).unsigned_abs();
+        let seconds = if number > 100_000_000_000 {
+            number / 1_000
+        } else {
+            number
+        };
+        let away = (now.0 / Micros::SECOND)
+            .saturating_sub(seconds)
+            .unsigned_abs();
         if away > u64::from(check.tolerance_seconds) {
             return Err(stale());
         }
@@ -169,7 +233,11 @@ fn signed(check: &SenderCheck, sent: Presented<'_>, timestamp: &str, mut take: i
             "literal" => take(part.value.as_bytes()),
             "method" => take(sent.method.as_bytes()),
             "public-url" => take(sent.public_url.as_bytes()),
-            "header" => take(first(sent.headers, &part.value).unwrap_or_default().as_bytes()),
+            "header" => take(
+                first(sent.headers, &part.value)
+                    .unwrap_or_default()
+                    .as_bytes(),
+            ),
             "timestamp" => take(timestamp.as_bytes()),
             "sorted-form" => {
                 let mut fields: Vec<_> = form_urlencoded::parse(sent.body).collect();
@@ -195,11 +263,18 @@ fn decode(encoding: &str, proof: &str) -> Option<Vec<u8>> {
 }
 
 fn hex(text: &str) -> Option<Vec<u8>> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let digit = |byte: u8| {
+        char::from(byte)
+            .to_digit(16)
+            .and_then(|digit| u8::try_from(digit).ok())
+    };
     if !text.len().is_multiple_of(2) {
         return None;
     }
-    text.as_bytes().chunks_exact(2).map(|pair| Some((digit(pair[0])? << 4) | digit(pair[1])?)).collect()
+    text.as_bytes()
+        .chunks_exact(2)
+        .map(|pair| Some((digit(pair[0])? << 4) | digit(pair[1])?))
+        .collect()
 }
 
 /// Equal, in a time that does not depend on where they differ.
@@ -218,7 +293,10 @@ mod tests {
         SenderCheck {
             secret: "s".into(),
             scheme: scheme.into(),
-            proof: Location { place: "header".into(), name: header.into() },
+            proof: Location {
+                place: "header".into(),
+                name: header.into(),
+            },
             encoding: encoding.into(),
             prefix: prefix.into(),
             timestamp_header: String::new(),
@@ -227,15 +305,31 @@ mod tests {
         }
     }
 
-    fn run(check: &SenderCheck, secret: &str, headers: &[(&str, &str)], body: &[u8], now: Micros) -> Result<(), CheckError> {
+    fn run(
+        check: &SenderCheck,
+        secret: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+        now: Micros,
+    ) -> Result<(), CheckError> {
         let secrets = Secrets::from_iter([("s".to_owned(), secret.to_owned())]);
-        let headers: Pairs = headers.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        let sent = Presented { method: "POST", public_url: "https://x.example/h", query: &vec![], headers: &headers, body };
+        let headers: Pairs = headers
+            .iter()
+            .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+            .collect();
+        let sent = Presented {
+            method: "POST",
+            public_url: "https://x.example/h",
+            query: &vec![],
+            headers: &headers,
+            body,
+        };
         verify(std::slice::from_ref(check), &secrets, sent, now)
     }
 
     fn mac(secret: &str, message: &[u8]) -> Vec<u8> {
-        let mut mac = hmac::Hmac::<sha2::Sha256>::new_from_slice(secret.as_bytes()).expect("any length");
+        let mut mac =
+            hmac::Hmac::<sha2::Sha256>::new_from_slice(secret.as_bytes()).expect("any length");
         mac.update(message);
         mac.finalize().into_bytes().to_vec()
     }
@@ -248,23 +342,107 @@ mod tests {
     fn a_signature_over_the_raw_bytes_passes_and_any_other_does_not() {
         let check = check("hmac-sha256", "X-Hub-Signature-256", "hex", "sha256=");
         let good = format!("sha256={}", to_hex(&mac("key", BODY)));
-        assert_eq!(run(&check, "key", &[("x-hub-signature-256", &good)], BODY, Micros(0)), Ok(()));
-        assert!(run(&check, "other", &[("x-hub-signature-256", &good)], BODY, Micros(0)).is_err());
-        assert!(run(&check, "key", &[("x-hub-signature-256", &good)], b"{}", Micros(0)).is_err());
-        assert!(run(&check, "key", &[("x-hub-signature-256", &good[7..])], BODY, Micros(0)).is_err());
-        assert!(run(&check, "key", &[("x-hub-signature-256", "sha256=zz")], BODY, Micros(0)).is_err());
-        assert!(matches!(run(&check, "key", &[], BODY, Micros(0)), Err(CheckError::Missing { .. })));
+        assert_eq!(
+            run(
+                &check,
+                "key",
+                &[("x-hub-signature-256", &good)],
+                BODY,
+                Micros(0)
+            ),
+            Ok(())
+        );
+        assert!(
+            run(
+                &check,
+                "other",
+                &[("x-hub-signature-256", &good)],
+                BODY,
+                Micros(0)
+            )
+            .is_err()
+        );
+        assert!(
+            run(
+                &check,
+                "key",
+                &[("x-hub-signature-256", &good)],
+                b"{}",
+                Micros(0)
+            )
+            .is_err()
+        );
+        assert!(
+            run(
+                &check,
+                "key",
+                &[("x-hub-signature-256", &good[7..])],
+                BODY,
+                Micros(0)
+            )
+            .is_err()
+        );
+        assert!(
+            run(
+                &check,
+                "key",
+                &[("x-hub-signature-256", "sha256=zz")],
+                BODY,
+                Micros(0)
+            )
+            .is_err()
+        );
+        assert!(matches!(
+            run(&check, "key", &[], BODY, Micros(0)),
+            Err(CheckError::Missing { .. })
+        ));
     }
 
     #[test]
     fn basic_and_bearer_compare_what_was_presented() {
         let basic = check("basic", "Authorization", "", "");
         let good = format!("Basic {}", STANDARD.encode("portal:pw"));
-        assert_eq!(run(&basic, "portal:pw", &[("authorization", &good)], b"", Micros(0)), Ok(()));
-        assert!(run(&basic, "portal:other", &[("authorization", &good)], b"", Micros(0)).is_err());
-        assert!(run(&basic, "portal:pw", &[("authorization", "Basic %%%")], b"", Micros(0)).is_err());
+        assert_eq!(
+            run(
+                &basic,
+                "portal:pw",
+                &[("authorization", &good)],
+                b"",
+                Micros(0)
+            ),
+            Ok(())
+        );
+        assert!(
+            run(
+                &basic,
+                "portal:other",
+                &[("authorization", &good)],
+                b"",
+                Micros(0)
+            )
+            .is_err()
+        );
+        assert!(
+            run(
+                &basic,
+                "portal:pw",
+                &[("authorization", "Basic %%%")],
+                b"",
+                Micros(0)
+            )
+            .is_err()
+        );
         let bearer = check("bearer", "Authorization", "", "");
-        assert_eq!(run(&bearer, "tok", &[("authorization", "bearer tok")], b"", Micros(0)), Ok(()));
+        assert_eq!(
+            run(
+                &bearer,
+                "tok",
+                &[("authorization", "bearer tok")],
+                b"",
+                Micros(0)
+            ),
+            Ok(())
+        );
         assert!(run(&bearer, "tok", &[("authorization", "tok")], b"", Micros(0)).is_err());
     }
 
@@ -273,21 +451,46 @@ mod tests {
         let mut check = check("hmac-sha256", "X-Signature", "base64", "");
         check.timestamp_header = "X-Time".into();
         check.tolerance_seconds = 300;
-        let part = |kind: &str, value: &str| SignedPart { kind: kind.into(), value: value.into() };
-        check.signed = vec![part("method", ""), part("public-url", ""), part("body", ""), part("timestamp", "")];
-        let message = [b"POSThttps://x.example/h".as_slice(), BODY, b"1000000000000"].concat();
+        let part = |kind: &str, value: &str| SignedPart {
+            kind: kind.into(),
+            value: value.into(),
+        };
+        check.signed = vec![
+            part("method", ""),
+            part("public-url", ""),
+            part("body", ""),
+            part("timestamp", ""),
+        ];
+        let message = [
+            b"POSThttps://x.example/h".as_slice(),
+            BODY,
+            b"1000000000000",
+        ]
+        .concat();
         let proof = STANDARD.encode(mac("key", &message));
         let headers = [("x-signature", proof.as_str()), ("x-time", "1000000000000")];
         let at = |seconds: i64| Micros(seconds * Micros::SECOND);
-        assert_eq!(run(&check, "key", &headers, BODY, at(1_000_000_100)), Ok(()));
-        assert!(matches!(run(&check, "key", &headers, BODY, at(1_000_000_301)), Err(CheckError::Stale { .. })));
+        assert_eq!(
+            run(&check, "key", &headers, BODY, at(1_000_000_100)),
+            Ok(())
+        );
+        assert!(matches!(
+            run(&check, "key", &headers, BODY, at(1_000_000_301)),
+            Err(CheckError::Stale { .. })
+        ));
     }
 
     #[test]
     fn a_secret_in_the_body_is_found_whatever_its_case() {
         let mut check = check("equals", "", "plain", "");
-        check.proof = Location { place: "json".into(), name: "google_key".into() };
-        assert_eq!(run(&check, "k1", &[], br#"{"Google_key":"k1"}"#, Micros(0)), Ok(()));
+        check.proof = Location {
+            place: "json".into(),
+            name: "google_key".into(),
+        };
+        assert_eq!(
+            run(&check, "k1", &[], br#"{"Google_key":"k1"}"#, Micros(0)),
+            Ok(())
+        );
         assert!(run(&check, "k1", &[], br#"{"google_key":"k2"}"#, Micros(0)).is_err());
         assert!(run(&check, "k1", &[], b"not json", Micros(0)).is_err());
     }

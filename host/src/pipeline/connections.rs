@@ -33,14 +33,20 @@ impl Live {
     /// What the plugin version declared, if it was asked before.
     pub fn checks_of(&self, digest: &Digest) -> Option<Arc<SenderChecks>> {
         let checks = self.checks.lock().expect("nobody panics holding it");
-        checks.as_ref().filter(|(known, _)| known == digest).map(|(_, checks)| Arc::clone(checks))
+        checks
+            .as_ref()
+            .filter(|(known, _)| known == digest)
+            .map(|(_, checks)| Arc::clone(checks))
     }
 
     /// Remembers what the plugin version declares, and what the connection adds.
     pub fn declare(&self, digest: &Digest, mut declared: SenderChecks) -> Arc<SenderChecks> {
-        declared.checks.extend(self.connection.checks.iter().cloned());
+        declared
+            .checks
+            .extend(self.connection.checks.iter().cloned());
         let declared = Arc::new(declared);
-        *self.checks.lock().expect("nobody panics holding it") = Some((digest.clone(), Arc::clone(&declared)));
+        *self.checks.lock().expect("nobody panics holding it") =
+            Some((digest.clone(), Arc::clone(&declared)));
         declared
     }
 
@@ -54,12 +60,19 @@ impl Live {
 
     /// Whether the connection answers to one of the route's names and values.
     fn answers_to(&self, route: &Pairs) -> bool {
-        route.iter().any(|(name, value)| self.connection.routes.get(name).is_some_and(|values| values.contains(value)))
+        route.iter().any(|(name, value)| {
+            self.connection
+                .routes
+                .get(name)
+                .is_some_and(|values| values.contains(value))
+        })
     }
 
     /// Whether it says which values of one of the route's names are its own.
     fn claims_some_of(&self, route: &Pairs) -> bool {
-        route.iter().any(|(name, _)| self.connection.routes.contains_key(name))
+        route
+            .iter()
+            .any(|(name, _)| self.connection.routes.contains_key(name))
     }
 }
 
@@ -82,8 +95,13 @@ pub struct Connections {
 }
 
 impl Connections {
-    pub fn new(store: Arc<dyn Store>, sealer: Sealer) -> Self {
-        Self { store, sealer, by_id: Mutex::default(), by_workspace: Mutex::default() }
+    pub fn new(store: Arc<dyn Store>, sealer: Arc<Sealer>) -> Self {
+        Self {
+            store,
+            sealer,
+            by_id: Mutex::default(),
+            by_workspace: Mutex::default(),
+        }
     }
 
     pub async fn get(&self, id: &ConnectionId) -> Result<Option<Arc<Live>>, ConnectionError> {
@@ -99,12 +117,18 @@ impl Connections {
     }
 
     /// All connections of a workspace.
-    pub async fn of_workspace(&self, workspace: WorkspaceId) -> Result<Vec<Arc<Live>>, ConnectionError> {
+    pub async fn of_workspace(
+        &self,
+        workspace: WorkspaceId,
+    ) -> Result<Vec<Arc<Live>>, ConnectionError> {
         if let Some(found) = fresh(&self.by_workspace, &workspace) {
             return Ok(found);
         }
         let connections = self.store.connections(Some(workspace)).await?;
-        let found: Vec<_> = connections.into_iter().map(|connection| self.open(connection)).collect::<Result<_, _>>()?;
+        let found: Vec<_> = connections
+            .into_iter()
+            .map(|connection| self.open(connection))
+            .collect::<Result<_, _>>()?;
         keep(&self.by_workspace, workspace, found.clone());
         Ok(found)
     }
@@ -113,36 +137,56 @@ impl Connections {
     /// has one address for all pages names the page; the connection that
     /// claims it gets it. One that claims no values of that name takes what
     /// nobody claims, so that a lone connection needs no routes.
-    pub async fn route(&self, received_by: &Arc<Live>, route: &Pairs) -> Result<Option<Arc<Live>>, ConnectionError> {
+    pub async fn route(
+        &self,
+        received_by: &Arc<Live>,
+        route: &Pairs,
+    ) -> Result<Option<Arc<Live>>, ConnectionError> {
         if route.is_empty() || received_by.answers_to(route) {
             return Ok(Some(Arc::clone(received_by)));
         }
         let own = &received_by.connection;
         let siblings = self.of_workspace(own.workspace).await?;
-        let claimed = siblings
-            .into_iter()
-            .find(|other| other.connection.plugin == own.plugin && other.connection.id != own.id && other.answers_to(route));
-        Ok(claimed.or_else(|| (!received_by.claims_some_of(route)).then(|| Arc::clone(received_by))))
+        let claimed = siblings.into_iter().find(|other| {
+            other.connection.plugin == own.plugin
+                && other.connection.id != own.id
+                && other.answers_to(route)
+        });
+        Ok(claimed
+            .or_else(|| (!received_by.claims_some_of(route)).then(|| Arc::clone(received_by))))
     }
 
     /// Forgets everything: an operator changed something.
     pub fn forget(&self) {
         self.by_id.lock().expect("nobody panics holding it").clear();
-        self.by_workspace.lock().expect("nobody panics holding it").clear();
+        self.by_workspace
+            .lock()
+            .expect("nobody panics holding it")
+            .clear();
     }
 
     fn open(&self, connection: Connection) -> Result<Arc<Live>, ConnectionError> {
         let secrets = self
             .sealer
             .open_secrets(&connection.name, &connection.sealed)
-            .map_err(|source| ConnectionError::Sealed { id: connection.id.clone(), source })?;
-        Ok(Arc::new(Live { connection, secrets, checks: Mutex::new(None) }))
+            .map_err(|source| ConnectionError::Sealed {
+                id: connection.id.clone(),
+                source,
+            })?;
+        Ok(Arc::new(Live {
+            connection,
+            secrets,
+            checks: Mutex::new(None),
+        }))
     }
 }
 
 fn fresh<K: std::hash::Hash + Eq>(cache: &Mutex<Cached<K>>, key: &K) -> Option<Vec<Arc<Live>>> {
     let cache = cache.lock().expect("nobody panics holding it");
-    cache.get(key).filter(|(since, _)| since.elapsed() < FRESH).map(|(_, found)| found.clone())
+    cache
+        .get(key)
+        .filter(|(since, _)| since.elapsed() < FRESH)
+        .map(|(_, found)| found.clone())
 }
 
 fn keep<K: std::hash::Hash + Eq>(cache: &Mutex<Cached<K>>, key: K, found: Vec<Arc<Live>>) {

@@ -38,7 +38,11 @@ pub enum ConvertError {
 }
 
 /// How this connection's senders prove themselves, under this version.
-pub async fn checks(app: &App, live: &Live, plugin: &Arc<Loaded>) -> Result<Arc<SenderChecks>, ConvertError> {
+pub async fn checks(
+    app: &App,
+    live: &Live,
+    plugin: &Arc<Loaded>,
+) -> Result<Arc<SenderChecks>, ConvertError> {
     if let Some(checks) = live.checks_of(&plugin.digest) {
         return Ok(checks);
     }
@@ -71,7 +75,12 @@ impl Evidence {
         serde_json::from_slice(&plain).ok()
     }
 
-    pub fn verify(&self, checks: &SenderChecks, live: &Live, delivery: &NewDelivery) -> Result<(), CheckError> {
+    pub fn verify(
+        &self,
+        checks: &SenderChecks,
+        live: &Live,
+        delivery: &NewDelivery,
+    ) -> Result<(), CheckError> {
         let sent = Presented {
             method: &delivery.method,
             public_url: &self.public_url,
@@ -101,20 +110,43 @@ pub fn redacted(delivery: &NewDelivery, carried: &SenderChecks, live: &Live) -> 
 }
 
 /// Converts a delivery whose sender was checked.
-pub async fn convert(app: &App, live: &Arc<Live>, plugin: &Arc<Loaded>, delivery: &NewDelivery, budget: Budget) -> Result<Converted, ConvertError> {
+pub async fn convert(
+    app: &App,
+    live: &Arc<Live>,
+    plugin: &Arc<Loaded>,
+    delivery: &NewDelivery,
+    budget: Budget,
+) -> Result<Converted, ConvertError> {
     let ran = plugin.ran_with(live.connection.config_version);
     if json::too_deep(&delivery.body, limits::JSON_DEPTH) {
-        let problem = Problem { message: format!("the body is nested deeper than {} levels", limits::JSON_DEPTH), path: String::new() };
+        let problem = Problem {
+            message: format!(
+                "the body is nested deeper than {} levels",
+                limits::JSON_DEPTH
+            ),
+            path: String::new(),
+        };
         return Ok(refused(ran, problem));
     }
     let input = input(live, delivery);
-    let conversion = match app.plugins.convert(plugin, live.connection.id.as_str(), input, budget).await? {
+    let conversion = match app
+        .plugins
+        .convert(plugin, live.connection.id.as_str(), input, budget)
+        .await?
+    {
         Ok(conversion) => conversion,
         Err(problem) => return Ok(refused(ran, problem)),
     };
     let now = app.clock.now();
     let until = fetch_until(app, delivery.received_at);
-    let items = normalise::items(&app.pipeline.connections, live, conversion.items, now, until).await?;
+    let items = normalise::items(
+        &app.pipeline.connections,
+        live,
+        conversion.items,
+        now,
+        until,
+    )
+    .await?;
     Ok(Converted {
         result: ConversionResult {
             status: None,
@@ -152,9 +184,17 @@ pub fn fetch_until(app: &App, received_at: Micros) -> Micros {
 }
 
 fn refused(ran: RanWith, problem: Problem) -> Converted {
-    let error = if problem.path.is_empty() { problem.message.clone() } else { format!("{}: {}", problem.path, problem.message) };
+    let error = if problem.path.is_empty() {
+        problem.message.clone()
+    } else {
+        format!("{}: {}", problem.path, problem.message)
+    };
     Converted {
-        result: ConversionResult { ran: Some(ran), error: Some(error), ..empty(DeliveryStatus::Rejected) },
+        result: ConversionResult {
+            ran: Some(ran),
+            error: Some(error),
+            ..empty(DeliveryStatus::Rejected)
+        },
         reply: None,
         problem: Some(problem),
     }
@@ -176,26 +216,45 @@ pub fn empty(status: DeliveryStatus) -> ConversionResult {
 
 /// The delivery waits, and nobody is at fault.
 pub fn waits(reason: &str, attempts: u32, at: Micros) -> ConversionResult {
-    ConversionResult { error: Some(reason.to_owned()), attempts, next_attempt_at: Some(at), ..empty(DeliveryStatus::Queued) }
+    ConversionResult {
+        error: Some(reason.to_owned()),
+        attempts,
+        next_attempt_at: Some(at),
+        ..empty(DeliveryStatus::Queued)
+    }
 }
 
 /// What a failed conversion leaves: waiting when it was not the plugin's fault,
 /// else failed and due again later, and parked after the third time on one digest.
-pub fn after_failure(app: &App, error: &ConvertError, ran: Option<RanWith>, failures_before: u32) -> ConversionResult {
+pub fn after_failure(
+    app: &App,
+    error: &ConvertError,
+    ran: Option<RanWith>,
+    failures_before: u32,
+) -> ConversionResult {
     let now = app.clock.now();
     match error {
-        ConvertError::Call(CallError::Busy | CallError::ShuttingDown | CallError::OutOfTime { inline: true, .. }) => {
-            waits(&error.to_string(), failures_before, now)
-        }
-        ConvertError::Connection(_) => waits(&error.to_string(), failures_before, now.plus_seconds(app.config.worker.backoff_first_seconds)),
+        ConvertError::Call(
+            CallError::Busy | CallError::ShuttingDown | CallError::OutOfTime { inline: true, .. },
+        ) => waits(&error.to_string(), failures_before, now),
+        ConvertError::Connection(_) => waits(
+            &error.to_string(),
+            failures_before,
+            now.plus_seconds(app.config.worker.backoff_first_seconds),
+        ),
         ConvertError::Call(_) | ConvertError::Configuration(_) => {
             let attempts = failures_before + 1;
             let parked = attempts >= limits::ATTEMPTS_PER_DIGEST;
-            let mut result = empty(if parked { DeliveryStatus::Parked } else { DeliveryStatus::Failed });
+            let mut result = empty(if parked {
+                DeliveryStatus::Parked
+            } else {
+                DeliveryStatus::Failed
+            });
             result.ran = ran;
             result.error = Some(error.to_string());
             result.attempts = attempts;
-            result.next_attempt_at = (!parked).then(|| now.plus_seconds(backoff_seconds(app, attempts)));
+            result.next_attempt_at =
+                (!parked).then(|| now.plus_seconds(backoff_seconds(app, attempts)));
             result
         }
     }
@@ -205,5 +264,8 @@ pub fn after_failure(app: &App, error: &ConvertError, ran: Option<RanWith>, fail
 pub fn backoff_seconds(app: &App, attempts: u32) -> i64 {
     let worker = &app.config.worker;
     let doublings = attempts.saturating_sub(1).min(20);
-    worker.backoff_first_seconds.saturating_mul(1 << doublings).min(worker.backoff_longest_seconds)
+    worker
+        .backoff_first_seconds
+        .saturating_mul(1 << doublings)
+        .min(worker.backoff_longest_seconds)
 }

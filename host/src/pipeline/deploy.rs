@@ -14,7 +14,8 @@ use super::redrive;
 use crate::app::App;
 use crate::domain::exchange::SenderChecks;
 use crate::domain::plugin::{Description, Digest};
-use crate::plugin::{Budget, CallError, Inbox, LoadError, Loaded, Prepared};
+use crate::plugin::inbox::Inbox;
+use crate::plugin::{Budget, CallError, LoadError, Loaded, Prepared};
 use crate::shutdown::Shutdown;
 use crate::store::{Activation, PluginRecord, Refusal, StoreError};
 
@@ -24,7 +25,14 @@ pub struct Accept(BTreeSet<String>);
 
 impl Accept {
     /// The words that may be accepted; `all` accepts each of them.
-    pub const WORDS: [&str; 6] = ["weaker-checks", "new-hosts", "new-secrets", "older", "same-version", "all"];
+    pub const WORDS: [&str; 6] = [
+        "weaker-checks",
+        "new-hosts",
+        "new-secrets",
+        "older",
+        "same-version",
+        "all",
+    ];
 
     /// None names the first word that means nothing.
     pub fn of<I: IntoIterator<Item = S>, S: AsRef<str>>(words: I) -> Result<Self, String> {
@@ -32,7 +40,11 @@ impl Accept {
             .into_iter()
             .map(|word| {
                 let word = word.as_ref().trim().to_owned();
-                if Self::WORDS.contains(&word.as_str()) { Ok(word) } else { Err(word) }
+                if Self::WORDS.contains(&word.as_str()) {
+                    Ok(word)
+                } else {
+                    Err(word)
+                }
             })
             .collect::<Result<_, _>>()
             .map(Self)
@@ -56,11 +68,21 @@ pub enum DeployError {
     #[error(transparent)]
     Load(#[from] LoadError),
     #[error("{name} {version} is not activated: {}", describe(.concerns))]
-    Refused { name: String, version: String, concerns: Vec<Concern> },
-    #[error("there is no plugin with digest {0}; `leadhost plugin list` shows those that there are")]
+    Refused {
+        name: String,
+        version: String,
+        concerns: Vec<Concern>,
+    },
+    #[error(
+        "there is no plugin with digest {0}; `leadhost plugin list` shows those that there are"
+    )]
     UnknownDigest(Digest),
     #[error("plugin `{name}` has no version {digest}: that digest is of `{found}`")]
-    AnotherName { name: String, digest: Digest, found: String },
+    AnotherName {
+        name: String,
+        digest: Digest,
+        found: String,
+    },
     #[error("no version of `{0}` served before the one that serves now")]
     NothingBefore(String),
     #[error(transparent)]
@@ -110,27 +132,60 @@ pub async fn check(app: &Arc<App>, wasm: Vec<u8>) -> Result<CheckReport, DeployE
 }
 
 /// Keeps a component, and activates it when asked to and nothing stands against it.
-pub async fn upload(app: &Arc<App>, wasm: Vec<u8>, origin: &str, activate: bool, accept: &Accept) -> Result<Deployed, DeployError> {
+pub async fn upload(
+    app: &Arc<App>,
+    wasm: Vec<u8>,
+    origin: &str,
+    activate: bool,
+    accept: &Accept,
+) -> Result<Deployed, DeployError> {
     let prepared = app.plugins.prepare(wasm.clone()).await?;
     let _alone = app.pipeline.deploying.lock().await;
     if activate {
-        agreed(&prepared.loaded, concerns(app, &prepared, Some(origin)).await?, accept)?;
+        agreed(
+            &prepared.loaded,
+            concerns(app, &prepared, Some(origin)).await?,
+            accept,
+        )?;
     }
     let record = keep(app, &prepared, wasm, origin).await?;
-    let activation = if activate { Some(swap(app, &prepared.loaded).await?) } else { None };
+    let activation = if activate {
+        Some(swap(app, &prepared.loaded).await?)
+    } else {
+        None
+    };
     Ok(Deployed { record, activation })
 }
 
 /// Makes a stored version serve.
-pub async fn activate(app: &Arc<App>, name: &str, digest: &Digest, accept: &Accept) -> Result<Activation, DeployError> {
-    let loaded = loaded(app, digest).await?.ok_or_else(|| DeployError::UnknownDigest(digest.clone()))?;
+pub async fn activate(
+    app: &Arc<App>,
+    name: &str,
+    digest: &Digest,
+    accept: &Accept,
+) -> Result<Activation, DeployError> {
+    let loaded = loaded(app, digest)
+        .await?
+        .ok_or_else(|| DeployError::UnknownDigest(digest.clone()))?;
     if loaded.description.name != name {
         let found = loaded.description.name.clone();
-        return Err(DeployError::AnotherName { name: name.to_owned(), digest: digest.clone(), found });
+        return Err(DeployError::AnotherName {
+            name: name.to_owned(),
+            digest: digest.clone(),
+            found,
+        });
     }
-    let record = app.store.plugin(digest).await?.ok_or_else(|| DeployError::UnknownDigest(digest.clone()))?;
+    let record = app
+        .store
+        .plugin(digest)
+        .await?
+        .ok_or_else(|| DeployError::UnknownDigest(digest.clone()))?;
     let _alone = app.pipeline.deploying.lock().await;
-    let prepared = Prepared { loaded: Arc::clone(&loaded), golden: record.golden, checks: record.checks };
+    let prepared = Prepared {
+        loaded: Arc::clone(&loaded),
+        golden: record.golden,
+        checks: record.checks,
+    };
     agreed(&loaded, concerns(app, &prepared, None).await?, accept)?;
     swap(app, &loaded).await
 }
@@ -144,7 +199,9 @@ pub async fn rollback(app: &Arc<App>, name: &str) -> Result<Activation, DeployEr
         .find(|activation| activation.name == name)
         .and_then(|activation| activation.previous)
         .ok_or_else(|| DeployError::NothingBefore(name.to_owned()))?;
-    let loaded = loaded(app, &previous).await?.ok_or(DeployError::UnknownDigest(previous))?;
+    let loaded = loaded(app, &previous)
+        .await?
+        .ok_or(DeployError::UnknownDigest(previous))?;
     swap(app, &loaded).await
 }
 
@@ -153,9 +210,11 @@ pub async fn loaded(app: &App, digest: &Digest) -> Result<Option<Arc<Loaded>>, D
     if let Some(loaded) = app.plugins.by_digest(digest) {
         return Ok(Some(loaded));
     }
-    let Some(wasm) = app.store.plugin_wasm(digest).await? else { return Ok(None) };
+    let Some(wasm) = app.store.plugin_wasm(digest).await? else {
+        return Ok(None);
+    };
     let prepared = app.plugins.prepare(wasm).await?;
-    app.plugins.install(Arc::clone(&prepared.loaded));
+    app.plugins.install(&prepared.loaded);
     Ok(Some(prepared.loaded))
 }
 
@@ -165,18 +224,27 @@ pub async fn load_active(app: &Arc<App>) -> Result<(), DeployError> {
     for activation in app.store.activations().await? {
         match loaded(app, &activation.digest).await {
             Ok(Some(loaded)) => {
-                app.plugins.activate(&activation.name, &loaded.digest);
+                serve(app, &activation.name, &loaded)?;
                 tracing::info!(plugin = %activation.name, version = %loaded.description.version, digest = loaded.digest.short(), "serves");
             }
-            Ok(None) => tracing::error!(plugin = %activation.name, digest = %activation.digest, "the active version is not in the store"),
+            Ok(None) => {
+                tracing::error!(plugin = %activation.name, digest = %activation.digest, "the active version is not in the store")
+            }
             Err(DeployError::Store(error)) => return Err(error.into()),
-            Err(error) => tracing::error!(plugin = %activation.name, digest = activation.digest.short(), %error, "the active version does not load; its deliveries wait"),
+            Err(error) => {
+                tracing::error!(plugin = %activation.name, digest = activation.digest.short(), %error, "the active version does not load; its deliveries wait")
+            }
         }
     }
     Ok(())
 }
 
-async fn keep(app: &App, prepared: &Prepared, wasm: Vec<u8>, origin: &str) -> Result<PluginRecord, DeployError> {
+async fn keep(
+    app: &App,
+    prepared: &Prepared,
+    wasm: Vec<u8>,
+    origin: &str,
+) -> Result<PluginRecord, DeployError> {
     let loaded = &prepared.loaded;
     let record = PluginRecord {
         digest: loaded.digest.clone(),
@@ -189,16 +257,33 @@ async fn keep(app: &App, prepared: &Prepared, wasm: Vec<u8>, origin: &str) -> Re
         stored_at: app.clock.now(),
     };
     app.store.put_plugin(&record, &wasm).await?;
-    app.plugins.install(Arc::clone(loaded));
+    app.plugins.install(loaded);
     Ok(record)
+}
+
+/// From now on calls by this name begin on this version.
+fn serve(app: &App, name: &str, loaded: &Loaded) -> Result<(), DeployError> {
+    app.plugins
+        .activate(name, &loaded.digest)
+        .map(|_before| ())
+        .map_err(|missing| DeployError::UnknownDigest(missing.0))
 }
 
 /// The swap itself: the store's word first, then every call that begins after.
 async fn swap(app: &Arc<App>, loaded: &Arc<Loaded>) -> Result<Activation, DeployError> {
     let name = loaded.description.name.clone();
-    app.plugins.install(Arc::clone(loaded));
-    let activation = app.store.activate(&name, &loaded.digest, app.clock.now()).await?;
-    app.plugins.activate(&name, &loaded.digest);
+    app.plugins.install(loaded);
+    let before = app
+        .store
+        .activations()
+        .await?
+        .into_iter()
+        .find(|activation| activation.name == name);
+    let activation = app
+        .store
+        .activate(&name, &loaded.digest, app.clock.now())
+        .await?;
+    serve(app, &name, loaded)?;
     tracing::info!(
         plugin = %name,
         version = %loaded.description.version,
@@ -206,47 +291,103 @@ async fn swap(app: &Arc<App>, loaded: &Arc<Loaded>) -> Result<Activation, Deploy
         generation = activation.generation,
         "serves"
     );
+    // The version before stays ready for a rollback; what served before that
+    // is loaded again from the store if a fetch still names it.
+    if let Some(older) = before.and_then(|before| before.previous)
+        && older != loaded.digest
+        && Some(&older) != activation.previous.as_ref()
+    {
+        app.plugins.retire(&older);
+    }
     app.pipeline.wake();
     let (task_app, digest) = (Arc::clone(app), loaded.digest.clone());
-    super::spawn(app, async move { redrive::run(&task_app, &name, &digest).await });
+    super::spawn(
+        app,
+        async move { redrive::run(&task_app, &name, &digest).await },
+    );
     Ok(activation)
 }
 
 fn agreed(loaded: &Loaded, concerns: Vec<Concern>, accept: &Accept) -> Result<(), DeployError> {
-    let concerns: Vec<_> = concerns.into_iter().filter(|concern| concern.accept.is_empty() || !accept.has(&concern.accept)).collect();
+    let concerns: Vec<_> = concerns
+        .into_iter()
+        .filter(|concern| concern.accept.is_empty() || !accept.has(&concern.accept))
+        .collect();
     if concerns.is_empty() {
         return Ok(());
     }
-    let (name, version) = (loaded.description.name.clone(), loaded.description.version.clone());
-    Err(DeployError::Refused { name, version, concerns })
+    let (name, version) = (
+        loaded.description.name.clone(),
+        loaded.description.version.clone(),
+    );
+    Err(DeployError::Refused {
+        name,
+        version,
+        concerns,
+    })
 }
 
 /// What stands against making this version serve. `origin` is the file or
 /// upload that it came with, when it came just now.
-async fn concerns(app: &App, prepared: &Prepared, origin: Option<&str>) -> Result<Vec<Concern>, DeployError> {
+async fn concerns(
+    app: &App,
+    prepared: &Prepared,
+    origin: Option<&str>,
+) -> Result<Vec<Concern>, DeployError> {
     let new = &prepared.loaded;
     let mut concerns = configurations(app, new).await?;
     let name = &new.description.name;
-    let Some(active) = app.store.activations().await?.into_iter().find(|activation| &activation.name == name) else {
+    let Some(active) = app
+        .store
+        .activations()
+        .await?
+        .into_iter()
+        .find(|activation| &activation.name == name)
+    else {
         return Ok(concerns);
     };
-    let Some(old) = app.store.plugin(&active.digest).await? else { return Ok(concerns) };
+    let Some(old) = app.store.plugin(&active.digest).await? else {
+        return Ok(concerns);
+    };
     if old.digest == new.digest {
         return Ok(concerns);
     }
-    let mut ask = |accept: &str, what: String| concerns.push(Concern { accept: accept.to_owned(), what });
+    let mut ask = |accept: &str, what: String| {
+        concerns.push(Concern {
+            accept: accept.to_owned(),
+            what,
+        })
+    };
 
     match compare_versions(&new.description.version, &old.description.version) {
         std::cmp::Ordering::Less => {
-            ask("older", format!("version {} is older than {}, which serves", new.description.version, old.description.version));
+            ask(
+                "older",
+                format!(
+                    "version {} is older than {}, which serves",
+                    new.description.version, old.description.version
+                ),
+            );
         }
         // The same file edited again is its author at work; any other is a mix-up.
         std::cmp::Ordering::Equal if origin.is_some_and(|origin| origin != old.origin) => {
-            ask("same-version", format!("version {} has other content than the one from {}, which serves", new.description.version, old.origin));
+            ask(
+                "same-version",
+                format!(
+                    "version {} has other content than the one from {}, which serves",
+                    new.description.version, old.origin
+                ),
+            );
         }
         _ => {}
     }
-    let added = |new: Vec<&str>, old: Vec<&str>| new.iter().filter(|name| !old.contains(name)).map(|name| (*name).to_owned()).collect::<Vec<_>>().join(", ");
+    let added = |new: Vec<&str>, old: Vec<&str>| {
+        new.iter()
+            .filter(|name| !old.contains(name))
+            .map(|name| (*name).to_owned())
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     let hosts = added(
         new.description.hosts.iter().map(String::as_str).collect(),
         old.description.hosts.iter().map(String::as_str).collect(),
@@ -255,8 +396,16 @@ async fn concerns(app: &App, prepared: &Prepared, origin: Option<&str>) -> Resul
         ask("new-hosts", format!("it asks to call {hosts}"));
     }
     let secrets = added(
-        new.description.secrets.iter().map(|secret| secret.name.as_str()).collect(),
-        old.description.secrets.iter().map(|secret| secret.name.as_str()).collect(),
+        new.description
+            .secrets
+            .iter()
+            .map(|secret| secret.name.as_str())
+            .collect(),
+        old.description
+            .secrets
+            .iter()
+            .map(|secret| secret.name.as_str())
+            .collect(),
     );
     if !secrets.is_empty() {
         ask("new-secrets", format!("it asks for the secrets {secrets}"));
@@ -273,38 +422,77 @@ async fn concerns(app: &App, prepared: &Prepared, origin: Option<&str>) -> Resul
 /// Connections whose configuration the new version would refuse.
 async fn configurations(app: &App, new: &Loaded) -> Result<Vec<Concern>, DeployError> {
     let mut concerns = Vec::new();
-    for connection in app.store.connections(None).await?.iter().filter(|connection| connection.plugin == new.description.name) {
+    for connection in app
+        .store
+        .connections(None)
+        .await?
+        .iter()
+        .filter(|connection| connection.plugin == new.description.name)
+    {
         let config = serde_json::from_str(&connection.config).unwrap_or_default();
         if let Err(problems) = new.validate_config(&config) {
-            let what = format!("the configuration of connection `{}` does not fit it: {}", connection.name, problems.join(", "));
-            concerns.push(Concern { accept: String::new(), what });
+            let what = format!(
+                "the configuration of connection `{}` does not fit it: {}",
+                connection.name,
+                problems.join(", ")
+            );
+            concerns.push(Concern {
+                accept: String::new(),
+                what,
+            });
         }
     }
     Ok(concerns)
 }
 
 /// Connections whose senders would have to prove less than now.
-async fn weaker_for_connections(app: &App, new: &Arc<Loaded>, active: &Digest) -> Result<Vec<String>, DeployError> {
-    let Some(old) = app.plugins.by_digest(active) else { return Ok(vec![]) };
+async fn weaker_for_connections(
+    app: &App,
+    new: &Arc<Loaded>,
+    active: &Digest,
+) -> Result<Vec<String>, DeployError> {
+    let Some(old) = app.plugins.by_digest(active) else {
+        return Ok(vec![]);
+    };
     let mut weaker = BTreeSet::new();
-    for connection in app.store.connections(None).await?.iter().filter(|connection| connection.plugin == new.description.name) {
+    for connection in app
+        .store
+        .connections(None)
+        .await?
+        .iter()
+        .filter(|connection| connection.plugin == new.description.name)
+    {
         let lane = connection.id.as_str();
         let (before, after) = (
-            app.plugins.sender_checks(&old, lane, &connection.config, Budget::Worker).await,
-            app.plugins.sender_checks(new, lane, &connection.config, Budget::Worker).await,
+            app.plugins
+                .sender_checks(&old, lane, &connection.config, Budget::Worker)
+                .await,
+            app.plugins
+                .sender_checks(new, lane, &connection.config, Budget::Worker)
+                .await,
         );
         match (before, after) {
             (Ok(Ok(before)), Ok(Ok(after))) => {
-                weaker.extend(weaker_checks(&after, &before).into_iter().map(|what| format!("{what} (connection `{}`)", connection.name)));
+                weaker.extend(
+                    weaker_checks(&after, &before)
+                        .into_iter()
+                        .map(|what| format!("{what} (connection `{}`)", connection.name)),
+                );
             }
             (_, Ok(Err(problem))) => {
-                weaker.insert(format!("it cannot say how senders of connection `{}` prove themselves: {}", connection.name, problem.message));
+                weaker.insert(format!(
+                    "it cannot say how senders of connection `{}` prove themselves: {}",
+                    connection.name, problem.message
+                ));
             }
             (_, Err(error @ (CallError::Busy | CallError::ShuttingDown))) => {
                 return Err(DeployError::Load(LoadError::Host(error.to_string())));
             }
             (_, Err(error)) => {
-                weaker.insert(format!("it fails when asked how senders of connection `{}` prove themselves: {error}", connection.name));
+                weaker.insert(format!(
+                    "it fails when asked how senders of connection `{}` prove themselves: {error}",
+                    connection.name
+                ));
             }
             (Err(_) | Ok(Err(_)), Ok(Ok(_))) => {}
         }
@@ -316,12 +504,17 @@ async fn weaker_for_connections(app: &App, new: &Arc<Loaded>, active: &Digest) -
 fn weaker_checks(new: &SenderChecks, old: &SenderChecks) -> Vec<String> {
     let mut weaker = Vec::new();
     for before in &old.checks {
-        let same_secret = new.checks.iter().find(|after| after.secret == before.secret);
+        let same_secret = new
+            .checks
+            .iter()
+            .find(|after| after.secret == before.secret);
         let what = match same_secret {
             None => format!("senders no longer prove that they know `{}`", before.secret),
             Some(after) if after == before => continue,
             Some(after) => {
-                let longer = before.tolerance_seconds > 0 && (after.tolerance_seconds == 0 || after.tolerance_seconds > before.tolerance_seconds);
+                let longer = before.tolerance_seconds > 0
+                    && (after.tolerance_seconds == 0
+                        || after.tolerance_seconds > before.tolerance_seconds);
                 let mut alike = after.clone();
                 alike.tolerance_seconds = before.tolerance_seconds;
                 if alike == *before && !longer {
@@ -334,7 +527,10 @@ fn weaker_checks(new: &SenderChecks, old: &SenderChecks) -> Vec<String> {
     }
     for carried in &old.carried_secrets {
         if !new.carried_secrets.contains(carried) {
-            weaker.push(format!("the secret in {} `{}` is no longer masked", carried.place, carried.name));
+            weaker.push(format!(
+                "the secret in {} `{}` is no longer masked",
+                carried.place, carried.name
+            ));
         }
     }
     weaker
@@ -353,14 +549,19 @@ pub async fn watch_inbox(app: Arc<App>, shutdown: Shutdown) {
     let folder = std::path::PathBuf::from(&app.config.plugins.inbox);
     let mut inbox = match Inbox::watch(&folder) {
         Ok(inbox) => inbox,
-        Err(error) => return tracing::error!(folder = %folder.display(), %error, "the inbox cannot be watched"),
+        Err(error) => {
+            return tracing::error!(folder = %folder.display(), %error, "the inbox cannot be watched");
+        }
     };
     loop {
         let file = tokio::select! {
             file = inbox.next() => file,
             () = shutdown.begun() => return,
         };
-        let origin = file.path.file_name().map_or_else(|| file.path.display().to_string(), |name| name.to_string_lossy().into_owned());
+        let origin = file.path.file_name().map_or_else(
+            || file.path.display().to_string(),
+            |name| name.to_string_lossy().into_owned(),
+        );
         take_in(&app, file.bytes, &origin).await;
     }
 }
@@ -371,14 +572,23 @@ pub async fn take_in(app: &Arc<App>, wasm: Vec<u8>, origin: &str) {
     match app.store.plugin(&digest).await {
         Ok(Some(_)) => return,
         Ok(None) => {}
-        Err(error) => return tracing::error!(origin, %error, "the inbox's file cannot be looked up"),
+        Err(error) => {
+            return tracing::error!(origin, %error, "the inbox's file cannot be looked up");
+        }
     }
     match upload(app, wasm, origin, true, &Accept::default()).await {
-        Ok(deployed) => tracing::info!(origin, plugin = %deployed.record.description.name, digest = digest.short(), "taken in from the inbox"),
+        Ok(deployed) => {
+            tracing::info!(origin, plugin = %deployed.record.description.name, digest = digest.short(), "taken in from the inbox")
+        }
         Err(error) => {
             tracing::error!(origin, digest = digest.short(), %error, "the inbox's file is refused; nothing changed");
             app.metrics.plugin_refused();
-            let refusal = Refusal { origin: origin.to_owned(), digest: Some(digest), reason: error.to_string(), at: app.clock.now() };
+            let refusal = Refusal {
+                origin: origin.to_owned(),
+                digest: Some(digest),
+                reason: error.to_string(),
+                at: app.clock.now(),
+            };
             if let Err(error) = app.store.note_refusal(&refusal).await {
                 tracing::warn!(%error, "the refusal cannot be noted");
             }
@@ -395,7 +605,10 @@ mod tests {
         SenderCheck {
             secret: secret.into(),
             scheme: "hmac-sha256".into(),
-            proof: Location { place: "header".into(), name: "x".into() },
+            proof: Location {
+                place: "header".into(),
+                name: "x".into(),
+            },
             encoding: "hex".into(),
             prefix: String::new(),
             timestamp_header: String::new(),
@@ -406,8 +619,13 @@ mod tests {
 
     #[test]
     fn a_check_that_is_gone_or_looser_is_weaker_and_a_stricter_one_is_not() {
-        let checks = |checks: &[SenderCheck]| SenderChecks { checks: checks.to_vec(), carried_secrets: vec![] };
-        let weaker = |new: &[SenderCheck], old: &[SenderCheck]| weaker_checks(&checks(new), &checks(old)).len();
+        let checks = |checks: &[SenderCheck]| SenderChecks {
+            checks: checks.to_vec(),
+            carried_secrets: vec![],
+        };
+        let weaker = |new: &[SenderCheck], old: &[SenderCheck]| {
+            weaker_checks(&checks(new), &checks(old)).len()
+        };
         assert_eq!(weaker(&[], &[check("s", 0)]), 1);
         assert_eq!(weaker(&[check("s", 600)], &[check("s", 300)]), 1);
         assert_eq!(weaker(&[check("s", 0)], &[check("s", 300)]), 1);

@@ -21,7 +21,13 @@ use crate::store::{FetchAnswer, FetchOutcome, FetchSettlement, HeldFetch, ItemRe
 pub async fn run(app: &Arc<App>, held: HeldFetch) {
     let (outcome, plugin) = attempt(app, &held).await;
     let ran = plugin.map(|(plugin, live)| plugin.ran_with(live.connection.config_version));
-    let settlement = FetchSettlement { delivery: held.delivery, index: held.index, lease: held.lease, ran, outcome };
+    let settlement = FetchSettlement {
+        delivery: held.delivery,
+        index: held.index,
+        lease: held.lease,
+        ran,
+        outcome,
+    };
     worker::settle(app, Write::Settle(Box::new(settlement))).await;
 }
 
@@ -30,7 +36,12 @@ type Ran = Option<(Arc<Loaded>, Arc<Live>)>;
 async fn attempt(app: &Arc<App>, held: &HeldFetch) -> (FetchOutcome, Ran) {
     let now = app.clock.now();
     if now >= held.until || held.attempts >= limits::FETCH_ATTEMPTS {
-        return (FetchOutcome::Failed { error: format!("given up after {} attempts", held.attempts) }, None);
+        return (
+            FetchOutcome::Failed {
+                error: format!("given up after {} attempts", held.attempts),
+            },
+            None,
+        );
     }
     let live = match app.pipeline.connections.get(&held.connection).await {
         Ok(Some(live)) => live,
@@ -45,13 +56,32 @@ async fn attempt(app: &Arc<App>, held: &HeldFetch) -> (FetchOutcome, Ran) {
 
     let response = match kept {
         Some(response) => response,
-        None => match app.pipeline.egress.call(&fetch.request, &live.secrets, &live.connection.allow).await {
+        None => match app
+            .pipeline
+            .egress
+            .call(&fetch.request, &live.secrets, &live.connection.allow)
+            .await
+        {
             Ok(response) => {
-                let answer = FetchAnswer { delivery: held.delivery, index: held.index, lease: held.lease, response: response.clone() };
-                match app.writer.submit_background(Write::Answer(Box::new(answer))).await {
+                let answer = FetchAnswer {
+                    delivery: held.delivery,
+                    index: held.index,
+                    lease: held.lease,
+                    response: response.clone(),
+                };
+                match app
+                    .writer
+                    .submit_background(Write::Answer(Box::new(answer)))
+                    .await
+                {
                     Ok(crate::store::Written::Done(_)) => response,
                     // Not held any more, or not stored: whoever holds it next asks again.
-                    Ok(_) => return (retry(app, held, "another host took the fetch over", None), ran),
+                    Ok(_) => {
+                        return (
+                            retry(app, held, "another host took the fetch over", None),
+                            ran,
+                        );
+                    }
                     Err(error) => return (retry(app, held, &error.to_string(), None), ran),
                 }
             }
@@ -69,7 +99,16 @@ async fn attempt(app: &Arc<App>, held: &HeldFetch) -> (FetchOutcome, Ran) {
         hop: held.hop,
         response,
     };
-    let outcome = match app.plugins.complete(&plugin, live.connection.id.as_str(), completion, Budget::Worker).await {
+    let outcome = match app
+        .plugins
+        .complete(
+            &plugin,
+            live.connection.id.as_str(),
+            completion,
+            Budget::Worker,
+        )
+        .await
+    {
         Ok(Ok(items)) => settle_items(app, &live, held, items),
         Ok(Err(failure)) => after_failure(app, held, &live, failure),
         Err(error) => retry(app, held, &error.to_string(), None),
@@ -79,22 +118,43 @@ async fn attempt(app: &Arc<App>, held: &HeldFetch) -> (FetchOutcome, Ran) {
 
 /// Which version completes the fetch, with which request and state, and the
 /// answer that was kept when it still fits.
-async fn choose(app: &Arc<App>, live: &Arc<Live>, held: &HeldFetch) -> Result<(Arc<Loaded>, Fetch, Option<crate::domain::exchange::HttpResponse>), String> {
-    let own = Fetch { external_id: held.external_id.clone(), request: held.request.clone(), state: held.state.clone() };
+async fn choose(
+    app: &Arc<App>,
+    live: &Arc<Live>,
+    held: &HeldFetch,
+) -> Result<
+    (
+        Arc<Loaded>,
+        Fetch,
+        Option<crate::domain::exchange::HttpResponse>,
+    ),
+    String,
+> {
+    let own = Fetch {
+        external_id: held.external_id.clone(),
+        request: held.request.clone(),
+        state: held.state.clone(),
+    };
     let active = app.plugins.active(&live.connection.plugin);
     if let Some(active) = active {
         if active.digest == held.ran.digest {
             return Ok((active, own, held.response.clone()));
         }
         if let Some(fetch) = asked_again(app, &active, held).await {
-            let kept = held.response.clone().filter(|_| fetch.request == held.request);
+            let kept = held
+                .response
+                .clone()
+                .filter(|_| fetch.request == held.request);
             return Ok((active, fetch, kept));
         }
     }
     let old = super::deploy::loaded(app, &held.ran.digest)
         .await
         .map_err(|error| format!("the version that made the pointer cannot be loaded: {error}"))?
-        .ok_or_else(|| "the version that made the pointer is gone, and the one that serves does not know it".to_owned())?;
+        .ok_or_else(|| {
+            "the version that made the pointer is gone, and the one that serves does not know it"
+                .to_owned()
+        })?;
     Ok((old, own, held.response.clone()))
 }
 
@@ -102,26 +162,54 @@ async fn choose(app: &Arc<App>, live: &Arc<Live>, held: &HeldFetch) -> Result<(A
 /// since later ones grow from answers.
 async fn asked_again(app: &Arc<App>, plugin: &Arc<Loaded>, held: &HeldFetch) -> Option<Fetch> {
     let wanted = held.external_id.as_deref().filter(|_| held.hop == 1)?;
-    let received_by = app.pipeline.connections.get(&held.received_by).await.ok()??;
+    let received_by = app
+        .pipeline
+        .connections
+        .get(&held.received_by)
+        .await
+        .ok()??;
     let delivery = app.store.delivery(held.delivery).await.ok()??;
     let input = convert::input(&received_by, &delivery.request);
-    let conversion = app.plugins.convert(plugin, received_by.connection.id.as_str(), input, Budget::Worker).await.ok()?.ok()?;
-    conversion.items.into_iter().find_map(|item| match item.outcome {
-        Outcome::Fetch(fetch) if fetch.external_id.as_deref() == Some(wanted) => Some(*fetch),
-        _ => None,
-    })
+    let conversion = app
+        .plugins
+        .convert(
+            plugin,
+            received_by.connection.id.as_str(),
+            input,
+            Budget::Worker,
+        )
+        .await
+        .ok()?
+        .ok()?;
+    conversion
+        .items
+        .into_iter()
+        .find_map(|item| match item.outcome {
+            Outcome::Fetch(fetch) if fetch.external_id.as_deref() == Some(wanted) => Some(*fetch),
+            _ => None,
+        })
 }
 
-fn settle_items(app: &App, live: &Live, held: &HeldFetch, items: Vec<crate::domain::plugin::Item>) -> FetchOutcome {
+fn settle_items(
+    app: &App,
+    live: &Live,
+    held: &HeldFetch,
+    items: Vec<crate::domain::plugin::Item>,
+) -> FetchOutcome {
     let now = app.clock.now();
     let hop = held.hop + 1;
     let results = items
         .into_iter()
         .map(|item| match item.outcome {
-            Outcome::Fetch(_) if hop > limits::FETCH_HOPS => ItemResult::Invalid(crate::domain::exchange::Problem {
-                message: format!("the converter asked for more than {} fetches in a row", limits::FETCH_HOPS),
-                path: String::new(),
-            }),
+            Outcome::Fetch(_) if hop > limits::FETCH_HOPS => {
+                ItemResult::Invalid(crate::domain::exchange::Problem {
+                    message: format!(
+                        "the converter asked for more than {} fetches in a row",
+                        limits::FETCH_HOPS
+                    ),
+                    path: String::new(),
+                })
+            }
             outcome => normalise::result(live, outcome, hop, now, held.until),
         })
         .collect();
@@ -132,7 +220,9 @@ fn after_failure(app: &App, held: &HeldFetch, live: &Live, failure: Failure) -> 
     match failure.category {
         FailureCategory::Retry => retry(app, held, &failure.message, failure.retry_after_seconds),
         FailureCategory::Stop => stop(app, held, live, failure.message),
-        FailureCategory::GiveUp => FetchOutcome::Failed { error: failure.message },
+        FailureCategory::GiveUp => FetchOutcome::Failed {
+            error: failure.message,
+        },
     }
 }
 
@@ -142,7 +232,9 @@ fn after_egress(app: &App, held: &HeldFetch, live: &Live, error: &EgressError) -
     }
     match error {
         // The plugin's own fault: no operator can allow it.
-        EgressError::Malformed(_) => FetchOutcome::Failed { error: error.to_string() },
+        EgressError::Malformed(_) => FetchOutcome::Failed {
+            error: error.to_string(),
+        },
         _ => stop(app, held, live, error.to_string()),
     }
 }
@@ -150,15 +242,23 @@ fn after_egress(app: &App, held: &HeldFetch, live: &Live, error: &EgressError) -
 /// The connection's fetches wait for an operator; this one is kept.
 fn stop(app: &App, held: &HeldFetch, live: &Live, reason: String) -> FetchOutcome {
     tracing::error!(connection = %live.connection.name, %reason, "the connection's fetches are paused");
-    FetchOutcome::Stop { at: next(app, held, None), reason }
+    FetchOutcome::Stop {
+        at: next(app, held, None),
+        reason,
+    }
 }
 
 fn retry(app: &App, held: &HeldFetch, error: &str, after_seconds: Option<u32>) -> FetchOutcome {
     tracing::debug!(delivery = %held.delivery, item = held.index, error, "the fetch is tried again later");
-    FetchOutcome::Retry { at: next(app, held, after_seconds), error: error.to_owned() }
+    FetchOutcome::Retry {
+        at: next(app, held, after_seconds),
+        error: error.to_owned(),
+    }
 }
 
 fn next(app: &App, held: &HeldFetch, after_seconds: Option<u32>) -> Micros {
     let backoff = convert::backoff_seconds(app, held.attempts + 1);
-    app.clock.now().plus_seconds(backoff.max(after_seconds.map_or(0, i64::from)))
+    app.clock
+        .now()
+        .plus_seconds(backoff.max(after_seconds.map_or(0, i64::from)))
 }

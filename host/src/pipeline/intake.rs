@@ -36,9 +36,15 @@ pub struct Inbound {
 #[derive(Debug)]
 pub enum Received {
     /// In the store. The reply is the plugin's own, its slots filled.
-    Stored { outcome: DeliveryOutcome, reply: Option<FilledReply> },
+    Stored {
+        outcome: DeliveryOutcome,
+        reply: Option<FilledReply>,
+    },
     /// The body was refused as a whole, and kept.
-    Rejected { delivery: DeliveryId, message: String },
+    Rejected {
+        delivery: DeliveryId,
+        message: String,
+    },
     /// The sender could not prove itself; kept when there was room.
     Unproven,
 }
@@ -83,7 +89,14 @@ pub async fn receive(app: &Arc<App>, inbound: Inbound) -> Result<Received, Intak
 
     let Some(plugin) = app.plugins.active(&live.connection.plugin) else {
         let reason = format!("no version of `{}` is active", live.connection.plugin);
-        return keep_unchecked(app, &live, &delivery, &evidence, convert::waits(&reason, 0, now)).await;
+        return keep_unchecked(
+            app,
+            &live,
+            &delivery,
+            &evidence,
+            convert::waits(&reason, 0, now),
+        )
+        .await;
     };
     let checks = match convert::checks(app, &live, &plugin).await {
         Ok(checks) => checks,
@@ -96,25 +109,44 @@ pub async fn receive(app: &Arc<App>, inbound: Inbound) -> Result<Received, Intak
     if let Err(why) = evidence.verify(&checks, &live, &delivery) {
         return quarantine(app, &live, &checks, &delivery, &evidence, why).await;
     }
-    take(app, &live, &plugin, convert::redacted(&delivery, &checks, &live)).await
+    take(
+        app,
+        &live,
+        &plugin,
+        convert::redacted(&delivery, &checks, &live),
+    )
+    .await
 }
 
 /// Converts within the inline budget and commits whatever comes of it.
-async fn take(app: &Arc<App>, live: &Arc<Live>, plugin: &Arc<Loaded>, delivery: NewDelivery) -> Result<Received, IntakeError> {
+async fn take(
+    app: &Arc<App>,
+    live: &Arc<Live>,
+    plugin: &Arc<Loaded>,
+    delivery: NewDelivery,
+) -> Result<Received, IntakeError> {
     let id = delivery.id;
-    let (result, reply, problem) = match convert::convert(app, live, plugin, &delivery, Budget::Inline).await {
-        Ok(converted) => (converted.result, converted.reply, converted.problem),
-        Err(ConvertError::Connection(error)) => return Err(error.into()),
-        Err(error) => {
-            log_failure(live, plugin, id, &error);
-            let ran = Some(plugin.ran_with(live.connection.config_version));
-            (convert::after_failure(app, &error, ran, 0), None, None)
-        }
-    };
+    let (result, reply, problem) =
+        match convert::convert(app, live, plugin, &delivery, Budget::Inline).await {
+            Ok(converted) => (converted.result, converted.reply, converted.problem),
+            Err(ConvertError::Connection(error)) => return Err(error.into()),
+            Err(error) => {
+                log_failure(live, plugin, id, &error);
+                let ran = Some(plugin.ran_with(live.connection.config_version));
+                (convert::after_failure(app, &error, ran, 0), None, None)
+            }
+        };
     let outcome = commit(app, Acceptance { delivery, result }).await?;
     if let Some(problem) = problem {
-        let message = if problem.path.is_empty() { problem.message } else { format!("{}: {}", problem.path, problem.message) };
-        return Ok(Received::Rejected { delivery: id, message });
+        let message = if problem.path.is_empty() {
+            problem.message
+        } else {
+            format!("{}: {}", problem.path, problem.message)
+        };
+        return Ok(Received::Rejected {
+            delivery: id,
+            message,
+        });
     }
     let reply = reply.and_then(|reply| {
         fill(&reply, live).inspect_err(|error| tracing::warn!(delivery = %id, %error, "the converter's reply cannot be sent; ours is")).ok()
@@ -134,7 +166,10 @@ async fn keep_unchecked(
     result.presented = Some(evidence.seal(app, delivery));
     let delivery = convert::redacted(delivery, &SenderChecks::default(), live);
     let outcome = commit(app, Acceptance { delivery, result }).await?;
-    Ok(Received::Stored { outcome, reply: None })
+    Ok(Received::Stored {
+        outcome,
+        reply: None,
+    })
 }
 
 async fn quarantine(
@@ -150,17 +185,39 @@ async fn quarantine(
     result.error = Some(why.to_string());
     result.presented = Some(evidence.seal(app, delivery));
     // The body stays as it came, or its signature could never be checked again.
-    let kept = NewDelivery { body: delivery.body.clone(), ..convert::redacted(delivery, checks, live) };
-    commit_or_drop(app, Acceptance { delivery: kept, result }).await?;
+    let kept = NewDelivery {
+        body: delivery.body.clone(),
+        ..convert::redacted(delivery, checks, live)
+    };
+    commit_or_drop(
+        app,
+        Acceptance {
+            delivery: kept,
+            result,
+        },
+    )
+    .await?;
     Ok(Received::Unproven)
 }
 
 async fn connection(app: &App, id: &ConnectionId) -> Result<Arc<Live>, IntakeError> {
-    app.pipeline.connections.get(id).await?.ok_or_else(|| IntakeError::UnknownConnection(id.clone()))
+    app.pipeline
+        .connections
+        .get(id)
+        .await?
+        .ok_or_else(|| IntakeError::UnknownConnection(id.clone()))
 }
 
-fn split(inbound: Inbound, live: &Live, now: crate::domain::time::Micros) -> (Evidence, NewDelivery) {
-    let evidence = Evidence { public_url: inbound.public_url, query: inbound.query.clone(), headers: inbound.headers.clone() };
+fn split(
+    inbound: Inbound,
+    live: &Live,
+    now: crate::domain::time::Micros,
+) -> (Evidence, NewDelivery) {
+    let evidence = Evidence {
+        public_url: inbound.public_url,
+        query: inbound.query.clone(),
+        headers: inbound.headers.clone(),
+    };
     let delivery = NewDelivery {
         id: DeliveryId::new(now),
         workspace: live.connection.workspace,
@@ -178,16 +235,28 @@ fn split(inbound: Inbound, live: &Live, now: crate::domain::time::Micros) -> (Ev
 async fn commit(app: &App, acceptance: Acceptance) -> Result<DeliveryOutcome, IntakeError> {
     let outcome = commit_or_drop(app, acceptance).await?;
     outcome.ok_or_else(|| {
-        IntakeError::Store(StoreError::Inconsistent { what: "a new delivery was not taken by the store".to_owned() })
+        IntakeError::Store(StoreError::Inconsistent {
+            what: "a new delivery was not taken by the store".to_owned(),
+        })
     })
 }
 
 /// `None` when the quarantine is full.
-async fn commit_or_drop(app: &App, acceptance: Acceptance) -> Result<Option<DeliveryOutcome>, IntakeError> {
-    match app.writer.submit(Write::Accept(Box::new(acceptance))).await? {
+async fn commit_or_drop(
+    app: &App,
+    acceptance: Acceptance,
+) -> Result<Option<DeliveryOutcome>, IntakeError> {
+    match app
+        .writer
+        .submit(Write::Accept(Box::new(acceptance)))
+        .await?
+    {
         Written::Done(outcome) => {
             app.metrics.delivery(outcome.status);
-            if matches!(outcome.status, DeliveryStatus::Queued | DeliveryStatus::Failed) {
+            if matches!(
+                outcome.status,
+                DeliveryStatus::Queued | DeliveryStatus::Failed
+            ) {
                 app.pipeline.one_more_waits();
             }
             Ok(Some(outcome))
@@ -242,12 +311,19 @@ pub enum Handshake {
 pub async fn handshake(app: &Arc<App>, inbound: Inbound) -> Result<Handshake, IntakeError> {
     let live = connection(app, &inbound.connection).await?;
     let Some(plugin) = app.plugins.active(&live.connection.plugin) else {
-        return Ok(Handshake::Unavailable(format!("no version of `{}` is active", live.connection.plugin)));
+        return Ok(Handshake::Unavailable(format!(
+            "no version of `{}` is active",
+            live.connection.plugin
+        )));
     };
     let (evidence, delivery) = split(inbound, &live, app.clock.now());
     let shown = convert::redacted(&delivery, &SenderChecks::default(), &live);
     let input = convert::input(&live, &shown);
-    let answer = match app.plugins.handshake(&plugin, live.connection.id.as_str(), input, Budget::Worker).await {
+    let answer = match app
+        .plugins
+        .handshake(&plugin, live.connection.id.as_str(), input, Budget::Worker)
+        .await
+    {
         Ok(Ok(Some(answer))) => answer,
         Ok(Ok(None)) => return Ok(Handshake::None),
         Ok(Err(problem)) => return Ok(Handshake::Invalid(problem.message)),

@@ -11,8 +11,15 @@ use crate::seal::Secrets;
 pub const MASK: &str = "***";
 
 /// Headers that carry credentials whoever sends them.
-const HEADERS: [&str; 7] =
-    ["authorization", "proxy-authorization", "cookie", "x-api-key", "x-service-api-key", "x-auth-token", "x-access-token"];
+const HEADERS: [&str; 7] = [
+    "authorization",
+    "proxy-authorization",
+    "cookie",
+    "x-api-key",
+    "x-service-api-key",
+    "x-auth-token",
+    "x-access-token",
+];
 
 /// Secrets shorter than this are not looked for by value: they would mask ordinary text.
 const SHORTEST: usize = 6;
@@ -23,9 +30,18 @@ pub fn pairs(place: &str, pairs: &Pairs, carried: &[Location], secrets: &Secrets
     pairs
         .iter()
         .map(|(name, value)| {
-            let declared = carried.iter().any(|at| at.place == place && at.name.eq_ignore_ascii_case(name));
-            let known = place == "header" && HEADERS.iter().any(|header| header.eq_ignore_ascii_case(name));
-            let value = if declared || known { MASK.to_owned() } else { text(value, secrets).into_owned() };
+            let declared = carried
+                .iter()
+                .any(|at| at.place == place && at.name.eq_ignore_ascii_case(name));
+            let known = place == "header"
+                && HEADERS
+                    .iter()
+                    .any(|header| header.eq_ignore_ascii_case(name));
+            let value = if declared || known {
+                MASK.to_owned()
+            } else {
+                text(value, secrets).into_owned()
+            };
             (name.clone(), value)
         })
         .collect()
@@ -34,7 +50,10 @@ pub fn pairs(place: &str, pairs: &Pairs, carried: &[Location], secrets: &Secrets
 /// The text with the secrets' values masked.
 pub fn text<'a>(text: &'a str, secrets: &Secrets) -> Cow<'a, str> {
     let mut masked = Cow::Borrowed(text);
-    for (_, secret) in secrets.iter().filter(|(_, secret)| secret.len() >= SHORTEST) {
+    for (_, secret) in secrets
+        .iter()
+        .filter(|(_, secret)| secret.len() >= SHORTEST)
+    {
         if masked.contains(secret) {
             masked = Cow::Owned(masked.replace(secret, MASK));
         }
@@ -50,9 +69,14 @@ pub fn body(body: Vec<u8>, carried: &[Location], secrets: &Secrets) -> Vec<u8> {
         .filter(|at| at.place == "json" || at.place == "form")
         .map(|at| at.name.rsplit('.').next().unwrap_or(&at.name))
         .collect();
-    let holds = |body: &[u8], needle: &[u8]| body.windows(needle.len()).any(|window| window == needle);
+    let holds =
+        |body: &[u8], needle: &[u8]| body.windows(needle.len()).any(|window| window == needle);
     let any = !names.is_empty()
-        || secrets.iter().any(|(_, secret)| secret.len() >= SHORTEST && secret.len() <= body.len() && holds(&body, secret.as_bytes()));
+        || secrets.iter().any(|(_, secret)| {
+            secret.len() >= SHORTEST
+                && secret.len() <= body.len()
+                && holds(&body, secret.as_bytes())
+        });
     if !any {
         return body;
     }
@@ -82,8 +106,12 @@ fn json_member(content: &str, name: &str) -> String {
         at = after;
         let rest = &content[after..];
         let value = rest.trim_start();
-        let Some(value) = value.strip_prefix(':').map(str::trim_start) else { continue };
-        let Some(inner) = value.strip_prefix('"') else { continue };
+        let Some(value) = value.strip_prefix(':').map(str::trim_start) else {
+            continue;
+        };
+        let Some(inner) = value.strip_prefix('"') else {
+            continue;
+        };
         let mut escaped = false;
         let end = inner.find(|c: char| {
             let closes = c == '"' && !escaped;
@@ -119,7 +147,10 @@ mod tests {
     use super::*;
 
     fn at(place: &str, name: &str) -> Location {
-        Location { place: place.into(), name: name.into() }
+        Location {
+            place: place.into(),
+            name: name.into(),
+        }
     }
 
     fn none() -> Secrets {
@@ -132,20 +163,31 @@ mod tests {
             let masked = super::body(body.into(), &[at("json", "google_key")], &none());
             assert_eq!(String::from_utf8(masked).expect("text"), expect);
         };
-        check(r#"{"Google_key" : "a\"b", "x": 1}"#, r#"{"Google_key" : "***", "x": 1}"#);
+        check(
+            r#"{"Google_key" : "a\"b", "x": 1}"#,
+            r#"{"Google_key" : "***", "x": 1}"#,
+        );
         check(r#"{"google_key":"abc"#, r#"{"google_key":"***"#);
-        check(r#"{"google_key":5,"é":"google_key"}"#, r#"{"google_key":5,"é":"google_key"}"#);
+        check(
+            r#"{"google_key":5,"é":"google_key"}"#,
+            r#"{"google_key":5,"é":"google_key"}"#,
+        );
     }
 
     #[test]
     fn a_form_field_is_masked() {
-        let masked = super::body(b"a=1&Token=abc&b=2".to_vec(), &[at("form", "token")], &none());
+        let masked = super::body(
+            b"a=1&Token=abc&b=2".to_vec(),
+            &[at("form", "token")],
+            &none(),
+        );
         assert_eq!(masked, b"a=1&Token=***&b=2");
     }
 
     #[test]
     fn a_secret_is_masked_by_value_wherever_it_stands() {
-        let secrets = Secrets::from_iter([("verify-token".to_owned(), "hunter2hunter2".to_owned())]);
+        let secrets =
+            Secrets::from_iter([("verify-token".to_owned(), "hunter2hunter2".to_owned())]);
         assert_eq!(text("x hunter2hunter2 y", &secrets), "x *** y");
         let query = vec![("hub.verify_token".to_owned(), "hunter2hunter2".to_owned())];
         assert_eq!(pairs("query", &query, &[], &secrets)[0].1, MASK);

@@ -93,7 +93,10 @@ pub fn start(app: &Arc<App>, shutdown: &Shutdown) -> Vec<tokio::task::JoinHandle
         tokio::spawn(sweep::run(Arc::clone(app), shutdown.clone())),
     ];
     if !app.config.plugins.inbox.is_empty() {
-        tasks.push(tokio::spawn(deploy::watch_inbox(Arc::clone(app), shutdown.clone())));
+        tasks.push(tokio::spawn(deploy::watch_inbox(
+            Arc::clone(app),
+            shutdown.clone(),
+        )));
     }
     tasks
 }

@@ -38,19 +38,38 @@ pub async fn items(
             Some(connection) => result(&connection, item.outcome, 1, now, fetch_until),
             None => ItemResult::Unrouted(format!(
                 "no connection of the workspace answers to {}",
-                item.route.iter().map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", ")
+                item.route
+                    .iter()
+                    .map(|(name, value)| format!("{name} {value}"))
+                    .collect::<Vec<_>>()
+                    .join(", ")
             )),
         };
-        accepted.push(NewItem { index: u32::try_from(index).expect("items are bounded"), result });
+        accepted.push(NewItem {
+            index: u32::try_from(index).expect("items are bounded"),
+            result,
+        });
     }
     Ok(accepted)
 }
 
 /// One outcome, addressed to its connection. `hop` is that of a further fetch.
-pub fn result(connection: &Live, outcome: Outcome, hop: u32, now: Micros, fetch_until: Micros) -> ItemResult {
+pub fn result(
+    connection: &Live,
+    outcome: Outcome,
+    hop: u32,
+    now: Micros,
+    fetch_until: Micros,
+) -> ItemResult {
     match outcome {
         Outcome::Lead(lead) => ItemResult::Lead(Box::new(new_lead(connection, *lead))),
-        Outcome::Fetch(fetch) => ItemResult::Fetch(Box::new(new_fetch(connection, *fetch, hop, now, fetch_until))),
+        Outcome::Fetch(fetch) => ItemResult::Fetch(Box::new(new_fetch(
+            connection,
+            *fetch,
+            hop,
+            now,
+            fetch_until,
+        ))),
         Outcome::Ignored(why) => ItemResult::Ignored(why),
         Outcome::Invalid(problem) => ItemResult::Invalid(problem),
     }
@@ -72,8 +91,16 @@ fn new_fetch(live: &Live, fetch: Fetch, hop: u32, due_at: Micros, until: Micros)
 fn new_lead(live: &Live, lead: Lead) -> NewLead {
     let connection = &live.connection;
     let region = lead.region.as_deref().unwrap_or(&connection.region);
-    let phones: Vec<Phone> = lead.phones.iter().map(|raw| phone::normalise(raw, region)).collect();
-    let emails: Vec<String> = lead.emails.iter().filter_map(|raw| contact::email(raw)).collect();
+    let phones: Vec<Phone> = lead
+        .phones
+        .iter()
+        .map(|raw| phone::normalise(raw, region))
+        .collect();
+    let emails: Vec<String> = lead
+        .emails
+        .iter()
+        .filter_map(|raw| contact::email(raw))
+        .collect();
     let contact_keys = contact::keys(&phones, &emails);
     let external_id = lead.external_id.clone().filter(|id| !id.trim().is_empty());
     let dedupe = match &external_id {
@@ -81,14 +108,22 @@ fn new_lead(live: &Live, lead: Lead) -> NewLead {
         None if connection.dedupe_by_content => content_key(&contact_keys, &lead),
         None => None,
     };
-    let name = lead.name.as_deref().map(tidy_name).filter(|name| !name.is_empty());
+    let name = lead
+        .name
+        .as_deref()
+        .map(tidy_name)
+        .filter(|name| !name.is_empty());
     let title = title(name.as_deref(), &phones, &emails, &lead);
     NewLead {
         connection: connection.id.clone(),
         agent: connection.agent,
         dedupe,
         action: lead.action,
-        products: lead.listings.iter().map(|listing| listing.reference.clone()).collect(),
+        products: lead
+            .listings
+            .iter()
+            .map(|listing| listing.reference.clone())
+            .collect(),
         deal_props: deal_props(live, &lead, &phones),
         contact_props: Map::new(),
         external_id,
@@ -101,16 +136,26 @@ fn new_lead(live: &Live, lead: Lead) -> NewLead {
 }
 
 fn id_key(id: &str) -> DedupeKey {
-    let key = if id.len() <= LONGEST_ID { format!("id:{id}") } else { format!("id-sha256:{}", hash(&[id])) };
+    let key = if id.len() <= LONGEST_ID {
+        format!("id:{id}")
+    } else {
+        format!("id-sha256:{}", hash(&[id]))
+    };
     DedupeKey { key, window: None }
 }
 
 /// Nothing to recognise by: no key, so the lead is never taken for another's.
 fn content_key(contact_keys: &[String], lead: &Lead) -> Option<DedupeKey> {
     let contact = contact_keys.first()?;
-    let listing = lead.listings.first().map_or("", |listing| listing.reference.as_str());
+    let listing = lead
+        .listings
+        .first()
+        .map_or("", |listing| listing.reference.as_str());
     let message = lead.message.as_deref().unwrap_or_default();
-    Some(DedupeKey { key: format!("content:{}", hash(&[contact, listing, message])), window: Some(CONTENT_WINDOW) })
+    Some(DedupeKey {
+        key: format!("content:{}", hash(&[contact, listing, message])),
+        window: Some(CONTENT_WINDOW),
+    })
 }
 
 fn hash(parts: &[&str]) -> String {
@@ -120,12 +165,18 @@ fn hash(parts: &[&str]) -> String {
         hash.update(part.len().to_be_bytes());
         hash.update(part.as_bytes());
     }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hash.finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// Control characters out, runs of white space to one, at most the interface's length.
 fn tidy_name(raw: &str) -> String {
-    let words: Vec<&str> = raw.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = raw
+        .split(|c: char| c.is_whitespace() || c.is_control())
+        .filter(|word| !word.is_empty())
+        .collect();
     words.join(" ").chars().take(LONGEST_NAME).collect()
 }
 
@@ -143,7 +194,10 @@ fn title(name: Option<&str>, phones: &[Phone], emails: &[String], lead: &Lead) -
 /// What the deal keeps of the lead: everything that has no column of its own.
 fn deal_props(live: &Live, lead: &Lead, phones: &[Phone]) -> Map<String, Value> {
     let mut props = Map::new();
-    props.insert("source".into(), json!(lead.source.as_deref().unwrap_or(&live.connection.name)));
+    props.insert(
+        "source".into(),
+        json!(lead.source.as_deref().unwrap_or(&live.connection.name)),
+    );
     props.insert("connection".into(), json!(live.connection.name));
     if let Some(message) = lead.message.as_deref().filter(|text| !text.is_empty()) {
         props.insert("message".into(), json!(message));
@@ -156,11 +210,19 @@ fn deal_props(live: &Live, lead: &Lead, phones: &[Phone]) -> Map<String, Value> 
         props.insert("test".into(), json!(true));
     }
     if !lead.listings.is_empty() {
-        let listings: Vec<_> = lead.listings.iter().map(|listing| json!({"kind": listing.kind, "reference": listing.reference})).collect();
+        let listings: Vec<_> = lead
+            .listings
+            .iter()
+            .map(|listing| json!({"kind": listing.kind, "reference": listing.reference}))
+            .collect();
         props.insert("listings".into(), Value::Array(listings));
     }
     if !lead.campaign.is_empty() {
-        let campaign: Map<_, _> = lead.campaign.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+        let campaign: Map<_, _> = lead
+            .campaign
+            .iter()
+            .map(|(name, value)| (name.clone(), json!(value)))
+            .collect();
         props.insert("campaign".into(), Value::Object(campaign));
     }
     if !lead.consents.is_empty() {
@@ -172,11 +234,20 @@ fn deal_props(live: &Live, lead: &Lead, phones: &[Phone]) -> Map<String, Value> 
         props.insert("consents".into(), Value::Array(consents));
     }
     // What was not understood as a phone or an address is not lost.
-    let unread: Vec<_> = phones.iter().filter(|phone| phone.e164.is_none() && !phone.raw.is_empty()).map(|phone| json!(phone.raw)).collect();
+    let unread: Vec<_> = phones
+        .iter()
+        .filter(|phone| phone.e164.is_none() && !phone.raw.is_empty())
+        .map(|phone| json!(phone.raw))
+        .collect();
     if !unread.is_empty() {
         props.insert("unreadPhones".into(), Value::Array(unread));
     }
-    let unread: Vec<_> = lead.emails.iter().filter(|raw| !raw.trim().is_empty() && contact::email(raw).is_none()).map(|raw| json!(raw)).collect();
+    let unread: Vec<_> = lead
+        .emails
+        .iter()
+        .filter(|raw| !raw.trim().is_empty() && contact::email(raw).is_none())
+        .map(|raw| json!(raw))
+        .collect();
     if !unread.is_empty() {
         props.insert("unreadEmails".into(), Value::Array(unread));
     }

@@ -18,9 +18,15 @@ pub async fn run(app: &Arc<App>, plugin: &str, digest: &Digest) {
     loop {
         let now = app.clock.now();
         let until = now.plus_seconds(app.config.worker.lease_seconds);
-        let held = match app.store.claim_failed(plugin, digest, STEP, now, until).await {
+        let held = match app
+            .store
+            .claim_failed(plugin, digest, STEP, now, until)
+            .await
+        {
             Ok(held) => held,
-            Err(error) => return tracing::warn!(plugin, %error, "failed deliveries cannot be tried again now"),
+            Err(error) => {
+                return tracing::warn!(plugin, %error, "failed deliveries cannot be tried again now");
+            }
         };
         if held.is_empty() {
             break;
@@ -33,19 +39,36 @@ pub async fn run(app: &Arc<App>, plugin: &str, digest: &Digest) {
             }
         }
         if better == 0 {
-            return tracing::warn!(plugin, digest = digest.short(), "the new version fails on what the old one failed on; the rest waits");
+            return tracing::warn!(
+                plugin,
+                digest = digest.short(),
+                "the new version fails on what the old one failed on; the rest waits"
+            );
         }
     }
     if redriven > 0 {
-        tracing::info!(plugin, digest = digest.short(), redriven, "failed deliveries were tried again with the new version");
+        tracing::info!(
+            plugin,
+            digest = digest.short(),
+            redriven,
+            "failed deliveries were tried again with the new version"
+        );
     }
 }
 
 /// Whether the new version did better.
 async fn one(app: &Arc<App>, held: HeldDelivery) -> bool {
     let result = worker::reconvert(app, &held).await;
-    let failed = matches!(result.status, Some(DeliveryStatus::Failed | DeliveryStatus::Parked));
-    let write = Reconversion { delivery: held.delivery.id, lease: held.lease, mode: Mode::Retry, result };
+    let failed = matches!(
+        result.status,
+        Some(DeliveryStatus::Failed | DeliveryStatus::Parked)
+    );
+    let write = Reconversion {
+        delivery: held.delivery.id,
+        lease: held.lease,
+        mode: Mode::Retry,
+        result,
+    };
     worker::settle(app, Write::Convert(Box::new(write))).await;
     !failed
 }

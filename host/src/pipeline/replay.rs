@@ -8,7 +8,9 @@ use super::worker;
 use crate::app::App;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::DeliveryId;
-use crate::store::{DeliveryFilter, DeliveryOutcome, Mode, Reconversion, StoreError, Write, Written};
+use crate::store::{
+    DeliveryFilter, DeliveryOutcome, Mode, Reconversion, StoreError, Write, Written,
+};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReplayOptions {
@@ -20,9 +22,13 @@ pub struct ReplayOptions {
 
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
-    #[error("there is no delivery {0}, or it is being worked on right now: look with `leadhost delivery show {0}`")]
+    #[error(
+        "there is no delivery {0}, or it is being worked on right now: look with `leadhost delivery show {0}`"
+    )]
     NotFound(DeliveryId),
-    #[error("delivery {0} is quarantined: put its connection's secret right, then replay with --release")]
+    #[error(
+        "delivery {0} is quarantined: put its connection's secret right, then replay with --release"
+    )]
     Quarantined(DeliveryId),
     #[error("delivery {delivery} stays in quarantine: {why}")]
     StillUnproven { delivery: DeliveryId, why: String },
@@ -33,10 +39,18 @@ pub enum ReplayError {
 }
 
 /// Replays one delivery.
-pub async fn one(app: &Arc<App>, id: DeliveryId, options: ReplayOptions) -> Result<DeliveryOutcome, ReplayError> {
+pub async fn one(
+    app: &Arc<App>,
+    id: DeliveryId,
+    options: ReplayOptions,
+) -> Result<DeliveryOutcome, ReplayError> {
     let now = app.clock.now();
     let until = now.plus_seconds(app.config.worker.lease_seconds);
-    let held = app.store.claim_delivery(id, now, until).await?.ok_or(ReplayError::NotFound(id))?;
+    let held = app
+        .store
+        .claim_delivery(id, now, until)
+        .await?
+        .ok_or(ReplayError::NotFound(id))?;
     let quarantined = held.status == DeliveryStatus::Quarantined;
     // What was never proven is checked again by the conversion itself; without
     // leave it goes back as it is.
@@ -50,8 +64,15 @@ pub async fn one(app: &Arc<App>, id: DeliveryId, options: ReplayOptions) -> Resu
     };
     let why = result.error.clone().unwrap_or_default();
     let still = result.status == Some(DeliveryStatus::Quarantined);
-    let mode = Mode::Replay { apply: options.apply };
-    let write = Write::Convert(Box::new(Reconversion { delivery: id, lease: held.lease, mode, result }));
+    let mode = Mode::Replay {
+        apply: options.apply,
+    };
+    let write = Write::Convert(Box::new(Reconversion {
+        delivery: id,
+        lease: held.lease,
+        mode,
+        result,
+    }));
     match app.writer.submit(write).await? {
         Written::Done(_) if still && !options.release => Err(ReplayError::Quarantined(id)),
         Written::Done(_) if still => Err(ReplayError::StillUnproven { delivery: id, why }),
@@ -65,7 +86,12 @@ pub async fn one(app: &Arc<App>, id: DeliveryId, options: ReplayOptions) -> Resu
 
 /// Replays every delivery that the filter names, oldest first, telling each
 /// result as it comes. `false` from `tell` ends it.
-pub async fn many<F>(app: &Arc<App>, filter: DeliveryFilter, options: ReplayOptions, mut tell: F) -> Result<u64, StoreError>
+pub async fn many<F>(
+    app: &Arc<App>,
+    filter: DeliveryFilter,
+    options: ReplayOptions,
+    mut tell: F,
+) -> Result<u64, StoreError>
 where
     F: FnMut(DeliveryId, Result<DeliveryOutcome, ReplayError>) -> bool + Send,
 {
@@ -74,7 +100,14 @@ where
     let mut ids = Vec::new();
     let mut before = filter.before;
     loop {
-        let page = app.store.deliveries(&DeliveryFilter { before, limit: PAGE, ..filter.clone() }).await?;
+        let page = app
+            .store
+            .deliveries(&DeliveryFilter {
+                before,
+                limit: PAGE,
+                ..filter.clone()
+            })
+            .await?;
         before = page.last().map(|delivery| delivery.id);
         ids.extend(page.iter().map(|delivery| delivery.id));
         if page.len() < PAGE as usize {

@@ -19,7 +19,10 @@ pub enum SlotError {
     #[error("the slot function `{0}` is not known; this host knows {known}", known = FUNCTIONS.join(", "))]
     UnknownFunction(String),
     #[error("the slot function `{function}` takes {takes}")]
-    Arguments { function: String, takes: &'static str },
+    Arguments {
+        function: String,
+        takes: &'static str,
+    },
 }
 
 /// The value of a secret: a qualified name falls back to its family, so that
@@ -27,7 +30,10 @@ pub enum SlotError {
 fn secret<'a>(secrets: &'a Secrets, name: &str) -> Result<&'a str, SlotError> {
     secrets
         .get(name)
-        .or_else(|| name.split_once('/').and_then(|(family, _)| secrets.get(family)))
+        .or_else(|| {
+            name.split_once('/')
+                .and_then(|(family, _)| secrets.get(family))
+        })
         .ok_or_else(|| SlotError::NoSecret(name.to_owned()))
 }
 
@@ -40,7 +46,10 @@ fn argument<'a>(secrets: &'a Secrets, argument: &'a SlotArgument) -> Result<&'a 
 
 /// The text that stands in for a slot.
 pub fn fill(slot: &Slot, secrets: &Secrets) -> Result<String, SlotError> {
-    let takes = |takes| SlotError::Arguments { function: slot.function.clone(), takes };
+    let takes = |takes| SlotError::Arguments {
+        function: slot.function.clone(),
+        takes,
+    };
     match slot.function.as_str() {
         "secret" => match slot.args.as_slice() {
             [SlotArgument::Secret(name)] => secret(secrets, name).map(str::to_owned),
@@ -48,7 +57,11 @@ pub fn fill(slot: &Slot, secrets: &Secrets) -> Result<String, SlotError> {
         },
         "basic" => match slot.args.as_slice() {
             [user, password] => {
-                let pair = format!("{}:{}", argument(secrets, user)?, argument(secrets, password)?);
+                let pair = format!(
+                    "{}:{}",
+                    argument(secrets, user)?,
+                    argument(secrets, password)?
+                );
                 Ok(format!("Basic {}", STANDARD.encode(pair)))
             }
             _ => Err(takes("a user and a password")),
@@ -58,8 +71,9 @@ pub fn fill(slot: &Slot, secrets: &Secrets) -> Result<String, SlotError> {
                 Some((key @ SlotArgument::Secret(_), parts)) if !parts.is_empty() => (key, parts),
                 _ => return Err(takes("a secret as key and the parts of the message")),
             };
-            let mut mac = hmac::Hmac::<sha2::Sha256>::new_from_slice(argument(secrets, key)?.as_bytes())
-                .expect("HMAC takes keys of any length");
+            let mut mac =
+                hmac::Hmac::<sha2::Sha256>::new_from_slice(argument(secrets, key)?.as_bytes())
+                    .expect("HMAC takes keys of any length");
             for part in parts {
                 mac.update(argument(secrets, part)?.as_bytes());
             }
@@ -75,13 +89,19 @@ pub fn fill(slot: &Slot, secrets: &Secrets) -> Result<String, SlotError> {
 }
 
 /// The bytes of a composed text; `encode` is applied to what slots give.
-pub fn compose(segments: &[Segment], secrets: &Secrets, encode: fn(&str) -> String) -> Result<Vec<u8>, SlotError> {
+pub fn compose(
+    segments: &[Segment],
+    secrets: &Secrets,
+    encode: fn(&str) -> String,
+) -> Result<Vec<u8>, SlotError> {
     let mut bytes = Vec::new();
     for segment in segments {
         match segment {
             Segment::Literal(text) => bytes.extend_from_slice(text.as_bytes()),
             Segment::Bytes(raw) => bytes.extend_from_slice(raw),
-            Segment::Slot(slot) => bytes.extend_from_slice(encode(&fill(slot, secrets)?).as_bytes()),
+            Segment::Slot(slot) => {
+                bytes.extend_from_slice(encode(&fill(slot, secrets)?).as_bytes())
+            }
         }
     }
     Ok(bytes)
@@ -97,23 +117,41 @@ mod tests {
     use super::*;
 
     fn secrets() -> Secrets {
-        Secrets::from_iter([("app-secret", "k"), ("page-token", "t"), ("page-token/7", "t7")].map(|(k, v)| (k.to_owned(), v.to_owned())))
+        Secrets::from_iter(
+            [
+                ("app-secret", "k"),
+                ("page-token", "t"),
+                ("page-token/7", "t7"),
+            ]
+            .map(|(k, v)| (k.to_owned(), v.to_owned())),
+        )
     }
 
     fn slot(function: &str, args: &[SlotArgument]) -> Segment {
-        Segment::Slot(Slot { function: function.into(), args: args.to_vec() })
+        Segment::Slot(Slot {
+            function: function.into(),
+            args: args.to_vec(),
+        })
     }
 
     #[test]
     fn a_literal_that_looks_like_a_slot_stays_as_it_is() {
-        let segments = [Segment::Literal("{{secret:app-secret}} slot{secret,app-secret}".into())];
+        let segments = [Segment::Literal(
+            "{{secret:app-secret}} slot{secret,app-secret}".into(),
+        )];
         let text = compose(&segments, &secrets(), verbatim).expect("composes");
         assert_eq!(text, b"{{secret:app-secret}} slot{secret,app-secret}");
     }
 
     #[test]
     fn a_qualified_name_is_itself_or_its_family() {
-        let of = |name: &str| compose(&[slot("secret", &[SlotArgument::Secret(name.into())])], &secrets(), verbatim);
+        let of = |name: &str| {
+            compose(
+                &[slot("secret", &[SlotArgument::Secret(name.into())])],
+                &secrets(),
+                verbatim,
+            )
+        };
         assert_eq!(of("page-token/7"), Ok(b"t7".to_vec()));
         assert_eq!(of("page-token/8"), Ok(b"t".to_vec()));
         assert_eq!(of("other/8"), Err(SlotError::NoSecret("other/8".into())));
@@ -122,8 +160,20 @@ mod tests {
     #[test]
     fn unknown_functions_and_wrong_arguments_are_refused() {
         let run = |segment: Segment| compose(&[segment], &secrets(), verbatim);
-        assert_eq!(run(slot("env", &[])), Err(SlotError::UnknownFunction("env".into())));
-        assert!(matches!(run(slot("secret", &[SlotArgument::Literal("x".into())])), Err(SlotError::Arguments { .. })));
-        assert!(matches!(run(slot("hmac-sha256-hex", &[SlotArgument::Secret("app-secret".into())])), Err(SlotError::Arguments { .. })));
+        assert_eq!(
+            run(slot("env", &[])),
+            Err(SlotError::UnknownFunction("env".into()))
+        );
+        assert!(matches!(
+            run(slot("secret", &[SlotArgument::Literal("x".into())])),
+            Err(SlotError::Arguments { .. })
+        ));
+        assert!(matches!(
+            run(slot(
+                "hmac-sha256-hex",
+                &[SlotArgument::Secret("app-secret".into())]
+            )),
+            Err(SlotError::Arguments { .. })
+        ));
     }
 }

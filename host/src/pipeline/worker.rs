@@ -24,10 +24,17 @@ pub async fn run(app: Arc<App>, shutdown: Shutdown) {
     let permits = Arc::new(Semaphore::new(app.config.worker.concurrency));
     while !shutdown.has_begun() {
         let free = u32::try_from(permits.available_permits()).unwrap_or(u32::MAX);
-        let jobs = if free == 0 { vec![] } else { claim(&app, free).await };
+        let jobs = if free == 0 {
+            vec![]
+        } else {
+            claim(&app, free).await
+        };
         let idle = jobs.is_empty();
         for job in jobs {
-            let permit = Arc::clone(&permits).acquire_owned().await.expect("the semaphore is never closed");
+            let permit = Arc::clone(&permits)
+                .acquire_owned()
+                .await
+                .expect("the semaphore is never closed");
             let app_of_job = Arc::clone(&app);
             super::spawn(&app, async move {
                 work(&app_of_job, job).await;
@@ -50,7 +57,9 @@ async fn claim(app: &App, limit: u32) -> Vec<Job> {
     let until = now.plus_seconds(app.config.worker.lease_seconds);
     match app.store.backlog().await {
         Ok(backlog) => {
-            app.pipeline.waiting.store(backlog.queued + backlog.failed, Ordering::Relaxed);
+            app.pipeline
+                .waiting
+                .store(backlog.queued + backlog.failed, Ordering::Relaxed);
             app.metrics.backlog(&backlog, app.clock.now());
             if backlog.queued + backlog.failed + backlog.fetches == 0 {
                 return vec![];
@@ -58,10 +67,13 @@ async fn claim(app: &App, limit: u32) -> Vec<Job> {
         }
         Err(error) => tracing::warn!(%error, "the backlog cannot be counted"),
     }
-    app.store.claim(limit, now, until).await.unwrap_or_else(|error| {
-        tracing::warn!(%error, "no work can be claimed");
-        vec![]
-    })
+    app.store
+        .claim(limit, now, until)
+        .await
+        .unwrap_or_else(|error| {
+            tracing::warn!(%error, "no work can be claimed");
+            vec![]
+        })
 }
 
 async fn work(app: &Arc<App>, job: Job) {
@@ -75,30 +87,60 @@ async fn work(app: &Arc<App>, job: Job) {
 pub async fn retry(app: &Arc<App>, held: HeldDelivery) {
     let id = held.delivery.id;
     let result = reconvert(app, &held).await;
-    settle(app, Write::Convert(Box::new(Reconversion { delivery: id, lease: held.lease, mode: Mode::Retry, result }))).await;
+    settle(
+        app,
+        Write::Convert(Box::new(Reconversion {
+            delivery: id,
+            lease: held.lease,
+            mode: Mode::Retry,
+            result,
+        })),
+    )
+    .await;
 }
 
 /// Converts a held delivery with the version that serves now; whatever happens
 /// is a result that can be settled.
 pub async fn reconvert(app: &Arc<App>, held: &HeldDelivery) -> ConversionResult {
     let delivery = &held.delivery;
-    let later = || app.clock.now().plus_seconds(convert::backoff_seconds(app, held.attempts.max(1)));
+    let later = || {
+        app.clock
+            .now()
+            .plus_seconds(convert::backoff_seconds(app, held.attempts.max(1)))
+    };
     let keep_evidence = |mut result: ConversionResult| {
         result.presented.clone_from(&held.presented);
         result
     };
     let live = match app.pipeline.connections.get(&delivery.connection).await {
         Ok(Some(live)) => live,
-        Ok(None) => return keep_evidence(convert::waits("its connection is gone", held.attempts, later())),
-        Err(error) => return keep_evidence(convert::waits(&error.to_string(), held.attempts, later())),
+        Ok(None) => {
+            return keep_evidence(convert::waits(
+                "its connection is gone",
+                held.attempts,
+                later(),
+            ));
+        }
+        Err(error) => {
+            return keep_evidence(convert::waits(&error.to_string(), held.attempts, later()));
+        }
     };
     let Some(plugin) = app.plugins.active(&live.connection.plugin) else {
         let reason = format!("no version of `{}` is active", live.connection.plugin);
         return keep_evidence(convert::waits(&reason, held.attempts, later()));
     };
     let ran = plugin.ran_with(live.connection.config_version);
-    let failures = if held.ran.as_ref().is_some_and(|last| last.digest == ran.digest) { held.attempts } else { 0 };
-    let failed = |error: &ConvertError| convert::after_failure(app, error, Some(ran.clone()), failures);
+    let failures = if held
+        .ran
+        .as_ref()
+        .is_some_and(|last| last.digest == ran.digest)
+    {
+        held.attempts
+    } else {
+        0
+    };
+    let failed =
+        |error: &ConvertError| convert::after_failure(app, error, Some(ran.clone()), failures);
 
     let mut delivery = delivery.clone();
     if let Some(sealed) = &held.presented {
@@ -109,7 +151,11 @@ pub async fn reconvert(app: &Arc<App>, held: &HeldDelivery) -> ConversionResult 
         };
         let proven = Evidence::open(app, &delivery, sealed)
             .ok_or_else(|| "what the sender presented cannot be opened any more".to_owned())
-            .and_then(|evidence| evidence.verify(&checks, &live, &delivery).map_err(|why| why.to_string()));
+            .and_then(|evidence| {
+                evidence
+                    .verify(&checks, &live, &delivery)
+                    .map_err(|why| why.to_string())
+            });
         if let Err(why) = proven {
             let mut result = convert::empty(DeliveryStatus::Quarantined);
             result.error = Some(why);
@@ -132,6 +178,8 @@ pub async fn settle(app: &App, write: Write) {
     match app.writer.submit_background(write).await {
         Ok(crate::store::Written::Done(outcome)) => app.metrics.delivery(outcome.status),
         Ok(_) => tracing::debug!("somebody else holds the work by now"),
-        Err(error) => tracing::warn!(%error, "a piece of work cannot be settled; it is done again when its lease ends"),
+        Err(error) => {
+            tracing::warn!(%error, "a piece of work cannot be settled; it is done again when its lease ends")
+        }
     }
 }

@@ -10,12 +10,19 @@ pub async fn run(call: &Call<'_>, connection: &str) -> Result<Reply, ApiError> {
     let inbound = super::inbound(app, head, connection, vec![])?;
     match intake::handshake(app, inbound).await? {
         Handshake::Answer(reply) => Ok(super::post::filled(reply)),
-        Handshake::None => Err(ApiError::MethodNotAllowed { allow: "POST".to_owned() }),
-        Handshake::Refused => Err(ApiError::Forbidden("The handshake's token is not this connection's.".to_owned())),
+        Handshake::None => Err(ApiError::MethodNotAllowed {
+            allow: "POST".to_owned(),
+        }),
+        Handshake::Refused => Err(ApiError::Forbidden(
+            "The handshake's token is not this connection's.".to_owned(),
+        )),
         Handshake::Invalid(message) => Err(ApiError::BadRequest(message)),
         Handshake::Unavailable(reason) => {
             tracing::warn!(%reason, "a handshake cannot be answered");
-            Err(ApiError::Overloaded { what: "The source's converter cannot be asked now; try again.", retry_after: 5 })
+            Err(ApiError::Overloaded {
+                what: "The source's converter cannot be asked now; try again.",
+                retry_after: 5,
+            })
         }
     }
 }

@@ -26,7 +26,9 @@ fn inbound(app: &App, head: &Parts, connection: &str, body: Vec<u8>) -> Result<I
         method: head.method.as_str().to_owned(),
         path: head.uri.path().to_owned(),
         public_url: public_url(app, head),
-        query: form_urlencoded::parse(query.as_bytes()).into_owned().collect(),
+        query: form_urlencoded::parse(query.as_bytes())
+            .into_owned()
+            .collect(),
         headers: headers(head),
         body,
     })
@@ -51,7 +53,11 @@ fn public_url(app: &App, head: &Parts) -> String {
     let base = app.config.server.public_url.trim_end_matches('/');
     let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
     if base.is_empty() {
-        let host = head.headers.get(hyper::header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+        let host = head
+            .headers
+            .get(hyper::header::HOST)
+            .and_then(|host| host.to_str().ok())
+            .unwrap_or_default();
         format!("http://{host}{path}")
     } else {
         format!("{base}{path}")
@@ -66,8 +72,13 @@ impl From<IntakeError> for ApiError {
     fn from(error: IntakeError) -> Self {
         match error {
             IntakeError::UnknownConnection(_) => unknown(),
-            IntakeError::Full(_) => Self::Overloaded { what: "Too many deliveries wait already; send this one again.", retry_after: 10 },
-            IntakeError::Store(error) | IntakeError::Connection(ConnectionError::Store(error)) => Self::Store(error),
+            IntakeError::Full(_) => Self::Overloaded {
+                what: "Too many deliveries wait already; send this one again.",
+                retry_after: 10,
+            },
+            IntakeError::Store(error) | IntakeError::Connection(ConnectionError::Store(error)) => {
+                Self::Store(error)
+            }
             IntakeError::Connection(error) => Self::internal(error),
         }
     }

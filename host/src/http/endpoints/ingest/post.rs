@@ -60,11 +60,16 @@ pub async fn run(call: &Call<'_>, connection: &str, body: Unread) -> Result<Repl
         received
     });
     match work.await.map_err(ApiError::internal)?? {
-        Received::Stored { reply: Some(reply), .. } => Ok(filled(reply)),
-        Received::Stored { outcome, reply: None } => reply::json(StatusCode::OK, &answer(outcome)),
-        Received::Rejected { delivery, message } => {
-            Err(ApiError::BadRequest(format!("The body cannot be read: {message}. It is kept as delivery {delivery}.")))
-        }
+        Received::Stored {
+            reply: Some(reply), ..
+        } => Ok(filled(reply)),
+        Received::Stored {
+            outcome,
+            reply: None,
+        } => reply::json(StatusCode::OK, &answer(outcome)),
+        Received::Rejected { delivery, message } => Err(ApiError::BadRequest(format!(
+            "The body cannot be read: {message}. It is kept as delivery {delivery}."
+        ))),
         Received::Unproven => Err(ApiError::Unauthorized(Challenge::Sender)),
     }
 }
@@ -74,10 +79,20 @@ fn answer(outcome: DeliveryOutcome) -> Answer {
     let mut problems = Vec::new();
     for item in outcome.items {
         match item.status {
-            ItemStatus::Ignored | ItemStatus::Invalid | ItemStatus::Unrouted | ItemStatus::Failed => {
-                problems.push(ProblemAnswer { item: item.index, status: item.status, message: item.message.unwrap_or_default() });
+            ItemStatus::Ignored
+            | ItemStatus::Invalid
+            | ItemStatus::Unrouted
+            | ItemStatus::Failed => {
+                problems.push(ProblemAnswer {
+                    item: item.index,
+                    status: item.status,
+                    message: item.message.unwrap_or_default(),
+                });
             }
-            ItemStatus::Waiting | ItemStatus::Converted | ItemStatus::Duplicate | ItemStatus::Updated => leads.push(LeadAnswer {
+            ItemStatus::Waiting
+            | ItemStatus::Converted
+            | ItemStatus::Duplicate
+            | ItemStatus::Updated => leads.push(LeadAnswer {
                 item: item.index,
                 status: item.status,
                 external_id: item.external_id,
@@ -87,12 +102,21 @@ fn answer(outcome: DeliveryOutcome) -> Answer {
             }),
         }
     }
-    Answer { success: true, delivery_id: outcome.delivery, status: outcome.status.answered(), leads, problems }
+    Answer {
+        success: true,
+        delivery_id: outcome.delivery,
+        status: outcome.status.answered(),
+        leads,
+        problems,
+    }
 }
 
 /// The source's own answer, as its plugin composed it.
 pub(super) fn filled(filled: FilledReply) -> Reply {
-    let mut reply = reply::text(StatusCode::from_u16(filled.status).unwrap_or(StatusCode::OK), filled.body);
+    let mut reply = reply::text(
+        StatusCode::from_u16(filled.status).unwrap_or(StatusCode::OK),
+        filled.body,
+    );
     if let Ok(value) = HeaderValue::from_str(&filled.content_type) {
         reply.headers_mut().insert(CONTENT_TYPE, value);
     }
