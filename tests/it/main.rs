@@ -3,5 +3,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod languages;
+mod layers;
 mod plugins;
 mod store;

@@ -72,7 +72,21 @@ impl Unread {
     }
 
     /// Reads at most `limit` bytes in the configured time.
-    pub async fn read(mut self, app: &App, limit: usize) -> Result<Body, ApiError> {
+    pub async fn read(self, app: &App, limit: usize) -> Result<Body, ApiError> {
+        let time = Duration::from_secs(app.config.server.body_seconds);
+        let result = self.read_within(&app.http.bodies, limit, time).await;
+        if matches!(result, Err(ApiError::Overloaded { .. })) {
+            app.metrics.shed("bodies");
+        }
+        result
+    }
+
+    async fn read_within(
+        mut self,
+        budget: &Budget,
+        limit: usize,
+        time: Duration,
+    ) -> Result<Body, ApiError> {
         if self.announced.is_some_and(|bytes| bytes > limit as u64) {
             return Err(ApiError::BodyTooLarge { limit });
         }
@@ -82,7 +96,7 @@ impl Unread {
                 held: None,
             });
         };
-        let deadline = Instant::now() + Duration::from_secs(app.config.server.body_seconds);
+        let deadline = Instant::now() + time;
         let mut gathered = Gathered::default();
         let mut held: Option<OwnedSemaphorePermit> = None;
         loop {
@@ -98,8 +112,7 @@ impl Unread {
             if gathered.length + chunk.len() > limit {
                 return Err(ApiError::BodyTooLarge { limit });
             }
-            let Some(permit) = app.http.bodies.take(chunk.len()) else {
-                app.metrics.shed("bodies");
+            let Some(permit) = budget.take(chunk.len()) else {
                 return Err(ApiError::Overloaded {
                     what: "Too many bodies are being received at once; send this one again.",
                     retry_after: 1,
@@ -211,5 +224,77 @@ mod tests {
         assert!(budget.take(3).is_none());
         drop(held);
         assert!(budget.take(10).is_some());
+    }
+
+    /// What a server that reads at most `limit` bytes, of `budget` in all, says
+    /// to these bytes, sent one after the other.
+    async fn read(limit: usize, budget: usize, sent: &[&str]) -> String {
+        use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+        let (mut client, server) = tokio::io::duplex(1 << 20);
+        let budget = Arc::new(Budget::new(budget));
+        let service = hyper::service::service_fn(move |request: hyper::Request<Incoming>| {
+            let budget = budget.clone();
+            async move {
+                let (head, incoming) = request.into_parts();
+                let body = Unread::new(&head, incoming);
+                let read = body.read_within(&budget, limit, Duration::from_millis(50));
+                let text = match read.await {
+                    Ok(body) => format!("{:?}", body.bytes),
+                    Err(error) => error.to_string(),
+                };
+                Ok::<_, std::convert::Infallible>(hyper::Response::new(text))
+            }
+        });
+        let io = hyper_util::rt::TokioIo::new(server);
+        let served = hyper::server::conn::http1::Builder::new().serve_connection(io, service);
+        tokio::spawn(served);
+        for text in sent {
+            client.write_all(text.as_bytes()).await.expect("open");
+            tokio::task::yield_now().await;
+        }
+        let mut text = vec![0; 4096];
+        let count = client.read(&mut text).await.expect("an answer");
+        let text = String::from_utf8_lossy(&text[..count]).into_owned();
+        let (_, body) = text.split_once("\r\n\r\n").expect("a head");
+        body.to_owned()
+    }
+
+    const HEAD: &str = "POST / HTTP/1.1\r\nHost: a\r\n";
+
+    #[tokio::test]
+    async fn a_body_is_read_whole_in_whatever_pieces_it_comes() {
+        let head = format!("{HEAD}Content-Length: 6\r\n\r\n");
+        assert_eq!(read(6, 6, &[&head, "ab", "cd", "ef"]).await, "b\"abcdef\"");
+        let head = format!("{HEAD}Transfer-Encoding: chunked\r\n\r\n");
+        let pieces = [&head, "3\r\nabc\r\n", "3\r\ndef\r\n", "0\r\n\r\n"];
+        assert_eq!(read(6, 6, &pieces).await, "b\"abcdef\"");
+        assert_eq!(read(6, 6, &[&format!("{HEAD}\r\n")]).await, "b\"\"");
+    }
+
+    #[tokio::test]
+    async fn a_body_that_says_it_is_too_large_is_refused_before_it_comes() {
+        let head = format!("{HEAD}Content-Length: 7\r\n\r\n");
+        assert!(read(6, 6, &[&head]).await.contains("larger than 6 bytes"));
+    }
+
+    #[tokio::test]
+    async fn a_body_that_grows_too_large_is_refused() {
+        let head = format!("{HEAD}Transfer-Encoding: chunked\r\n\r\n");
+        let pieces = [&head, "3\r\nabc\r\n", "4\r\ndefg\r\n"];
+        assert!(read(6, 60, &pieces).await.contains("larger than 6 bytes"));
+    }
+
+    #[tokio::test]
+    async fn a_body_past_what_all_may_hold_is_shed() {
+        let head = format!("{HEAD}Content-Length: 6\r\n\r\n");
+        let said = read(60, 5, &[&head, "abcdef"]).await;
+        assert!(said.contains("Too many bodies"), "{said}");
+    }
+
+    #[tokio::test]
+    async fn a_body_that_does_not_come_in_time_is_given_up() {
+        let head = format!("{HEAD}Content-Length: 6\r\n\r\n");
+        let said = read(6, 6, &[&head, "abc"]).await;
+        assert!(said.contains("did not arrive in time"), "{said}");
     }
 }

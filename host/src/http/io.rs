@@ -143,3 +143,48 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
         Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    const SHORT: Duration = Duration::from_millis(20);
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[tokio::test]
+    async fn a_client_that_takes_nothing_is_given_up() {
+        let (_client, server) = tokio::io::duplex(16);
+        let mut watched = Watched::new(server, Progress::new(), LONG, SHORT);
+        let error = watched.write_all(&[0; 17]).await.expect_err("stalled");
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[tokio::test]
+    async fn the_first_request_and_every_later_one_have_to_come_in_time() {
+        let (mut client, server) = tokio::io::duplex(16);
+        let progress = Progress::new();
+        let mut watched = Watched::new(server, progress.clone(), SHORT, LONG);
+        let mut byte = [0; 1];
+        let error = watched.read(&mut byte).await.expect_err("no first byte");
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        // While a request is served and between two of them nothing is owed.
+        progress.request_begins();
+        assert!(
+            tokio::time::timeout(SHORT * 2, watched.read(&mut byte))
+                .await
+                .is_err()
+        );
+        progress.request_ends();
+        assert!(
+            tokio::time::timeout(SHORT * 2, watched.read(&mut byte))
+                .await
+                .is_err()
+        );
+        // The next one's first byte starts the clock again.
+        client.write_all(b"G").await.expect("open");
+        assert_eq!(watched.read(&mut byte).await.expect("a byte"), 1);
+        let error = watched.read(&mut byte).await.expect_err("no second byte");
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    }
+}
