@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod data_api;
+mod gateway;
 mod languages;
 mod layers;
 mod plugins;
+mod server;
 mod store;

@@ -1,10 +1,15 @@
-//! What the tests stand on: a client that is only a client, the components that
-//! `cargo xtask` builds, and doubles of far ends. Everything here is real, or
-//! stands where a network would be.
+//! What the tests stand on: a whole host on free ports, in this process, over a
+//! store of its own, with a clock that is moved by hand; a client that is only a
+//! client; the components that `cargo xtask` builds, and doubles of far ends.
+//! Everything here is real, or stands where a network would be.
 
 pub mod client;
 pub mod components;
 pub mod graph;
 pub mod guests;
+pub mod host;
+pub mod seed;
 
 pub use client::{Answer, Ask};
+pub use host::{Host, Options};
+pub use seed::Seeded;

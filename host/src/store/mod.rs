@@ -15,12 +15,15 @@ pub mod sqlite;
 pub mod writer;
 
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use crate::clock::SharedClock;
 use crate::domain::connection::{AllowedHost, Connection, Pause};
 use crate::domain::deal::DealView;
 use crate::domain::delivery::{DeliveryStatus, ItemStatus};
@@ -37,6 +40,12 @@ use crate::domain::plugin::{Description, Digest, RanWith};
 use crate::domain::row::{Entity, ExportRow};
 use crate::domain::time::Micros;
 use crate::domain::workspace::{Agent, AgentKind, Partner, Workspace};
+
+/// Opens the store in this file, made if it does not exist. The one place that
+/// knows which stores there are.
+pub async fn open(file: &Path, clock: SharedClock) -> Result<Arc<dyn Store>, StoreError> {
+    sqlite::open(file, clock).await
+}
 
 /// Why a verb gave nothing, split by what the caller does about it.
 #[derive(Debug, thiserror::Error)]

@@ -1,0 +1,318 @@
+//! What the server holds against clients that are slow, odd or hostile, what
+//! every answer carries, and how it stops.
+
+use std::time::Duration;
+
+use leadhost_tests::{Ask, Host, Options};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+/// Far more than anything here takes.
+const LONG: Duration = Duration::from_secs(20);
+
+/// What the server still says, until it closes the connection.
+async fn rest(stream: &mut TcpStream) -> String {
+    let mut text = Vec::new();
+    // A reset is an end too.
+    let _ = timeout(LONG, stream.read_to_end(&mut text))
+        .await
+        .expect("the server closes the connection");
+    String::from_utf8(text).expect("UTF-8")
+}
+
+async fn say(stream: &mut TcpStream, text: &str) {
+    stream.write_all(text.as_bytes()).await.expect("open");
+}
+
+async fn impatient() -> Host {
+    Host::start(Options::default().with("server.header_seconds", 1)).await
+}
+
+#[tokio::test]
+async fn a_connection_that_says_nothing_is_closed() {
+    let host = impatient().await;
+    let mut stream = host.raw().await;
+    assert_eq!(rest(&mut stream).await, "");
+}
+
+#[tokio::test]
+async fn headers_that_trickle_in_are_cut_off_and_others_are_served_meanwhile() {
+    let host = impatient().await;
+    let mut stream = host.raw().await;
+    say(&mut stream, "GET /health/live HTTP/1.1\r\nHost: a\r\n").await;
+    let (mut reader, mut writer) = stream.split();
+    let trickle = async {
+        // Until the server has had enough.
+        while writer.write_all(b"X-A: b\r\n").await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let read = async {
+        let mut text = Vec::new();
+        let _ = timeout(LONG, reader.read_to_end(&mut text))
+            .await
+            .expect("an end");
+        text
+    };
+    let served = async { host.get("/health/live").send().await.expect(200) };
+    let (text, _) = tokio::join!(
+        async {
+            tokio::select! {
+                text = read => text,
+                () = trickle => Vec::new(),
+            }
+        },
+        served
+    );
+    assert!(!text.starts_with(b"HTTP/1.1 2"), "{text:?}");
+}
+
+#[tokio::test]
+async fn a_connection_is_kept_for_the_next_request() {
+    let host = Host::new().await;
+    let mut stream = host.raw().await;
+    let ask = "GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n";
+    for _ in 0..3 {
+        say(&mut stream, ask).await;
+        let mut text = String::new();
+        while !text.ends_with("{\"status\":\"live\"}") {
+            let mut bytes = [0; 512];
+            let count = timeout(LONG, stream.read(&mut bytes))
+                .await
+                .expect("an answer")
+                .expect("open");
+            assert!(count > 0, "closed after {text}");
+            text.push_str(std::str::from_utf8(&bytes[..count]).expect("UTF-8"));
+        }
+        assert!(text.starts_with("HTTP/1.1 200 OK\r\n"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn connections_past_the_permits_wait_until_one_is_free() {
+    let host = Host::start(Options::default().with("server.connections", 1)).await;
+    let first = host.raw().await;
+    let mut second = host.raw().await;
+    say(&mut second, "GET /health/live HTTP/1.0\r\n\r\n").await;
+    let mut byte = [0; 1];
+    let early = timeout(Duration::from_millis(100), second.peek(&mut byte)).await;
+    assert!(early.is_err(), "it was served beside the first");
+    // Operators are let in all the same.
+    host.admin("GET", "/health/live").send().await.expect(200);
+    drop(first);
+    assert!(rest(&mut second).await.starts_with("HTTP/1.0 200 OK\r\n"));
+}
+
+#[tokio::test]
+async fn what_is_not_http_is_refused() {
+    let host = Host::new().await;
+    let mut stream = host.raw().await;
+    say(&mut stream, "\u{16}\u{3}\u{1} not http at all\r\n\r\n").await;
+    assert!(
+        rest(&mut stream)
+            .await
+            .starts_with("HTTP/1.1 400 Bad Request")
+    );
+}
+
+#[tokio::test]
+async fn an_address_or_headers_past_the_bound_are_refused_in_the_familys_shape() {
+    let host = Host::new().await;
+    let long = "x".repeat(9_000);
+    let answer = host
+        .get(&format!("/deal?email={long}"))
+        .send()
+        .await
+        .expect(414);
+    assert_eq!(answer.json()["statusCode"], 414);
+    let answer = host
+        .get(&format!("/v1/whoami?a={long}"))
+        .send()
+        .await
+        .expect(414);
+    assert!(answer.json()["error"].is_string());
+    let mut ask = host.get("/deal");
+    for number in 0..5 {
+        ask = ask.header(&format!("x-filler-{number}"), &long);
+    }
+    assert_eq!(ask.send().await.expect(431).json()["statusCode"], 431);
+}
+
+#[tokio::test]
+async fn nothing_is_said_in_the_shape_of_the_family() {
+    let host = Host::new().await;
+    let gateway = host.get("/nothing").send().await.expect(404).json();
+    assert_eq!(gateway["statusCode"], 404);
+    assert!(gateway["message"].is_string());
+    let data = host.get("/v1/nothing").send().await.expect(404).json();
+    assert!(data["error"].is_string());
+    assert_eq!(data.as_object().expect("an object").len(), 1);
+    let admin = host
+        .admin("GET", "/nothing")
+        .send()
+        .await
+        .expect(404)
+        .json();
+    assert!(admin["error"].is_string());
+}
+
+#[tokio::test]
+async fn surfaces_with_addresses_of_their_own_keep_to_themselves() {
+    let host = Host::start(Options::default().with("server.data_listen", "127.0.0.1:0")).await;
+    assert_ne!(host.addresses.gateway, host.addresses.data);
+    let ask = |to, target| Ask::new(to, "GET".parse().expect("a method"), target).send();
+    let (gateway, data) = (host.addresses.gateway, host.addresses.data);
+    ask(gateway, "/deal").await.expect(401);
+    ask(gateway, "/v1/whoami").await.expect(404);
+    ask(data, "/v1/whoami").await.expect(401);
+    let answer = ask(data, "/deal").await.expect(404);
+    assert!(answer.json()["error"].is_string());
+    for path in ["/metrics", "/admin/v1/anything"] {
+        ask(gateway, path).await.expect(404);
+        ask(data, path).await.expect(404);
+    }
+}
+
+#[tokio::test]
+async fn every_other_method_hears_which_there_are() {
+    let host = Host::new().await;
+    for method in ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW"] {
+        let answer = host.ask(method, "/deal").send().await.expect(405);
+        assert_eq!(answer.header("allow"), "GET, HEAD", "{method}");
+        assert_eq!(answer.json()["statusCode"], 405);
+    }
+    let answer = host
+        .ask("DELETE", "/ingest-lead/abc")
+        .send()
+        .await
+        .expect(405);
+    assert_eq!(answer.header("allow"), "GET, HEAD, POST");
+    let mut stream = host.raw().await;
+    let connect = "CONNECT example.com:443 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    say(&mut stream, connect).await;
+    let text = rest(&mut stream).await;
+    assert!(text.starts_with("HTTP/1.1 405 "), "{text}");
+    assert!(text.contains("\r\nallow: GET, "), "{text}");
+}
+
+#[tokio::test]
+async fn head_is_get_without_the_body() {
+    let host = Host::new().await;
+    let get = host.get("/health/live").send().await.expect(200);
+    let head = host.ask("HEAD", "/health/live").send().await.expect(200);
+    assert_eq!(head.body.len(), 0);
+    assert_eq!(head.header("content-length"), get.body.len().to_string());
+    assert_eq!(head.header("content-type"), get.header("content-type"));
+    host.ask("HEAD", "/v1/whoami").send().await.expect(401);
+}
+
+#[tokio::test]
+async fn every_answer_carries_the_requests_id() {
+    let host = Host::new().await;
+    for target in ["/health/live", "/deal", "/v1/whoami", "/nothing"] {
+        let made = host.get(target).send().await;
+        assert_eq!(made.header("x-request-id").len(), 32, "{target}");
+        let kept = host
+            .get(target)
+            .header("x-request-id", "my/own:1")
+            .send()
+            .await;
+        assert_eq!(kept.header("x-request-id"), "my/own:1", "{target}");
+        let unfit = host
+            .get(target)
+            .header("x-request-id", "two words")
+            .send()
+            .await;
+        assert_eq!(unfit.header("x-request-id").len(), 32, "{target}");
+    }
+}
+
+#[tokio::test]
+async fn a_problem_document_names_the_request() {
+    let host = Host::new().await;
+    let ask = host
+        .get("/deal")
+        .header("accept", "application/problem+json");
+    let answer = ask.header("x-request-id", "r-1").send().await.expect(401);
+    assert_eq!(answer.header("content-type"), "application/problem+json");
+    let problem = answer.json();
+    assert_eq!(problem["status"], 401);
+    assert_eq!(problem["title"], "Unauthorized");
+    assert_eq!(problem["requestId"], "r-1");
+}
+
+#[tokio::test]
+async fn health_and_metrics_tell_how_the_host_is() {
+    let host = Host::new().await;
+    assert_eq!(
+        host.get("/health/ready").send().await.expect(200).json()["status"],
+        "ready"
+    );
+    host.get("/nothing").send().await.expect(404);
+    let metrics = host.admin("GET", "/metrics").send().await.expect(200);
+    for line in [
+        "leadhost_requests_total{route=\"health-ready\",status=\"2xx\"} 1",
+        "leadhost_requests_total{route=\"none\",status=\"4xx\"} 1",
+        "leadhost_backlog{status=\"queued\"} 0",
+    ] {
+        assert!(metrics.text().contains(line), "{line}\n{}", metrics.text());
+    }
+}
+
+#[tokio::test]
+async fn a_drain_finishes_what_has_begun_and_takes_nothing_new() {
+    let host = Host::new().await;
+    let mut begun = host.raw().await;
+    say(&mut begun, "GET /health/live HTTP/1.1\r\n").await;
+    let mut idle = host.raw().await;
+    say(&mut idle, "GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    let mut byte = [0; 1];
+    timeout(LONG, idle.peek(&mut byte))
+        .await
+        .expect("served")
+        .expect("open");
+
+    let app = host.app.clone();
+    let drain = tokio::spawn(async move { app.shutdown.drain(LONG).await });
+    host.app.shutdown.begun().await;
+    // What idles is closed at once.
+    assert!(rest(&mut idle).await.starts_with("HTTP/1.1 200"));
+    // Operators see that it drains, and why it is not ready.
+    let ready = host.admin("GET", "/health/ready").send().await.expect(503);
+    assert_eq!(ready.json()["reasons"][0], "draining");
+    while TcpStream::connect(host.addresses.gateway).await.is_ok() {
+        tokio::task::yield_now().await;
+    }
+    assert!(!drain.is_finished());
+    say(&mut begun, "Host: a\r\n\r\n").await;
+    let text = rest(&mut begun).await;
+    assert!(text.starts_with("HTTP/1.1 200 OK\r\n"), "{text}");
+    assert!(text.contains("\r\nconnection: close\r\n"), "{text}");
+    assert_eq!(drain.await.expect("no panic"), 0);
+}
+
+#[tokio::test]
+async fn a_drain_drops_what_takes_too_long() {
+    let host = Host::new().await;
+    let mut begun = host.raw().await;
+    say(&mut begun, "GET /health/live HTTP/1.1\r\n").await;
+    // Accepted for certain once a later connection is served.
+    host.get("/health/live").send().await.expect(200);
+    assert_eq!(host.stop(Duration::from_millis(100)).await, 1);
+    assert_eq!(rest(&mut begun).await, "");
+}
+
+#[tokio::test]
+async fn who_is_still_sending_gets_to_read_the_refusal() {
+    let host = Host::new().await;
+    let mut stream = host.raw().await;
+    let body = vec![b'x'; 6 << 20];
+    let head = format!(
+        "POST /deal HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        body.len()
+    );
+    say(&mut stream, &head).await;
+    stream.write_all(&body).await.expect("the body is taken");
+    assert!(rest(&mut stream).await.starts_with("HTTP/1.1 405 "));
+}

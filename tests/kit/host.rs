@@ -1,0 +1,126 @@
+//! A host as `leadhost serve` makes one, on port 0 and in a folder of its own.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::Method;
+use leadhost::app::App;
+use leadhost::clock::ManualClock;
+use leadhost::config::Config;
+use leadhost::domain::time::{self, Micros};
+use leadhost::http::server::{self, Addresses};
+use leadhost::seal::Sealer;
+use leadhost::shutdown::Shutdown;
+use leadhost::store::{self, Store};
+use tempfile::TempDir;
+use tokio::net::TcpStream;
+
+use crate::client::Ask;
+
+/// How a host differs from the default.
+#[derive(Default)]
+pub struct Options {
+    /// `section.key` and value, as on the command line.
+    pub config: Vec<(&'static str, String)>,
+}
+
+impl Options {
+    pub fn with(mut self, key: &'static str, value: impl ToString) -> Self {
+        self.config.push((key, value.to_string()));
+        self
+    }
+}
+
+pub struct Host {
+    pub app: Arc<App>,
+    pub clock: Arc<ManualClock>,
+    pub addresses: Addresses,
+    /// Removed with the host.
+    pub folder: TempDir,
+}
+
+impl Host {
+    /// With the defaults.
+    pub async fn new() -> Self {
+        Self::start(Options::default()).await
+    }
+
+    pub async fn start(options: Options) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut overrides = vec![
+            ("server.listen".to_owned(), "127.0.0.1:0".to_owned()),
+            ("server.admin_listen".to_owned(), "127.0.0.1:0".to_owned()),
+            (
+                "store.data_dir".to_owned(),
+                folder.path().display().to_string(),
+            ),
+        ];
+        for (key, value) in options.config {
+            overrides.push((key.to_owned(), value));
+        }
+        let config = Config::load(None, &overrides).expect("a configuration");
+        let clock = ManualClock::at(beginning());
+        let store = store::open(&folder.path().join("leadhost.db"), clock.clone())
+            .await
+            .expect("a store");
+        let sealer = Arc::new(Sealer::throwaway());
+        let app = App::new(config, clock.clone(), store, sealer, Shutdown::new())
+            .expect("a plugin engine");
+        let addresses = server::start(&app).await.expect("free ports");
+        Self {
+            app,
+            clock,
+            addresses,
+            folder,
+        }
+    }
+
+    pub fn store(&self) -> &dyn Store {
+        &*self.app.store
+    }
+
+    pub fn ask(&self, method: &str, target: &str) -> Ask {
+        let method = Method::from_bytes(method.as_bytes()).expect("a method");
+        let path = target.split('?').next().unwrap_or_default();
+        let to = if path.starts_with("/v1/") {
+            self.addresses.data
+        } else {
+            self.addresses.gateway
+        };
+        Ask::new(to, method, target)
+    }
+
+    pub fn get(&self, target: &str) -> Ask {
+        self.ask("GET", target)
+    }
+
+    pub fn post(&self, target: &str) -> Ask {
+        self.ask("POST", target)
+    }
+
+    /// To the admin surface.
+    pub fn admin(&self, method: &str, target: &str) -> Ask {
+        let method = Method::from_bytes(method.as_bytes()).expect("a method");
+        Ask::new(self.addresses.admin, method, target)
+    }
+
+    /// A bare connection to the gateway.
+    pub async fn raw(&self) -> TcpStream {
+        connect(self.addresses.gateway).await
+    }
+
+    /// Stops as a signal would; how much was cut off.
+    pub async fn stop(&self, within: Duration) -> usize {
+        self.app.shutdown.drain(within).await
+    }
+}
+
+async fn connect(address: SocketAddr) -> TcpStream {
+    TcpStream::connect(address).await.expect("the host listens")
+}
+
+/// When every test begins.
+fn beginning() -> Micros {
+    time::parse("2030-01-15T12:00:00Z").expect("a time")
+}

@@ -1,0 +1,203 @@
+//! What a test begins with: workspaces with a key of every kind, and leads that
+//! are in the store already.
+
+use std::collections::BTreeMap;
+
+use leadhost::domain::contact;
+use leadhost::domain::delivery::DeliveryStatus;
+use leadhost::domain::id::{ConnectionId, DealId, DeliveryId, KeyId, PartnerId, WorkspaceId};
+use leadhost::domain::key::{KeyKind, KeyRecord, PlainKey};
+use leadhost::domain::lead::Action;
+use leadhost::domain::phone;
+use leadhost::domain::workspace::AgentKind;
+use leadhost::store::{
+    Acceptance, ConversionResult, DedupeKey, ItemResult, NewDelivery, NewItem, NewLead, Plan,
+    PlannedAgent, PlannedConnection, Write, Written,
+};
+use serde_json::Map;
+
+use crate::host::Host;
+
+/// A workspace with a partner, an agent, a connection and keys.
+pub struct Seeded {
+    pub workspace: WorkspaceId,
+    pub partner: PartnerId,
+    pub connection: ConnectionId,
+    pub partner_key: PlainKey,
+    pub workspace_key: PlainKey,
+    pub access_token: PlainKey,
+}
+
+impl Host {
+    pub async fn workspace(&self, slug: &str) -> Seeded {
+        self.workspace_with(slug, |_| {}).await
+    }
+
+    /// A workspace whose plan is changed before it is applied.
+    pub async fn workspace_with(&self, slug: &str, change: impl FnOnce(&mut Plan)) -> Seeded {
+        let mut plan = plan(slug);
+        change(&mut plan);
+        let now = self.app.clock.now();
+        let applied = self.store().apply(&plan, now, false).await.expect("a plan");
+        let workspace = applied.workspace_id;
+        let partner = applied.partners["acme"];
+        let key = async |kind, partner| self.key(kind, Some(workspace), partner).await.0;
+        Seeded {
+            workspace,
+            partner,
+            connection: applied.connections["forms"].clone(),
+            partner_key: key(KeyKind::Partner, Some(partner)).await,
+            workspace_key: key(KeyKind::Workspace, None).await,
+            access_token: key(KeyKind::AccessToken, Some(partner)).await,
+        }
+    }
+
+    pub async fn key(
+        &self,
+        kind: KeyKind,
+        workspace: Option<WorkspaceId>,
+        partner: Option<PartnerId>,
+    ) -> (PlainKey, KeyId) {
+        let key = PlainKey::generate(kind);
+        let now = self.app.clock.now();
+        let record = KeyRecord {
+            id: KeyId::new(now),
+            kind,
+            workspace,
+            partner,
+            label: "test".to_owned(),
+            hint: key.hint(),
+            created_at: now,
+            expires_at: None,
+            revoked_at: None,
+            last_used_at: None,
+        };
+        let store = self.store();
+        store
+            .create_key(&record, &key.digest())
+            .await
+            .expect("a key");
+        (key, record.id)
+    }
+
+    pub async fn admin_key(&self) -> PlainKey {
+        self.key(KeyKind::Admin, None, None).await.0
+    }
+
+    /// Stores a delivery with one lead, as the pipeline would; its deal.
+    pub async fn lead(&self, seeded: &Seeded, name: &str, phone: &str, email: &str) -> DealId {
+        self.leads(seeded, &[(name, phone, email)]).await[0]
+    }
+
+    /// Stores a delivery with a lead for each name, phone and e-mail; their deals.
+    pub async fn leads(&self, seeded: &Seeded, people: &[(&str, &str, &str)]) -> Vec<DealId> {
+        let now = self.app.clock.now();
+        let items = people
+            .iter()
+            .zip(0..)
+            .map(|(person, index)| NewItem {
+                index,
+                result: ItemResult::Lead(Box::new(lead(seeded, person))),
+            })
+            .collect();
+        let write = Write::Accept(Box::new(Acceptance {
+            delivery: NewDelivery {
+                id: DeliveryId::new(now),
+                workspace: seeded.workspace,
+                connection: seeded.connection.clone(),
+                received_at: now,
+                method: "POST".to_owned(),
+                path: format!("/ingest-lead/{}", seeded.connection),
+                query: Vec::new(),
+                headers: Vec::new(),
+                body: b"{}".to_vec(),
+            },
+            result: ConversionResult {
+                status: None,
+                items,
+                ran: None,
+                error: None,
+                notes: Vec::new(),
+                attempts: 0,
+                next_attempt_at: None,
+                presented: None,
+            },
+        }));
+        let written = self.store().commit(&[write]).await.expect("a commit");
+        let [Written::Done(outcome)] = written.as_slice() else {
+            panic!("the delivery is new: {written:?}");
+        };
+        assert_eq!(outcome.status, DeliveryStatus::Converted);
+        outcome
+            .items
+            .iter()
+            .map(|item| item.deal_id.expect("a deal"))
+            .collect()
+    }
+}
+
+fn lead(seeded: &Seeded, (name, phone, email): &(&str, &str, &str)) -> NewLead {
+    let phones: Vec<_> = [phone]
+        .into_iter()
+        .filter(|phone| !phone.is_empty())
+        .map(|phone| phone::normalise(phone, "BR"))
+        .collect();
+    let emails: Vec<_> = contact::email(email).into_iter().collect();
+    let external_id = format!("lead-{name}");
+    NewLead {
+        connection: seeded.connection.clone(),
+        agent: None,
+        dedupe: Some(DedupeKey {
+            key: format!("id:{external_id}"),
+            window: None,
+        }),
+        action: Action::Create,
+        external_id: Some(external_id),
+        name: Some((*name).to_owned()),
+        contact_keys: contact::keys(&phones, &emails),
+        phones,
+        emails,
+        products: Vec::new(),
+        title: Some(format!("{name} asks")),
+        deal_props: Map::new(),
+        contact_props: Map::new(),
+    }
+}
+
+fn plan(slug: &str) -> Plan {
+    Plan {
+        slug: slug.to_owned(),
+        name: format!("Workspace {slug}"),
+        region: "BR".to_owned(),
+        time_zone: "America/Sao_Paulo".to_owned(),
+        rate_limit: 120,
+        partners: vec!["acme".to_owned()],
+        agents: vec![PlannedAgent {
+            name: "desk".to_owned(),
+            number: None,
+            kind: AgentKind::Ai,
+            channel: None,
+            adapter: None,
+            config: "{}".to_owned(),
+            internal: false,
+        }],
+        owners: Vec::new(),
+        connections: vec![PlannedConnection {
+            name: "forms".to_owned(),
+            partner: "acme".to_owned(),
+            plugin: "forms".to_owned(),
+            config: "{}".to_owned(),
+            agent: Some("desk".to_owned()),
+            allow: Vec::new(),
+            checks: Vec::new(),
+            routes: BTreeMap::new(),
+            secrets: Vec::new(),
+            sealed: Vec::new(),
+            fingerprint: "1".to_owned(),
+            region: None,
+            time_zone: None,
+            dedupe_by_content: true,
+        }],
+        products: Vec::new(),
+    }
+}
