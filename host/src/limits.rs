@@ -149,3 +149,9 @@ pub const LOG_BYTES: u64 = 256 << 20;
 
 /// Refused plugin files that are remembered.
 pub const REFUSALS: u32 = 100;
+
+/// Bytes of a JSON body on the admin surface: a workspace file with some ten thousand products.
+pub const ADMIN_BODY_BYTES: usize = 4 << 20;
+
+/// Deliveries of one page for operators.
+pub const DELIVERIES_PER_PAGE: u32 = 500;

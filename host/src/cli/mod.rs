@@ -15,6 +15,7 @@ mod key;
 mod output;
 mod plugin;
 mod progress;
+mod serve;
 mod status;
 mod table;
 mod workspace_file;
@@ -35,6 +36,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Run the service
+    Serve(Box<serve::Serve>),
     /// Make a workspace as its file declares it
     Apply(apply::Apply),
     /// Keys of partners, workspaces and operators
@@ -71,6 +74,7 @@ pub fn main() -> ExitCode {
 
 fn run(arguments: Arguments) -> Result<(), Failure> {
     match arguments.command {
+        Command::Serve(command) => command.run(),
         Command::Apply(command) => client::block_on(command.run()),
         Command::Key(command) => client::block_on(command.run()),
         Command::Plugin(command) => command.run(),

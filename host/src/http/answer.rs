@@ -104,6 +104,10 @@ async fn in_time(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Repl
     if !body.is_empty() {
         seconds += server.body_seconds;
     }
+    if matches!(route, Route::Admin(_)) {
+        // An operator waits for a component to be compiled.
+        seconds += call.app.config.plugins.compile_seconds;
+    }
     let work = Box::pin(router::run(call, route, body));
     match tokio::time::timeout(Duration::from_secs(seconds), work).await {
         Ok(result) => result,

@@ -23,6 +23,12 @@ impl<'a> Query<'a> {
         Some(value)
     }
 
+    /// The values of a name that may be repeated.
+    pub fn all<'q>(&'q self, name: &'q str) -> impl Iterator<Item = &'q str> {
+        let named = self.0.iter().filter(move |(key, _)| key == name);
+        named.map(|(_, value)| value.as_ref())
+    }
+
     /// The first of several names that has a value other than blank.
     pub fn filled(&self, names: &[&str]) -> Option<&str> {
         names

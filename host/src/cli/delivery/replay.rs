@@ -1,15 +1,18 @@
 //! `leadhost delivery replay`: converts stored deliveries again with what is
 //! active now. Items that never finished are accepted as usual; finished ones
 //! show what would change, and `--apply` writes it, save what a person edited.
-//! Many are replayed a page at a time, so that a replay can be interrupted.
+//! Many are replayed one by one, oldest first, so that a replay can be interrupted.
+
+use std::collections::BTreeMap;
 
 use clap::{ArgGroup, Args};
 use serde_json::{Value, json};
 
+use super::query;
 use super::show::items;
 use crate::cli::client::{Client, Reach, encoded};
 use crate::cli::failure::Failure;
-use crate::cli::output::{complain, say, say_json};
+use crate::cli::output::{complain, say};
 use crate::cli::progress::Progress;
 use crate::cli::table::{cell, safe, table};
 
@@ -64,44 +67,80 @@ impl Replay {
     }
 
     async fn many(&self, client: &Client) -> Result<(), Failure> {
-        let progress = Progress::start("replaying");
-        let mut counted = std::collections::BTreeMap::<String, u64>::new();
-        let mut before = Value::Null;
-        loop {
-            let request = json!({
-                "failed": self.failed,
-                "connection": self.connection,
-                "since": self.since,
-                "apply": self.apply,
-                "before": before,
-            });
-            let page = client.post("/admin/v1/replay", &request).await?;
-            for delivery in page["deliveries"].as_array().into_iter().flatten() {
-                let became = delivery["status"].as_str().unwrap_or("skipped");
-                *counted.entry(became.to_owned()).or_default() += 1;
-                if client.json() {
-                    say(&delivery.to_string());
+        let progress = Progress::start("looking for deliveries");
+        let ids = self.find(client).await?;
+        let options = json!({ "apply": self.apply, "release": false });
+        let mut counted = BTreeMap::<String, u64>::new();
+        for (index, id) in ids.iter().enumerate() {
+            progress.update(&format!("replaying {} of {}", index + 1, ids.len()));
+            let path = format!("/admin/v1/deliveries/{}/replay", encoded(id));
+            let became = match client.try_post(&path, &options).await? {
+                Ok(answer) => {
+                    if client.json() {
+                        say(&answer.to_string());
+                    }
+                    cell(&answer["status"])
                 }
-            }
-            progress.update(&format!("replayed {}", counted.values().sum::<u64>()));
-            before = page["next"].clone();
-            if before.is_null() {
-                break;
-            }
+                // Somebody else is at it, or it is gone by now: the others are not its fault.
+                Err(refusal) if refusal.status.is_client_error() => {
+                    if client.json() {
+                        say(&json!({ "id": id, "error": refusal.message }).to_string());
+                    }
+                    "not replayed".to_owned()
+                }
+                Err(refusal) => return Err(refusal.into()),
+            };
+            *counted.entry(became).or_default() += 1;
         }
         drop(progress);
+        if client.json() {
+            return Ok(());
+        }
         let counts: Vec<String> = counted
             .iter()
-            .map(|(status, count)| format!("{count} {status}"))
+            .map(|(became, count)| format!("{count} {became}"))
             .collect();
-        if client.json() {
-            say_json(&json!(counted));
-        } else if counts.is_empty() {
+        if counts.is_empty() {
             say("There is nothing to replay.");
         } else {
-            say(&format!("Replayed: {}.", counts.join(", ")));
+            say(&format!("Replayed {}: {}.", ids.len(), counts.join(", ")));
         }
         Ok(())
+    }
+
+    /// The ids of what is to be replayed, oldest first.
+    async fn find(&self, client: &Client) -> Result<Vec<String>, Failure> {
+        let states: &[Option<&str>] = if self.failed {
+            &[Some("failed"), Some("parked")]
+        } else {
+            &[None]
+        };
+        let mut ids = Vec::new();
+        for status in states {
+            let mut before = None;
+            loop {
+                let path = format!(
+                    "/admin/v1/deliveries{}",
+                    query(&[
+                        ("status", status.map(str::to_owned)),
+                        ("connection", self.connection.clone()),
+                        ("since", self.since.clone()),
+                        ("before", before),
+                        ("limit", Some("500".to_owned())),
+                    ])
+                );
+                let page = client.get(&path).await?;
+                let found = page["deliveries"].as_array().into_iter().flatten();
+                ids.extend(found.map(|delivery| cell(&delivery["id"])));
+                before = page["next"].as_str().map(str::to_owned);
+                if before.is_none() {
+                    break;
+                }
+            }
+        }
+        // Ids sort by the time at which deliveries came.
+        ids.sort_unstable();
+        Ok(ids)
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::Args;
 use hyper::StatusCode;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{read_component, say_deployed};
 use crate::cli::client::{Reach, Refusal, encoded};
@@ -16,12 +16,9 @@ use crate::cli::progress::Progress;
 pub struct Activate {
     /// A component file, or NAME@DIGEST (or its first characters) of a stored one
     what: String,
-    /// What this activation may weaken or add, as the refusal named it; may be repeated
+    /// What this activation may bring: weaker-checks, new-hosts, new-secrets, older, same-version, all; may be repeated
     #[arg(long, value_name = "WHAT")]
     accept: Vec<String>,
-    /// Also when it is a lower version than the one that serves
-    #[arg(long)]
-    allow_older: bool,
     #[command(flatten)]
     reach: Reach,
 }
@@ -40,7 +37,6 @@ impl Activate {
                 let body = json!({
                     "digest": digest,
                     "accept": self.accept,
-                    "allowOlder": self.allow_older,
                 });
                 client.try_post(&path, &body).await?
             }
@@ -51,10 +47,7 @@ impl Activate {
                     .iter()
                     .map(|what| format!("&accept={}", encoded(what)))
                     .collect();
-                let path = format!(
-                    "/admin/v1/plugins?activate=true&allowOlder={}{accept}",
-                    self.allow_older
-                );
+                let path = format!("/admin/v1/plugins?activate=true{accept}");
                 client.post_wasm(&path, wasm).await?
             }
         };
@@ -71,7 +64,7 @@ fn explain(refusal: Refusal) -> Failure {
         .as_array()
         .into_iter()
         .flatten()
-        .filter_map(|what| what.as_str().or_else(|| what["what"].as_str()))
+        .filter_map(Value::as_str)
         .map(|what| format!("--accept {what}"))
         .collect();
     let conflict = refusal.status == StatusCode::CONFLICT;

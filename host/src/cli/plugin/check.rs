@@ -41,12 +41,13 @@ fn show(report: &Value) {
         cell(&report["digest"]).chars().take(12).collect::<String>(),
         cell(&report["golden"]),
     )));
-    let needed = report["accept"].as_array();
-    for need in needed.into_iter().flatten() {
-        say(&safe(&format!(
-            "activating it needs --accept {}: {}",
-            cell(&need["what"]),
-            cell(&need["why"])
-        )));
+    for concern in report["concerns"].as_array().into_iter().flatten() {
+        let what = cell(&concern["what"]);
+        say(&safe(&match concern["accept"].as_str() {
+            Some(word) if !word.is_empty() => {
+                format!("activating it needs --accept {word}: {what}")
+            }
+            _ => format!("it cannot be activated: {what}"),
+        }));
     }
 }

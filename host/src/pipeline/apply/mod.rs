@@ -22,14 +22,16 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
-pub use declaration::{ActiveConverter, Converters};
 pub use key::{KeyRequest, mint};
 
+use declaration::{ActiveConverter, Converters, Declaration};
+
+use crate::app::App;
 use crate::domain::connection::Connection;
 use crate::domain::exchange::Problem;
 use crate::domain::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
-use crate::domain::time::Micros;
-use crate::seal::{OpenError, Sealer};
+use crate::plugin::Budget;
+use crate::seal::OpenError;
 use crate::store::{AppliedChange, Store, StoreError};
 
 #[derive(Debug, thiserror::Error)]
@@ -75,20 +77,25 @@ pub struct MadeKey {
     pub key: Option<String>,
 }
 
-/// Applies a file, or tells what that would change.
-pub async fn apply(
-    store: &dyn Store,
-    sealer: &Sealer,
-    converters: &Converters,
-    file: &Value,
-    now: Micros,
-    dry_run: bool,
-) -> Result<Report, ApplyError> {
-    let declaration = declaration::read(file, converters).map_err(ApplyError::Problems)?;
+/// Applies a file, or tells what that would change. What it changed counts at
+/// once on this host.
+pub async fn apply(app: &App, file: &Value, dry_run: bool) -> Result<Report, ApplyError> {
+    let declaration = declaration::read(file, &converters(app)).map_err(ApplyError::Problems)?;
+    try_configurations(app, &declaration).await?;
     let keys = declaration.keys.clone();
+    let store = &*app.store;
+    let now = app.clock.now();
     let before = connections_of(store, &declaration.slug).await?;
-    let planned = plan::plan(declaration, &before, sealer)?;
+    let planned = plan::plan(declaration, &before, &app.sealer)?;
     let applied = store.apply(&planned.plan, now, dry_run).await?;
+    if !dry_run {
+        app.pipeline.connections.forget();
+        tracing::info!(
+            workspace = planned.plan.slug,
+            changes = applied.changes.len(),
+            "a workspace file was applied"
+        );
+    }
     let made = key::make_missing(store, &applied, &keys, now, dry_run).await?;
     Ok(Report {
         dry_run,
@@ -105,6 +112,57 @@ pub async fn apply(
             planned.generated
         },
     })
+}
+
+fn converters(app: &App) -> Converters {
+    app.plugins
+        .list()
+        .into_iter()
+        .filter(|listed| listed.active)
+        .map(|listed| {
+            let description = listed.loaded.description.clone();
+            (description.name.clone(), ActiveConverter { description })
+        })
+        .collect()
+}
+
+/// A configuration may fit the schema and still mean nothing to its converter:
+/// each is asked how senders prove themselves under it, as it will be for the
+/// first delivery.
+async fn try_configurations(app: &App, declaration: &Declaration) -> Result<(), ApplyError> {
+    let mut problems = Vec::new();
+    for (index, connection) in declaration.connections.iter().enumerate() {
+        let Some(loaded) = app.plugins.active(&connection.plugin) else {
+            // It was active when the file was read: an activation that fails to load says so itself.
+            continue;
+        };
+        let path = format!("connections[{index}].config");
+        let answer = app
+            .plugins
+            .sender_checks(
+                &loaded,
+                &connection.name,
+                &connection.config,
+                Budget::Worker,
+            )
+            .await;
+        match answer {
+            Ok(Ok(_)) => {}
+            Ok(Err(problem)) => problems.push(Problem {
+                path,
+                message: problem.message,
+            }),
+            Err(error) => problems.push(Problem {
+                path,
+                message: format!("{} could not be asked about it: {error}", connection.plugin),
+            }),
+        }
+    }
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(ApplyError::Problems(problems))
+    }
 }
 
 /// The connections that a workspace has by now, by name.

@@ -1,0 +1,243 @@
+//! `leadhost serve --first-apply`: a service that comes up with a workspace, for
+//! demonstrations and for tests from outside. When the keys file is not there
+//! yet, the inbox is taken in, the workspace file is applied, and everything
+//! that a client needs is written to the keys file, in the clear: it is for
+//! machines where that is wanted. A service in earnest uses `leadhost apply`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::json;
+
+use super::said::write_private;
+use crate::app::App;
+use crate::cli::client::KEY_FILE;
+use crate::cli::failure::Failure;
+use crate::cli::workspace_file;
+use crate::domain::connection::Connection;
+use crate::domain::exchange::SenderCheck;
+use crate::domain::key::KeyKind;
+use crate::pipeline::apply::{ApplyError, KeyRequest, Report, apply, mint};
+use crate::pipeline::deploy;
+use crate::plugin::Budget;
+use crate::seal::Secrets;
+
+/// Applies the file unless the keys file says that it was.
+pub async fn run(app: &Arc<App>, folder: &Path, file: &Path, keys: &Path) -> Result<(), Failure> {
+    if keys.exists() {
+        return Ok(());
+    }
+    take_in_inbox(app).await;
+    let declared = workspace_file::read(file)?;
+    let report = apply(app, &declared, false)
+        .await
+        .map_err(|error| refused(file, error))?;
+    let mut written = json!({
+        "partnerKey": key(app, &report, KeyKind::Partner).await?,
+        "workspaceKey": key(app, &report, KeyKind::Workspace).await?,
+        "accessToken": key(app, &report, KeyKind::AccessToken).await?,
+        "adminKey": admin_key(folder),
+        "connections": report.connections,
+        "instances": report.instances,
+    });
+    let (headers, secrets) = proofs(app, &report).await?;
+    written["connectionHeaders"] = json!(headers);
+    written["connectionSecrets"] = json!(secrets);
+    // Last: until it is there, the next start does all of this again.
+    write_private(keys, &format!("{written:#}\n"))
+}
+
+/// What lies in the inbox is taken in before its connections are made.
+async fn take_in_inbox(app: &Arc<App>) {
+    let inbox = &app.config.plugins.inbox;
+    if inbox.is_empty() {
+        return;
+    }
+    let mut files: Vec<_> = match std::fs::read_dir(inbox) {
+        Ok(entries) => entries
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| path.extension().is_some_and(|kind| kind == "wasm"))
+            .collect(),
+        // The inbox's own task tells of it.
+        Err(_) => return,
+    };
+    files.sort();
+    for path in files {
+        let origin = path
+            .file_name()
+            .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        match tokio::fs::read(&path).await {
+            Ok(bytes) => deploy::take_in(app, bytes, &origin).await,
+            Err(error) => tracing::warn!(file = %path.display(), %error, "cannot be read"),
+        }
+    }
+}
+
+fn refused(file: &Path, error: ApplyError) -> Failure {
+    let failure = match error {
+        ApplyError::Problems(problems) => {
+            let lines: Vec<String> = problems
+                .iter()
+                .map(|problem| format!("{}: {}", problem.path, problem.message))
+                .collect();
+            Failure::new(format!(
+                "{} was not applied:\n  {}",
+                file.display(),
+                lines.join("\n  ")
+            ))
+        }
+        other => Failure::new(format!("{} was not applied: {other}", file.display())),
+    };
+    failure.hint(
+        "mend the file, or start without --first-apply; converters come from the inbox (--inbox)",
+    )
+}
+
+/// The key of this kind that the apply made, or another for the same purpose:
+/// the text of one made before is not known any more.
+async fn key(app: &App, report: &Report, kind: KeyKind) -> Result<String, Failure> {
+    let made = report
+        .keys
+        .iter()
+        .find(|made| made.kind == kind.as_str())
+        .and_then(|made| made.key.clone());
+    if let Some(made) = made {
+        return Ok(made);
+    }
+    let needs_partner = kind != KeyKind::Workspace;
+    let request = KeyRequest {
+        kind,
+        workspace: Some(report.workspace_id),
+        partner: report
+            .partners
+            .values()
+            .next()
+            .copied()
+            .filter(|_| needs_partner),
+        label: "first apply".to_owned(),
+        expires_at: None,
+    };
+    if needs_partner && request.partner.is_none() {
+        return Err(Failure::new(
+            "the workspace file names no partner: keys for the gateway belong to one",
+        ));
+    }
+    let (_, plain) = mint(&*app.store, request, app.clock.now())
+        .await
+        .map_err(|error| Failure::new(error.to_string()))?;
+    Ok(plain.reveal().to_owned())
+}
+
+/// Null where the operator keeps it elsewhere.
+fn admin_key(folder: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(folder.join(KEY_FILE)).ok()?;
+    Some(text.trim().to_owned())
+}
+
+type Named<T> = BTreeMap<String, BTreeMap<String, T>>;
+
+/// Headers by which senders prove themselves, where those are always the same,
+/// and the secrets of the connections, by the connections' names.
+async fn proofs(app: &App, report: &Report) -> Result<(Named<String>, Named<String>), Failure> {
+    let failed = |error: &dyn std::fmt::Display| Failure::new(error.to_string());
+    let connections = app
+        .store
+        .connections(Some(report.workspace_id))
+        .await
+        .map_err(|error| failed(&error))?;
+    let mut headers = Named::new();
+    let mut all_secrets = Named::new();
+    for connection in connections {
+        let secrets = app
+            .sealer
+            .open_secrets(&connection.name, &connection.sealed)
+            .map_err(|error| failed(&error))?;
+        let fixed: BTreeMap<String, String> = checks(app, &connection)
+            .await
+            .iter()
+            .filter_map(|check| fixed_header(check, &secrets))
+            .collect();
+        if !fixed.is_empty() {
+            headers.insert(connection.name.clone(), fixed);
+        }
+        let named: BTreeMap<String, String> = secrets
+            .iter()
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
+        if !named.is_empty() {
+            all_secrets.insert(connection.name, named);
+        }
+    }
+    Ok((headers, all_secrets))
+}
+
+async fn checks(app: &App, connection: &Connection) -> Vec<SenderCheck> {
+    let mut checks = connection.checks.clone();
+    if let Some(loaded) = app.plugins.active(&connection.plugin) {
+        let lane = connection.id.as_str();
+        let declared = app
+            .plugins
+            .sender_checks(&loaded, lane, &connection.config, Budget::Worker)
+            .await;
+        if let Ok(Ok(declared)) = declared {
+            checks.extend(declared.checks);
+        }
+    }
+    checks
+}
+
+/// The header that satisfies a check, unless it depends on what is sent.
+fn fixed_header(check: &SenderCheck, secrets: &Secrets) -> Option<(String, String)> {
+    let secret = secrets.get(&check.secret)?;
+    if check.proof.place != "header" {
+        return None;
+    }
+    let value = match check.scheme.as_str() {
+        "basic" => format!("Basic {}", STANDARD.encode(secret)),
+        "bearer" => format!("Bearer {secret}"),
+        "equals" => format!("{}{secret}", check.prefix),
+        _ => return None,
+    };
+    Some((check.proof.name.clone(), value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::exchange::Location;
+
+    #[test]
+    fn a_fixed_proof_is_a_header_and_a_signature_is_none() {
+        let check = |scheme: &str, prefix: &str, expect: Option<&str>| {
+            let check = SenderCheck {
+                secret: "s".to_owned(),
+                scheme: scheme.to_owned(),
+                proof: Location {
+                    place: "header".to_owned(),
+                    name: "X-Proof".to_owned(),
+                },
+                encoding: String::new(),
+                prefix: prefix.to_owned(),
+                timestamp_header: String::new(),
+                tolerance_seconds: 0,
+                signed: vec![],
+            };
+            let secrets = [("s".to_owned(), "user:pw".to_owned())]
+                .into_iter()
+                .collect();
+            let header = fixed_header(&check, &secrets);
+            assert_eq!(
+                header.as_ref().map(|(_, value)| value.as_str()),
+                expect,
+                "{scheme}"
+            );
+        };
+        check("basic", "", Some("Basic dXNlcjpwdw=="));
+        check("bearer", "", Some("Bearer user:pw"));
+        check("equals", "token ", Some("token user:pw"));
+        check("hmac-sha256", "", None);
+    }
+}

@@ -1,0 +1,206 @@
+//! `leadhost serve`: the service. The parts start in the order in which they
+//! need each other and stop in the other: first nothing new comes in, then what
+//! is in flight ends, then what was decided is written.
+
+mod first_apply;
+mod first_key;
+mod said;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::failure::Failure;
+use super::output::say;
+use crate::app::App;
+use crate::clock::SystemClock;
+use crate::config::Config;
+use crate::http::server::{self, Addresses};
+use crate::pipeline::{self, deploy};
+use crate::seal::{Environment, Sealer};
+use crate::shutdown::{self, Shutdown};
+use crate::store::sqlite;
+use crate::telemetry;
+
+#[derive(Args)]
+pub struct Serve {
+    /// The configuration file; `leadhost config` prints every key
+    #[arg(long, value_name = "FILE", env = "LEADHOST_CONFIG")]
+    config: Option<PathBuf>,
+    /// Where the gateway listens, and the data API unless it has its own address
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<String>,
+    /// Where the data API listens
+    #[arg(long, value_name = "ADDRESS")]
+    data_listen: Option<String>,
+    /// Where the admin API and the metrics listen; keep it on loopback
+    #[arg(long, value_name = "ADDRESS")]
+    admin_listen: Option<String>,
+    /// Where the state lives
+    #[arg(long, value_name = "DIR", env = "LEADHOST_DATA_DIR")]
+    data_dir: Option<String>,
+    /// A folder whose component files are taken in and activated, once each
+    #[arg(long, value_name = "DIR")]
+    inbox: Option<String>,
+    /// Any other key of the configuration; may be repeated
+    #[arg(long, value_name = "SECTION.KEY=VALUE")]
+    set: Vec<String>,
+    /// Make one more admin key and write it to the data folder, where the first one is lost
+    #[arg(long)]
+    new_admin_key: bool,
+    /// A workspace file to apply when the keys file is not there yet
+    #[arg(long, value_name = "FILE")]
+    first_apply: Option<PathBuf>,
+    /// Where the keys of the first apply go [default: keys.json in the data folder]
+    #[arg(long, value_name = "FILE", requires = "first_apply")]
+    keys_file: Option<PathBuf>,
+}
+
+impl Serve {
+    pub fn run(self) -> Result<(), Failure> {
+        let config = self.configuration()?;
+        telemetry::init_logging(&config.log).map_err(|error| Failure::new(error.to_string()))?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| Failure::new(format!("cannot start: {error}")))?;
+        runtime.block_on(self.serve(config))
+    }
+
+    fn configuration(&self) -> Result<Config, Failure> {
+        let mut overrides = Vec::new();
+        for text in &self.set {
+            let (key, value) = text.split_once('=').ok_or_else(|| {
+                Failure::usage(format!(
+                    "`--set {text}`: expected section.key=value, as worker.concurrency=8"
+                ))
+            })?;
+            overrides.push((key.trim().to_owned(), value.trim().to_owned()));
+        }
+        for (key, value) in [
+            ("server.listen", &self.listen),
+            ("server.data_listen", &self.data_listen),
+            ("server.admin_listen", &self.admin_listen),
+            ("store.data_dir", &self.data_dir),
+            ("plugins.inbox", &self.inbox),
+        ] {
+            if let Some(value) = value {
+                overrides.push((key.to_owned(), value.clone()));
+            }
+        }
+        Config::load(self.config.as_deref(), &overrides).map_err(|error| {
+            Failure::new(error.to_string()).hint("`leadhost config` prints every key")
+        })
+    }
+
+    async fn serve(self, config: Config) -> Result<(), Failure> {
+        let folder = config.store.data_dir.clone();
+        let app = open(config).await?;
+        // From here on a signal stops the service in order.
+        tokio::spawn(shutdown::on_signals(app.shutdown.clone()));
+        deploy::load_active(&app)
+            .await
+            .map_err(|error| Failure::new(error.to_string()))?;
+        first_key::ensure(&app, &folder, self.new_admin_key).await?;
+        if let Some(file) = &self.first_apply {
+            let keys = self.keys_file(&folder);
+            first_apply::run(&app, &folder, file, &keys).await?;
+        }
+        let addresses = server::start(&app).await.map_err(|error| {
+            Failure::new(error.to_string())
+                .hint("another program has that address: name others with --listen and --admin-listen, or in the configuration")
+        })?;
+        let tasks = pipeline::start(&app, &app.shutdown);
+        let said = said::Said::write(&folder, &addresses)?;
+        self.announce(&folder, &addresses);
+        app.shutdown.begun().await;
+        stop(&app, tasks).await;
+        drop(said);
+        Ok(())
+    }
+
+    fn keys_file(&self, folder: &Path) -> PathBuf {
+        self.keys_file
+            .clone()
+            .unwrap_or_else(|| folder.join("keys.json"))
+    }
+
+    fn announce(&self, folder: &Path, addresses: &Addresses) {
+        tracing::info!(
+            gateway = %addresses.gateway,
+            data = %addresses.data,
+            admin = %addresses.admin,
+            data_dir = %folder.display(),
+            "ready"
+        );
+        if let Some(file) = &self.first_apply {
+            let invitation = said::invitation(file, folder, &self.keys_file(folder));
+            if let Some(invitation) = invitation {
+                say(&invitation);
+            }
+        }
+    }
+}
+
+/// Opens the data folder and puts the parts together.
+async fn open(config: Config) -> Result<Arc<App>, Failure> {
+    let folder = config.store.data_dir.clone();
+    make_folder(&folder)?;
+    let clock = Arc::new(SystemClock);
+    // It takes the folder's lock: everything else in the folder comes after.
+    let store = sqlite::open(&folder.join(DATABASE_FILE), clock.clone())
+        .await
+        .map_err(|error| Failure::new(error.to_string()))?;
+    let sealer = Sealer::of_folder(&folder, &Environment::read())
+        .map_err(|error| Failure::new(error.to_string()))?;
+    App::new(config, clock, store, Arc::new(sealer), Shutdown::new())
+        .map_err(|error| Failure::new(error.to_string()))
+}
+
+const DATABASE_FILE: &str = "leadhost.db";
+
+fn make_folder(folder: &Path) -> Result<(), Failure> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    // Leads are in it: nobody else on the machine reads it.
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+        .map_err(|error| {
+            Failure::new(format!(
+                "cannot make the data folder {}: {error}",
+                folder.display()
+            ))
+            .hint("name another with --data-dir")
+        })
+}
+
+/// Listeners are closed by now. Waits for requests and work in flight, as long
+/// as the configuration says, then for what they decided to be written.
+async fn stop(app: &Arc<App>, tasks: Vec<tokio::task::JoinHandle<()>>) {
+    let limit = Duration::from_secs(app.config.server.drain_seconds);
+    let dropped = app.shutdown.drain(limit).await;
+    if dropped > 0 {
+        tracing::warn!(
+            dropped,
+            "some work was still in flight when the time was up; it is taken up at the next start"
+        );
+    }
+    for task in tasks {
+        if tokio::time::timeout(TASK_PATIENCE, task).await.is_err() {
+            tracing::warn!("a background task did not stop in time");
+        }
+    }
+    app.writer.shutdown().await;
+    app.plugins.close();
+    if let Err(error) = app.http.keys.write_uses(&*app.store).await {
+        tracing::warn!(%error, "when keys were last used could not be written down");
+    }
+    tracing::info!("stopped");
+}
+
+/// For a task that was told to stop, after the drain: a claim that it holds is
+/// taken up again when its lease runs out.
+const TASK_PATIENCE: Duration = Duration::from_secs(5);

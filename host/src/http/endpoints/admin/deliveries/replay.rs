@@ -1,0 +1,62 @@
+//! `POST /admin/v1/deliveries/{id}/replay {apply, release}`: converts one
+//! delivery again with what is active now. Many are replayed one by one: the
+//! caller sees how far it is, and nothing is lost when it stops.
+
+use std::sync::Arc;
+
+use hyper::StatusCode;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::parse_id;
+use crate::http::body::Unread;
+use crate::http::endpoints::admin::read_json;
+use crate::http::error::ApiError;
+use crate::http::reply::{self, Reply};
+use crate::http::router::Call;
+use crate::pipeline;
+use crate::pipeline::replay::{self, ReplayError, ReplayOptions};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Request {
+    #[serde(default)]
+    apply: bool,
+    #[serde(default)]
+    release: bool,
+}
+
+pub async fn replay(call: &Call<'_>, id: &str, body: Unread) -> Result<Reply, ApiError> {
+    let id = parse_id(id)?;
+    let request: Request = read_json(call, body).await?;
+    let options = ReplayOptions {
+        apply: request.apply,
+        release: request.release,
+    };
+    let app = Arc::clone(call.app);
+    let replayed = pipeline::spawn(
+        call.app,
+        async move { replay::one(&app, id, options).await },
+    );
+    let outcome = replayed
+        .await
+        .map_err(ApiError::internal)?
+        .map_err(refusal)?;
+    reply::json(
+        StatusCode::OK,
+        &json!({ "id": outcome.delivery, "status": outcome.status, "items": outcome.items }),
+    )
+}
+
+fn refusal(error: ReplayError) -> ApiError {
+    match error {
+        ReplayError::NotFound(_) => ApiError::NotFound(error.to_string()),
+        ReplayError::Quarantined(_)
+        | ReplayError::StillUnproven { .. }
+        | ReplayError::TakenOver(_) => ApiError::Conflict {
+            message: error.to_string(),
+            details: Value::Null,
+        },
+        ReplayError::Store(error) => error.into(),
+    }
+}

@@ -1,0 +1,47 @@
+//! `GET /admin/v1/deliveries/{id}`: the request as it is kept, secrets
+//! redacted, and what became of each item.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hyper::StatusCode;
+use serde_json::{Value, json};
+
+use super::parse_id;
+use crate::http::error::ApiError;
+use crate::http::reply::{self, Reply};
+use crate::http::router::Call;
+use crate::store::DeliveryDetail;
+
+pub async fn show(call: &Call<'_>, id: &str) -> Result<Reply, ApiError> {
+    let id = parse_id(id)?;
+    let delivery = call
+        .app
+        .store
+        .delivery(id)
+        .await?
+        .ok_or_else(|| ApiError::NotFound(format!("There is no delivery `{id}`.")))?;
+    reply::json(StatusCode::OK, &shown(&delivery)?)
+}
+
+fn shown(delivery: &DeliveryDetail) -> Result<Value, ApiError> {
+    let request = &delivery.request;
+    let (body, base64) = match std::str::from_utf8(&request.body) {
+        Ok(text) => (Some(text), None),
+        Err(_) => (None, Some(STANDARD.encode(&request.body))),
+    };
+    let mut shown = serde_json::to_value(&delivery.summary).map_err(ApiError::internal)?;
+    let items = serde_json::to_value(&delivery.items).map_err(ApiError::internal)?;
+    shown["items"] = items;
+    shown["workspaceId"] = json!(delivery.workspace);
+    shown["notes"] = json!(delivery.notes);
+    shown["nextAttemptAt"] = json!(delivery.next_attempt_at);
+    shown["request"] = json!({
+        "method": request.method,
+        "path": request.path,
+        "query": request.query,
+        "headers": request.headers,
+        "body": body,
+        "bodyBase64": base64,
+    });
+    Ok(shown)
+}

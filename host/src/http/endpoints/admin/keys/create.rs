@@ -1,0 +1,108 @@
+//! `POST /admin/v1/keys`: makes a key. This answer is the only one that has its text.
+
+use hyper::StatusCode;
+use serde::Deserialize;
+
+use super::shown;
+use crate::domain::id::{PartnerId, WorkspaceId};
+use crate::domain::key::KeyKind;
+use crate::domain::time::Micros;
+use crate::http::body::Unread;
+use crate::http::endpoints::admin::read_json;
+use crate::http::error::ApiError;
+use crate::http::reply::{self, Reply};
+use crate::http::router::Call;
+use crate::pipeline::apply::{KeyRequest, mint};
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Request {
+    kind: String,
+    workspace: Option<String>,
+    partner: Option<String>,
+    #[serde(default)]
+    label: String,
+    expires_days: Option<u32>,
+}
+
+pub async fn create(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
+    let request: Request = read_json(call, body).await?;
+    let kind = KeyKind::of(&request.kind).ok_or_else(|| {
+        ApiError::BadRequest(format!(
+            "`{}` is no kind of key: partner, workspace, access-token and admin are.",
+            request.kind
+        ))
+    })?;
+    let (workspace, partner) = scope(call, kind, &request).await?;
+    let now = call.app.clock.now();
+    let wanted = KeyRequest {
+        kind,
+        workspace,
+        partner,
+        label: request.label,
+        expires_at: request
+            .expires_days
+            .map(|days| now.plus(i64::from(days).saturating_mul(Micros::DAY))),
+    };
+    let (record, plain) = mint(&*call.app.store, wanted, now).await?;
+    let mut answer = shown(
+        &record,
+        request.workspace.as_deref(),
+        request.partner.as_deref(),
+        now,
+    );
+    answer["key"] = plain.reveal().into();
+    reply::json(StatusCode::CREATED, &answer)
+}
+
+/// What a key of this kind must name, and must not.
+async fn scope(
+    call: &Call<'_>,
+    kind: KeyKind,
+    request: &Request,
+) -> Result<(Option<WorkspaceId>, Option<PartnerId>), ApiError> {
+    let wants_workspace = kind != KeyKind::Admin;
+    let wants_partner = matches!(kind, KeyKind::Partner | KeyKind::AccessToken);
+    for (what, given, wanted) in [
+        ("workspace", request.workspace.is_some(), wants_workspace),
+        ("partner", request.partner.is_some(), wants_partner),
+    ] {
+        if given != wanted {
+            return Err(ApiError::BadRequest(format!(
+                "A key of kind {} {} a {what}.",
+                kind.as_str(),
+                if wanted { "needs" } else { "takes no" }
+            )));
+        }
+    }
+    let Some(slug) = &request.workspace else {
+        return Ok((None, None));
+    };
+    let store = &call.app.store;
+    let workspaces = store.workspaces().await?;
+    let slugs: Vec<&str> = workspaces.iter().map(|one| one.slug.as_str()).collect();
+    let workspace = workspaces
+        .iter()
+        .find(|one| one.slug == *slug)
+        .ok_or_else(|| {
+            ApiError::NotFound(format!(
+                "There is no workspace `{slug}`; there are: {}.",
+                slugs.join(", ")
+            ))
+        })?;
+    let Some(name) = &request.partner else {
+        return Ok((Some(workspace.id), None));
+    };
+    let partners = store.partners(workspace.id).await?;
+    let names: Vec<&str> = partners.iter().map(|one| one.name.as_str()).collect();
+    let partner = partners
+        .iter()
+        .find(|one| one.name == *name)
+        .ok_or_else(|| {
+            ApiError::NotFound(format!(
+                "Workspace `{slug}` has no partner `{name}`; it has: {}.",
+                names.join(", ")
+            ))
+        })?;
+    Ok((Some(workspace.id), Some(partner.id)))
+}

@@ -1,0 +1,52 @@
+//! `GET /admin/v1/keys?workspace=`: all keys, also those that open nothing any more.
+
+use std::collections::BTreeMap;
+
+use hyper::StatusCode;
+use serde_json::{Value, json};
+
+use super::shown;
+use crate::http::error::ApiError;
+use crate::http::reply::{self, Reply};
+use crate::http::router::Call;
+
+pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
+    let store = &call.app.store;
+    let query = call.query();
+    let wanted = query.filled(&["workspace"]);
+    let workspaces = store.workspaces().await?;
+    let only = match wanted {
+        None => None,
+        Some(slug) => Some(
+            workspaces
+                .iter()
+                .find(|one| one.slug == slug)
+                .ok_or_else(|| ApiError::NotFound(format!("There is no workspace `{slug}`.")))?
+                .id,
+        ),
+    };
+    let mut partners = BTreeMap::new();
+    for workspace in &workspaces {
+        for partner in store.partners(workspace.id).await? {
+            partners.insert(partner.id, partner.name);
+        }
+    }
+    let now = call.app.clock.now();
+    let keys: Vec<Value> = store
+        .keys(only)
+        .await?
+        .iter()
+        .map(|key| {
+            let workspace = workspaces
+                .iter()
+                .find(|one| Some(one.id) == key.workspace)
+                .map(|one| one.slug.as_str());
+            let partner = key
+                .partner
+                .and_then(|id| partners.get(&id))
+                .map(String::as_str);
+            shown(key, workspace, partner, now)
+        })
+        .collect();
+    reply::json(StatusCode::OK, &json!({ "keys": keys }))
+}

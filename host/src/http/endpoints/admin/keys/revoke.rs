@@ -1,0 +1,26 @@
+//! `DELETE /admin/v1/keys/{id}`: within a second the key opens nothing. The key
+//! that asks cannot revoke itself: nobody would be left to make another.
+
+use hyper::StatusCode;
+use serde_json::{Value, json};
+
+use crate::domain::id::KeyId;
+use crate::http::auth::AdminCaller;
+use crate::http::error::ApiError;
+use crate::http::reply::{self, Reply};
+use crate::http::router::Call;
+
+pub async fn revoke(call: &Call<'_>, caller: &AdminCaller, id: &str) -> Result<Reply, ApiError> {
+    let missing = || ApiError::NotFound(format!("There is no live key `{id}`."));
+    let key: KeyId = id.parse().map_err(|_| missing())?;
+    if key == caller.key() {
+        return Err(ApiError::Conflict {
+            message: "This key is the one that asks: revoke it with another admin key.".to_owned(),
+            details: Value::Null,
+        });
+    }
+    if !call.app.store.revoke_key(key, call.app.clock.now()).await? {
+        return Err(missing());
+    }
+    reply::json(StatusCode::OK, &json!({ "id": key, "revoked": true }))
+}

@@ -1,0 +1,70 @@
+//! `POST /admin/v1/plugins/{name}/activate {digest, accept}`: makes a stored
+//! version serve. The digest may be cut, as long as it names one version.
+
+use std::sync::Arc;
+
+use hyper::StatusCode;
+use serde::Deserialize;
+
+use super::{accepted, activated, refusal};
+use crate::app::App;
+use crate::domain::plugin::Digest;
+use crate::http::body::Unread;
+use crate::http::endpoints::admin::read_json;
+use crate::http::error::ApiError;
+use crate::http::reply::{self, Reply};
+use crate::http::router::Call;
+use crate::pipeline::{self, deploy};
+
+/// Characters of a digest below which two versions may well share them.
+const DIGEST_CHARACTERS: usize = 8;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Request {
+    digest: String,
+    #[serde(default)]
+    accept: Vec<String>,
+}
+
+pub async fn activate(call: &Call<'_>, name: &str, body: Unread) -> Result<Reply, ApiError> {
+    let request: Request = read_json(call, body).await?;
+    let accept = accepted(request.accept.iter().map(String::as_str))?;
+    let digest = whole(call.app, name, &request.digest).await?;
+    let (app, name) = (Arc::clone(call.app), name.to_owned());
+    let swapped = pipeline::spawn(call.app, async move {
+        deploy::activate(&app, &name, &digest, &accept).await
+    });
+    let activation = swapped
+        .await
+        .map_err(ApiError::internal)?
+        .map_err(refusal)?;
+    reply::json(StatusCode::OK, &activated(call.app, &activation).await?)
+}
+
+/// The one stored digest of this plugin that begins so.
+async fn whole(app: &App, name: &str, start: &str) -> Result<Digest, ApiError> {
+    if start.len() < DIGEST_CHARACTERS {
+        return Err(ApiError::BadRequest(format!(
+            "`{start}` is too short for a digest: at least {DIGEST_CHARACTERS} characters."
+        )));
+    }
+    let start = start.to_ascii_lowercase();
+    let mut found: Vec<Digest> = app
+        .store
+        .plugins()
+        .await?
+        .into_iter()
+        .filter(|record| record.description.name == name && record.digest.0.starts_with(&start))
+        .map(|record| record.digest)
+        .collect();
+    match found.len() {
+        1 => Ok(found.remove(0)),
+        0 => Err(ApiError::NotFound(format!(
+            "There is no version {start} of `{name}`; `leadhost plugin list` shows those that there are."
+        ))),
+        _ => Err(ApiError::BadRequest(format!(
+            "Several versions of `{name}` begin with {start}: write more of the digest."
+        ))),
+    }
+}

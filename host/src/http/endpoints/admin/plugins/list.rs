@@ -1,0 +1,69 @@
+//! `GET /admin/v1/plugins`: every stored version, which of them serve here, and
+//! what was refused lately.
+
+use std::collections::BTreeMap;
+
+use hyper::StatusCode;
+use serde_json::{Value, json};
+
+use crate::http::error::ApiError;
+use crate::http::reply::{self, Reply};
+use crate::http::router::Call;
+use crate::store::{Activation, PluginRecord};
+
+pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
+    let store = &call.app.store;
+    let activations = store.activations().await?;
+    let mut by_name: BTreeMap<String, Vec<PluginRecord>> = BTreeMap::new();
+    for record in store.plugins().await? {
+        let name = record.description.name.clone();
+        by_name.entry(name).or_default().push(record);
+    }
+    let plugins: Vec<Value> = by_name
+        .iter()
+        .map(|(name, records)| {
+            let activation = activations.iter().find(|one| one.name == *name);
+            let served = call.app.plugins.active(name);
+            let versions: Vec<Value> = records
+                .iter()
+                .map(|record| version(record, activation))
+                .collect();
+            json!({
+                "name": name,
+                "digest": activation.map(|one| &one.digest),
+                "previous": activation.and_then(|one| one.previous.as_ref()),
+                "generation": activation.map(|one| one.generation),
+                "activatedAt": activation.map(|one| one.activated_at),
+                // What this host serves: another digest, or none, shows that it lags or failed to load.
+                "serves": served.map(|loaded| loaded.digest.clone()),
+                "versions": versions,
+            })
+        })
+        .collect();
+    let refusals = store.refusals().await?;
+    reply::json(
+        StatusCode::OK,
+        &json!({ "plugins": plugins, "refusals": refusals }),
+    )
+}
+
+fn version(record: &PluginRecord, activation: Option<&Activation>) -> Value {
+    let state = match activation {
+        Some(one) if one.digest == record.digest => "active",
+        Some(one) if one.previous.as_ref() == Some(&record.digest) => "previous",
+        _ => "stored",
+    };
+    json!({
+        "version": record.description.version,
+        "digest": record.digest,
+        "state": state,
+        "summary": record.description.summary,
+        "contract": record.contract,
+        "bytes": record.bytes,
+        "golden": record.golden,
+        "origin": record.origin,
+        "storedAt": record.stored_at,
+        "secrets": record.description.secrets,
+        "hosts": record.description.hosts,
+    })
+}

@@ -1,0 +1,82 @@
+//! Plugins: which serve, taking one in, swapping and rolling back.
+
+pub mod activate;
+pub mod check;
+pub mod list;
+pub mod rollback;
+pub mod upload;
+
+use serde_json::{Value, json};
+
+use crate::app::App;
+use crate::http::body::Unread;
+use crate::http::error::ApiError;
+use crate::http::router::Call;
+use crate::pipeline::deploy::{Accept, DeployError};
+use crate::store::{Activation, PluginRecord};
+
+/// The bytes of a component.
+async fn component(call: &Call<'_>, body: Unread) -> Result<Vec<u8>, ApiError> {
+    let limit = call.app.config.plugins.component_mib << 20;
+    let body = body.read(call.app, limit).await?;
+    Ok(body.bytes.to_vec())
+}
+
+fn accepted<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Accept, ApiError> {
+    Accept::of(words).map_err(|word| {
+        ApiError::BadRequest(format!(
+            "`{word}` is nothing that can be accepted; there are {}.",
+            Accept::WORDS.join(", ")
+        ))
+    })
+}
+
+/// What an activation answers.
+async fn activated(app: &App, activation: &Activation) -> Result<Value, ApiError> {
+    let record = app.store.plugin(&activation.digest).await?;
+    Ok(shown(activation, record.as_ref()))
+}
+
+fn shown(activation: &Activation, record: Option<&PluginRecord>) -> Value {
+    json!({
+        "name": activation.name,
+        "version": record.map(|record| &record.description.version),
+        "digest": activation.digest,
+        "previous": activation.previous,
+        "generation": activation.generation,
+        "activatedAt": activation.activated_at,
+        "golden": record.map(|record| record.golden),
+        "active": true,
+    })
+}
+
+fn refusal(error: DeployError) -> ApiError {
+    let message = error.to_string();
+    match error {
+        DeployError::Load(error) if error.is_passing() => ApiError::Overloaded {
+            what: "The host could not try the component just now; its log says why. Try again.",
+            retry_after: 1,
+        },
+        DeployError::Load(error) => ApiError::Unprocessable {
+            message,
+            details: json!({ "kind": error.kind() }),
+        },
+        DeployError::Refused { concerns, .. } => {
+            let accept: std::collections::BTreeSet<&str> = concerns
+                .iter()
+                .map(|concern| concern.accept.as_str())
+                .filter(|word| !word.is_empty())
+                .collect();
+            ApiError::Conflict {
+                details: json!({ "accept": accept, "concerns": concerns }),
+                message,
+            }
+        }
+        DeployError::UnknownDigest(_) => ApiError::NotFound(message),
+        DeployError::AnotherName { .. } | DeployError::NothingBefore(_) => ApiError::Conflict {
+            message,
+            details: Value::Null,
+        },
+        DeployError::Store(error) => error.into(),
+    }
+}

@@ -1,0 +1,42 @@
+//! `POST /admin/v1/plugins?activate=true&accept=..`: the body is a component.
+//! It is kept, and serves when that was asked for and nothing stands against it.
+
+use std::sync::Arc;
+
+use hyper::StatusCode;
+use serde_json::json;
+
+use super::{accepted, component, refusal, shown};
+use crate::http::body::Unread;
+use crate::http::endpoints::admin::flag;
+use crate::http::error::ApiError;
+use crate::http::reply::{self, Reply};
+use crate::http::router::Call;
+use crate::pipeline::{self, deploy};
+
+pub async fn upload(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
+    let activate = flag(call, "activate")?;
+    let query = call.query();
+    let accept = accepted(query.all("accept"))?;
+    let wasm = component(call, body).await?;
+    let app = Arc::clone(call.app);
+    let deployed = pipeline::spawn(call.app, async move {
+        deploy::upload(&app, wasm, "upload", activate, &accept).await
+    });
+    let deployed = deployed
+        .await
+        .map_err(ApiError::internal)?
+        .map_err(refusal)?;
+    let record = &deployed.record;
+    let answer = match &deployed.activation {
+        Some(activation) => shown(activation, Some(record)),
+        None => json!({
+            "name": record.description.name,
+            "version": record.description.version,
+            "digest": record.digest,
+            "golden": record.golden,
+            "active": false,
+        }),
+    };
+    reply::json(StatusCode::CREATED, &answer)
+}

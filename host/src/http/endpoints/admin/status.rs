@@ -1,0 +1,42 @@
+//! `GET /admin/v1/status`: what runs and what waits.
+
+use hyper::StatusCode;
+use serde_json::{Value, json};
+
+use crate::http::error::ApiError;
+use crate::http::reply::{self, Reply};
+use crate::http::router::Call;
+
+pub async fn show(call: &Call<'_>) -> Result<Reply, ApiError> {
+    let app = call.app;
+    let backlog = app.store.backlog().await?;
+    let plugins: Vec<Value> = app
+        .store
+        .activations()
+        .await?
+        .into_iter()
+        .map(|activation| {
+            let loaded = app.plugins.active(&activation.name);
+            json!({
+                "name": activation.name,
+                "version": loaded.map(|loaded| loaded.description.version.clone()),
+                "digest": activation.digest,
+                "generation": activation.generation,
+                "activatedAt": activation.activated_at,
+            })
+        })
+        .collect();
+    let (waiting, running) = app.plugins.load();
+    reply::json(
+        StatusCode::OK,
+        &json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "storeId": app.store.id(),
+            "draining": app.shutdown.has_begun(),
+            "sealingKey": app.sealer.key_id(),
+            "backlog": backlog,
+            "plugins": plugins,
+            "pluginCalls": { "waiting": waiting, "running": running },
+        }),
+    )
+}
