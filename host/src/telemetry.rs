@@ -28,6 +28,7 @@ pub fn init_logging(config: &config::Log) -> Result<(), BadFilter> {
     let filter = EnvFilter::try_new(&config.filter)?;
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
+        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
         .with_writer(std::io::stderr);
     // It fails only where a subscriber is set already: in tests.
     let _ = if config.format == "json" {
