@@ -77,7 +77,7 @@ fn documentation() -> Result<(), Failure> {
     process::run(
         repository::cargo()
             .env("RUSTDOCFLAGS", "-D warnings")
-            .args(["doc", "--workspace", "--no-deps"]),
+            .args(["doc", "--workspace", "--no-deps", "--document-private-items"]),
     )
     .map_err(|failure| failure.hint("mend the comments that are named above"))
 }
