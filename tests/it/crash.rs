@@ -50,7 +50,10 @@ plugin = "grupo-olx"
 async fn what_was_acknowledged_survives_a_hundred_kills_and_comes_once() {
     let folder = tempfile::tempdir().expect("a folder");
     let keys = prepare(folder.path()).await;
-    let connection = keys["connections"]["portal"].as_str().expect("a connection").to_owned();
+    let connection = keys["connections"]["portal"]
+        .as_str()
+        .expect("a connection")
+        .to_owned();
     let path: Arc<str> = format!("/ingest-lead/{connection}").into();
 
     let mut acknowledged = BTreeSet::new();
@@ -63,13 +66,19 @@ async fn what_was_acknowledged_survives_a_hundred_kills_and_comes_once() {
         let senders: Vec<_> = (0..SENDERS)
             .map(|sender| {
                 let again: Vec<String> = again.by_ref().take(1).collect();
-                let (ended, count, path) = (Arc::clone(&ended), Arc::clone(&count), Arc::clone(&path));
+                let (ended, count, path) =
+                    (Arc::clone(&ended), Arc::clone(&count), Arc::clone(&path));
                 let to = service.gateway;
-                tokio::spawn(async move { send(to, &path, life, sender, again, &ended, &count).await })
+                tokio::spawn(
+                    async move { send(to, &path, life, sender, again, &ended, &count).await },
+                )
             })
             .collect();
         while count.load(Ordering::Relaxed) < lifetime(life) {
-            assert!(!senders.iter().all(tokio::task::JoinHandle::is_finished), "the senders gave up in life {life}");
+            assert!(
+                !senders.iter().all(tokio::task::JoinHandle::is_finished),
+                "the senders gave up in life {life}"
+            );
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         service.kill();
@@ -84,9 +93,17 @@ async fn what_was_acknowledged_survives_a_hundred_kills_and_comes_once() {
     let service = Program::serve(folder.path(), &[]).await;
     let key = keys["workspaceKey"].as_str().expect("a key");
     let deals = export(service.gateway, key).await;
-    let lost: Vec<_> = acknowledged.iter().filter(|id| !deals.contains_key(*id)).collect();
+    let lost: Vec<_> = acknowledged
+        .iter()
+        .filter(|id| !deals.contains_key(*id))
+        .collect();
     let twice: Vec<_> = deals.iter().filter(|(_, count)| **count > 1).collect();
-    assert!(lost.is_empty(), "{} of {} acknowledged leads are lost: {lost:?}", lost.len(), acknowledged.len());
+    assert!(
+        lost.is_empty(),
+        "{} of {} acknowledged leads are lost: {lost:?}",
+        lost.len(),
+        acknowledged.len()
+    );
     assert!(twice.is_empty(), "leads that came twice: {twice:?}");
     assert!(acknowledged.len() >= KILLS * 40);
 }
@@ -96,11 +113,21 @@ async fn prepare(folder: &Path) -> Value {
     let inbox = folder.join("inbox");
     std::fs::create_dir(&inbox).expect("a folder");
     let converter = target().join("plugins").join("converter-grupo-olx.wasm");
-    std::fs::copy(&converter, inbox.join("converter-grupo-olx.wasm"))
-        .unwrap_or_else(|error| panic!("{}: {error}; `cargo xtask plugins` builds it", converter.display()));
+    std::fs::copy(&converter, inbox.join("converter-grupo-olx.wasm")).unwrap_or_else(|error| {
+        panic!(
+            "{}: {error}; `cargo xtask plugins` builds it",
+            converter.display()
+        )
+    });
     let workspace = folder.join("workspace.toml");
     std::fs::write(&workspace, WORKSPACE).expect("a file");
-    let flags = ["--inbox", &inbox.display().to_string(), "--first-apply", &workspace.display().to_string()].map(str::to_owned);
+    let flags = [
+        "--inbox",
+        &inbox.display().to_string(),
+        "--first-apply",
+        &workspace.display().to_string(),
+    ]
+    .map(str::to_owned);
     let service = Program::serve(folder, &flags.each_ref().map(String::as_str)).await;
     let keys = std::fs::read(folder.join("keys.json")).expect("keys were written");
     assert!(service.stop().success());
@@ -146,7 +173,12 @@ async fn send(
 }
 
 /// Whether the lead was acknowledged; none when the service ended first.
-async fn post(connection: &mut Option<SendRequest<Full<Bytes>>>, to: std::net::SocketAddr, path: &str, id: &str) -> Option<bool> {
+async fn post(
+    connection: &mut Option<SendRequest<Full<Bytes>>>,
+    to: std::net::SocketAddr,
+    path: &str,
+    id: &str,
+) -> Option<bool> {
     if connection.is_none() {
         let stream = TcpStream::connect(to).await.ok()?;
         let (sender, driver) = handshake(TokioIo::new(stream)).await.ok()?;
@@ -168,7 +200,11 @@ async fn post(connection: &mut Option<SendRequest<Full<Bytes>>>, to: std::net::S
     let ok = answer.status() == 200;
     let body = answer.into_body().collect().await.ok()?.to_bytes();
     let answer: Value = serde_json::from_slice(&body).ok()?;
-    Some(ok && (answer["status"] == "converted" || answer["status"] == "duplicate" || answer["status"] == "queued"))
+    Some(
+        ok && (answer["status"] == "converted"
+            || answer["status"] == "duplicate"
+            || answer["status"] == "queued"),
+    )
 }
 
 /// How often each external id is in the export of deals.
@@ -177,14 +213,20 @@ async fn export(to: std::net::SocketAddr, key: &str) -> BTreeMap<String, usize> 
     let mut cursor = None::<String>;
     loop {
         let from = cursor.map_or(String::new(), |cursor| format!("&cursor={cursor}"));
-        let page = leadhost_tests::Ask::new(to, hyper::Method::GET, &format!("/v1/export/deals?limit=1000{from}"))
-            .header("authorization", &format!("Bearer {key}"))
-            .send()
-            .await
-            .expect(200)
-            .json();
+        let page = leadhost_tests::Ask::new(
+            to,
+            hyper::Method::GET,
+            &format!("/v1/export/deals?limit=1000{from}"),
+        )
+        .header("authorization", &format!("Bearer {key}"))
+        .send()
+        .await
+        .expect(200)
+        .json();
         for row in page["data"].as_array().expect("rows") {
-            *deals.entry(row["external_id"].as_str().expect("an id").to_owned()).or_insert(0) += 1;
+            *deals
+                .entry(row["external_id"].as_str().expect("an id").to_owned())
+                .or_insert(0) += 1;
         }
         match page["next_cursor"].as_str() {
             Some(next) => cursor = Some(next.to_owned()),

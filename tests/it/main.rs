@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod crash;
 mod data_api;
 mod gateway;
 mod languages;

@@ -8,6 +8,7 @@ pub mod components;
 pub mod graph;
 pub mod guests;
 pub mod host;
+pub mod program;
 pub mod seed;
 
 pub use client::{Answer, Ask};

@@ -19,7 +19,14 @@ pub fn binary() -> PathBuf {
     BUILT
         .get_or_init(|| {
             let built = Command::new(env!("CARGO"))
-                .args(["build", "--quiet", "--package", "leadhost", "--bin", "leadhost"])
+                .args([
+                    "build",
+                    "--quiet",
+                    "--package",
+                    "leadhost",
+                    "--bin",
+                    "leadhost",
+                ])
                 .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
                 .status()
                 .expect("cargo starts");
@@ -64,13 +71,20 @@ impl Program {
         let since = Instant::now();
         loop {
             if let Some((gateway, admin)) = addresses(folder, child.id()) {
-                return Self { child, gateway, admin };
+                return Self {
+                    child,
+                    gateway,
+                    admin,
+                };
             }
             if let Some(status) = child.try_wait().expect("the child is ours") {
                 let log = std::fs::read_to_string(folder.join("serve.log")).unwrap_or_default();
                 panic!("the service ended with {status}:\n{log}");
             }
-            assert!(since.elapsed() < PATIENCE, "the service is not ready in time");
+            assert!(
+                since.elapsed() < PATIENCE,
+                "the service is not ready in time"
+            );
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
@@ -85,7 +99,8 @@ impl Program {
     pub fn stop(mut self) -> std::process::ExitStatus {
         let id = i32::try_from(self.child.id()).expect("a process id");
         let id = rustix::process::Pid::from_raw(id).expect("a process id");
-        rustix::process::kill_process(id, rustix::process::Signal::TERM).expect("the child is ours");
+        rustix::process::kill_process(id, rustix::process::Signal::TERM)
+            .expect("the child is ours");
         self.child.wait().expect("the child is ours")
     }
 }

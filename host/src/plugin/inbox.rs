@@ -90,7 +90,14 @@ impl Inbox {
 
 fn watcher(dir: &Path, stirred: Arc<Notify>) -> Option<RecommendedWatcher> {
     let made =
-        notify::recommended_watcher(move |_| stirred.notify_one()).and_then(|mut watcher| {
+        notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+            // Looking at the folder is an event too: told of it, it would be
+            // looked at without end.
+            if !event.is_ok_and(|event| event.kind.is_access()) {
+                stirred.notify_one();
+            }
+        })
+        .and_then(|mut watcher| {
             watcher.watch(dir, RecursiveMode::NonRecursive)?;
             Ok(watcher)
         });
