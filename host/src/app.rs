@@ -44,7 +44,10 @@ impl App {
         let plugins = Plugins::new(&config.plugins, data_dir, Arc::clone(&clock))?;
         let metrics = Arc::new(Metrics::new());
         Ok(Arc::new(Self {
-            writer: Writer::start(Arc::clone(&store)),
+            writer: Writer::watched(Arc::clone(&store), {
+                let metrics = Arc::clone(&metrics);
+                move |commit| metrics.commit(commit)
+            }),
             pipeline: Pipeline::new(&config, Arc::clone(&store), Arc::clone(&sealer)),
             http: Http::new(&config),
             plugins,

@@ -4,6 +4,8 @@
 //! sets are bounded: routes, statuses, outcomes and plugin names, never the id
 //! of a tenant, a connection or a person.
 
+use std::time::Instant;
+
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -15,8 +17,12 @@ use tracing_subscriber::EnvFilter;
 
 use crate::config;
 use crate::domain::delivery::DeliveryStatus;
+use crate::domain::exchange::HttpResponse;
 use crate::domain::time::Micros;
-use crate::store::Backlog;
+use crate::egress::EgressError;
+use crate::plugin::{CallError, Loaded};
+use crate::store::writer::Commit;
+use crate::store::{Backlog, FetchOutcome};
 
 #[derive(Debug, thiserror::Error)]
 #[error("`log.filter` is not a filter: {0}; write it like `info,leadhost=debug`")]
@@ -115,6 +121,15 @@ const SECONDS: [f64; 15] = [
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
 ];
 const WRITES: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
+
+fn class(status: u16) -> &'static str {
+    match status {
+        0..300 => "2xx",
+        300..400 => "3xx",
+        400..500 => "4xx",
+        500.. => "5xx",
+    }
+}
 
 fn seconds() -> Histogram {
     Histogram::new(SECONDS)
@@ -241,12 +256,7 @@ impl Metrics {
     }
 
     pub fn request(&self, route: &'static str, status: u16, seconds: f64) {
-        let status = match status {
-            0..300 => "2xx",
-            300..400 => "3xx",
-            400..500 => "4xx",
-            500.. => "5xx",
-        };
+        let status = class(status);
         self.requests
             .get_or_create(&RequestLabels { route, status })
             .inc();
@@ -281,8 +291,7 @@ impl Metrics {
         self.quarantine_refused.inc();
     }
 
-    /// `outcome`: `ok`, or what stopped it: `trap`, `deadline`, `memory`, ...
-    pub fn plugin_call(&self, plugin: &str, outcome: &'static str, seconds: f64) {
+    fn plugin_call(&self, plugin: &str, outcome: &'static str, seconds: f64) {
         let plugin = plugin.to_owned();
         self.plugin_seconds
             .get_or_create(&PluginLabel {
@@ -294,30 +303,62 @@ impl Metrics {
             .inc();
     }
 
+    /// Counts a call into a plugin. What the plugin itself refuses went well.
+    pub async fn calling<T>(
+        &self,
+        plugin: &Loaded,
+        call: impl Future<Output = Result<T, CallError>>,
+    ) -> Result<T, CallError> {
+        let started = Instant::now();
+        let result = call.await;
+        let outcome = result.as_ref().map_or_else(CallError::kind, |_| "ok");
+        let took = started.elapsed().as_secs_f64();
+        self.plugin_call(&plugin.description.name, outcome, took);
+        result
+    }
+
     pub fn plugin_refused(&self) {
         self.plugin_refusals.inc();
     }
 
-    pub fn commit(&self, writes: usize, seconds: f64) {
+    /// A transaction of the writer, whether it went well or not.
+    pub fn commit(&self, commit: &Commit) {
+        let seconds = commit.took.as_secs_f64();
+        let writes = commit.writes;
         self.commits.inc();
+        if !commit.done {
+            self.commit_failures.inc();
+        }
         self.commit_writes
             .observe(u32::try_from(writes).map_or(f64::MAX, f64::from));
         self.commit_seconds.observe(seconds);
     }
 
-    pub fn commit_failed(&self) {
-        self.commit_failures.inc();
-    }
-
-    /// `outcome`: `items`, `retry`, `failed`, `stop`.
-    pub fn fetch(&self, outcome: &'static str) {
+    pub fn fetch(&self, outcome: &FetchOutcome) {
+        let outcome = match outcome {
+            FetchOutcome::Items(_) => "items",
+            FetchOutcome::Retry { .. } => "retry",
+            FetchOutcome::Failed { .. } => "failed",
+            FetchOutcome::Stop { .. } => "stop",
+        };
         self.fetches.get_or_create(&OutcomeLabel { outcome }).inc();
     }
 
-    /// `outcome`: a class of status, or `refused`, `unreachable`, `timeout`.
-    pub fn egress(&self, outcome: &'static str, seconds: f64) {
+    /// Counts a request to the outside.
+    pub async fn sending(
+        &self,
+        call: impl Future<Output = Result<HttpResponse, EgressError>>,
+    ) -> Result<HttpResponse, EgressError> {
+        let started = Instant::now();
+        let result = call.await;
+        let outcome = match &result {
+            Ok(response) => class(response.status),
+            Err(error) if error.is_transient() => "unreachable",
+            Err(_) => "refused",
+        };
         self.egress.get_or_create(&OutcomeLabel { outcome }).inc();
-        self.egress_seconds.observe(seconds);
+        self.egress_seconds.observe(started.elapsed().as_secs_f64());
+        result
     }
 
     pub fn backlog(&self, backlog: &Backlog, now: Micros) {

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use leadhost::store::DeliveryFilter;
 use leadhost_tests::{Ask, Host, Options};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -315,4 +316,63 @@ async fn who_is_still_sending_gets_to_read_the_refusal() {
     say(&mut stream, &head).await;
     stream.write_all(&body).await.expect("the body is taken");
     assert!(rest(&mut stream).await.starts_with("HTTP/1.1 405 "));
+}
+
+#[tokio::test]
+async fn a_body_past_the_limit_is_refused_before_it_is_read() {
+    let host = Host::new().await;
+    let seeded = host.workspace("demo").await;
+    let mut stream = host.raw().await;
+    let head = format!(
+        "POST /ingest-lead/{} HTTP/1.1\r\nHost: a\r\nContent-Length: 4194305\r\n\
+         Expect: 100-continue\r\nConnection: close\r\n\r\n",
+        seeded.connection
+    );
+    say(&mut stream, &head).await;
+    let text = rest(&mut stream).await;
+    assert!(text.starts_with("HTTP/1.1 413 "), "{text}");
+    assert!(text.contains("\"statusCode\":413"), "{text}");
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_come_is_given_up() {
+    let host = Host::start(Options::default().with("server.body_seconds", 1)).await;
+    let seeded = host.workspace("demo").await;
+    let mut stream = host.raw().await;
+    let head = format!(
+        "POST /ingest-lead/{} HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf",
+        seeded.connection
+    );
+    say(&mut stream, &head).await;
+    let text = rest(&mut stream).await;
+    assert!(text.starts_with("HTTP/1.1 408 "), "{text}");
+}
+
+#[tokio::test]
+async fn a_sender_that_hangs_up_after_its_body_loses_nothing() {
+    let host = Host::new().await;
+    let seeded = host.workspace("demo").await;
+    let mut stream = host.raw().await;
+    let request = format!(
+        "POST /ingest-lead/{} HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{{}}",
+        seeded.connection
+    );
+    say(&mut stream, &request).await;
+    drop(stream);
+    let filter = DeliveryFilter {
+        limit: 10,
+        ..DeliveryFilter::default()
+    };
+    let kept = async {
+        while host
+            .store()
+            .deliveries(&filter)
+            .await
+            .expect("a store")
+            .is_empty()
+        {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(LONG, kept).await.expect("the delivery is kept");
 }

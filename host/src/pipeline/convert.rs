@@ -47,9 +47,12 @@ pub async fn checks(
         return Ok(checks);
     }
     let lane = live.connection.id.as_str();
-    let declared = app
+    let ask = app
         .plugins
-        .sender_checks(plugin, lane, &live.connection.config, Budget::Worker)
+        .sender_checks(plugin, lane, &live.connection.config, Budget::Worker);
+    let declared = app
+        .metrics
+        .calling(plugin, ask)
         .await?
         .map_err(ConvertError::Configuration)?;
     Ok(live.declare(&plugin.digest, declared))
@@ -129,11 +132,9 @@ pub async fn convert(
         return Ok(refused(ran, problem));
     }
     let input = input(live, delivery);
-    let conversion = match app
-        .plugins
-        .convert(plugin, live.connection.id.as_str(), input, budget)
-        .await?
-    {
+    let lane = live.connection.id.as_str();
+    let convert = app.plugins.convert(plugin, lane, input, budget);
+    let conversion = match app.metrics.calling(plugin, convert).await? {
         Ok(conversion) => conversion,
         Err(problem) => return Ok(refused(ran, problem)),
     };

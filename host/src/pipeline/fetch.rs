@@ -20,6 +20,7 @@ use crate::store::{FetchAnswer, FetchOutcome, FetchSettlement, HeldFetch, ItemRe
 
 pub async fn run(app: &Arc<App>, held: HeldFetch) {
     let (outcome, plugin) = attempt(app, &held).await;
+    app.metrics.fetch(&outcome);
     let ran = plugin.map(|(plugin, live)| plugin.ran_with(live.connection.config_version));
     let settlement = FetchSettlement {
         delivery: held.delivery,
@@ -57,9 +58,12 @@ async fn attempt(app: &Arc<App>, held: &HeldFetch) -> (FetchOutcome, Ran) {
     let response = match kept {
         Some(response) => response,
         None => match app
-            .pipeline
-            .egress
-            .call(&fetch.request, &live.secrets, &live.connection.allow)
+            .metrics
+            .sending(app.pipeline.egress.call(
+                &fetch.request,
+                &live.secrets,
+                &live.connection.allow,
+            ))
             .await
         {
             Ok(response) => {
@@ -99,16 +103,11 @@ async fn attempt(app: &Arc<App>, held: &HeldFetch) -> (FetchOutcome, Ran) {
         hop: held.hop,
         response,
     };
-    let outcome = match app
+    let lane = live.connection.id.as_str();
+    let complete = app
         .plugins
-        .complete(
-            &plugin,
-            live.connection.id.as_str(),
-            completion,
-            Budget::Worker,
-        )
-        .await
-    {
+        .complete(&plugin, lane, completion, Budget::Worker);
+    let outcome = match app.metrics.calling(&plugin, complete).await {
         Ok(Ok(items)) => settle_items(app, &live, held, items),
         Ok(Err(failure)) => after_failure(app, held, &live, failure),
         Err(error) => retry(app, held, &error.to_string(), None),
@@ -170,17 +169,9 @@ async fn asked_again(app: &Arc<App>, plugin: &Arc<Loaded>, held: &HeldFetch) -> 
         .ok()??;
     let delivery = app.store.delivery(held.delivery).await.ok()??;
     let input = convert::input(&received_by, &delivery.request);
-    let conversion = app
-        .plugins
-        .convert(
-            plugin,
-            received_by.connection.id.as_str(),
-            input,
-            Budget::Worker,
-        )
-        .await
-        .ok()?
-        .ok()?;
+    let lane = received_by.connection.id.as_str();
+    let convert = app.plugins.convert(plugin, lane, input, Budget::Worker);
+    let conversion = app.metrics.calling(plugin, convert).await.ok()?.ok()?;
     conversion
         .items
         .into_iter()

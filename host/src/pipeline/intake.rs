@@ -319,11 +319,9 @@ pub async fn handshake(app: &Arc<App>, inbound: Inbound) -> Result<Handshake, In
     let (evidence, delivery) = split(inbound, &live, app.clock.now());
     let shown = convert::redacted(&delivery, &SenderChecks::default(), &live);
     let input = convert::input(&live, &shown);
-    let answer = match app
-        .plugins
-        .handshake(&plugin, live.connection.id.as_str(), input, Budget::Worker)
-        .await
-    {
+    let lane = live.connection.id.as_str();
+    let ask = app.plugins.handshake(&plugin, lane, input, Budget::Worker);
+    let answer = match app.metrics.calling(&plugin, ask).await {
         Ok(Ok(Some(answer))) => answer,
         Ok(Ok(None)) => return Ok(Handshake::None),
         Ok(Err(problem)) => return Ok(Handshake::Invalid(problem.message)),

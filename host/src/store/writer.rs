@@ -8,6 +8,7 @@
 //! never before.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -33,14 +34,34 @@ struct Waiting {
     answer: oneshot::Sender<Result<Written, StoreError>>,
 }
 
+/// One transaction, for who watches the writer.
+#[derive(Clone, Copy, Debug)]
+pub struct Commit {
+    pub writes: usize,
+    pub took: Duration,
+    /// False: it failed and changed nothing.
+    pub done: bool,
+}
+
+type Watch = Box<dyn Fn(&Commit) + Send + Sync>;
+
 impl Writer {
     pub fn start(store: Arc<dyn Store>) -> Self {
         Self::with_max_batch(store, limits::WRITES_PER_COMMIT)
     }
 
+    /// `watch` hears of every transaction.
+    pub fn watched(store: Arc<dyn Store>, watch: impl Fn(&Commit) + Send + Sync + 'static) -> Self {
+        Self::begin(store, limits::WRITES_PER_COMMIT, Box::new(watch))
+    }
+
     /// At most this many interactive writes in one commit; 1 commits each alone,
     /// which is what benchmarks compare with.
     pub fn with_max_batch(store: Arc<dyn Store>, max_batch: usize) -> Self {
+        Self::begin(store, max_batch, Box::new(|_| {}))
+    }
+
+    fn begin(store: Arc<dyn Store>, max_batch: usize, watch: Watch) -> Self {
         let (interactive, interactive_queue) = mpsc::channel(limits::WRITES_WAITING);
         let (background, background_queue) = mpsc::channel(limits::WRITES_WAITING);
         let (stop, stopping) = mpsc::channel(1);
@@ -51,7 +72,7 @@ impl Writer {
             max_batch: max_batch.max(1),
             kept: None,
         };
-        let task = tokio::spawn(run(store, queues));
+        let task = tokio::spawn(run(store, queues, watch));
         Self {
             shared: Arc::new(Shared {
                 interactive,
@@ -175,7 +196,7 @@ fn size(write: &Write) -> usize {
     }
 }
 
-async fn run(store: Arc<dyn Store>, mut queues: Queues) {
+async fn run(store: Arc<dyn Store>, mut queues: Queues, watch: Watch) {
     loop {
         let batch = queues.next().await;
         if batch.is_empty() {
@@ -185,7 +206,10 @@ async fn run(store: Arc<dyn Store>, mut queues: Queues) {
             .into_iter()
             .map(|waiting| (waiting.write, waiting.answer))
             .unzip();
-        for (answer, result) in answers.into_iter().zip(commit(&*store, &writes).await) {
+        for (answer, result) in answers
+            .into_iter()
+            .zip(commit(&*store, &writes, &watch).await)
+        {
             // Who does not wait any more has it committed all the same.
             drop(answer.send(result));
         }
@@ -193,12 +217,23 @@ async fn run(store: Arc<dyn Store>, mut queues: Queues) {
 }
 
 /// An answer for each write, whatever becomes of its neighbours.
-async fn commit(store: &dyn Store, writes: &[Write]) -> Vec<Result<Written, StoreError>> {
+async fn commit(
+    store: &dyn Store,
+    writes: &[Write],
+    watch: &Watch,
+) -> Vec<Result<Written, StoreError>> {
     let mut answers = Vec::with_capacity(writes.len());
     // Parts still to commit, the next one last.
     let mut parts = vec![writes];
     while let Some(part) = parts.pop() {
-        match store.commit(part).await {
+        let started = Instant::now();
+        let result = store.commit(part).await;
+        watch(&Commit {
+            writes: part.len(),
+            took: started.elapsed(),
+            done: result.is_ok(),
+        });
+        match result {
             Ok(written) => answers.extend(written.into_iter().map(Ok)),
             Err(error) if part.len() > 1 && may_be_one_writes_fault(&error) => {
                 tracing::warn!(%error, writes = part.len(), "a batch failed and is split");
