@@ -237,7 +237,7 @@ mod tests {
             async move {
                 let (head, incoming) = request.into_parts();
                 let body = Unread::new(&head, incoming);
-                let read = body.read_within(&budget, limit, Duration::from_millis(50));
+                let read = body.read_within(&budget, limit, Duration::from_millis(500));
                 let text = match read.await {
                     Ok(body) => format!("{:?}", body.bytes),
                     Err(error) => error.to_string(),
