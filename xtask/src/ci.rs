@@ -76,8 +76,17 @@ fn lints(install: Install) -> Result<(), Failure> {
 fn documentation() -> Result<(), Failure> {
     process::run(
         repository::cargo()
-            .env("RUSTDOCFLAGS", "-D warnings")
-            .args(["doc", "--workspace", "--no-deps", "--document-private-items"]),
+            // Who reads it works on it, so private items are pages too, and linked.
+            .env(
+                "RUSTDOCFLAGS",
+                "-D warnings -A rustdoc::private_intra_doc_links",
+            )
+            .args([
+                "doc",
+                "--workspace",
+                "--no-deps",
+                "--document-private-items",
+            ]),
     )
     .map_err(|failure| failure.hint("mend the comments that are named above"))
 }

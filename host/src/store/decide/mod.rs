@@ -1,6 +1,6 @@
 //! What a batch of writes changes, worked out in memory: no SQL, no IO.
 //!
-//! A store loads what the writes touch ([`needs`] says what that is), lets
+//! A store loads what the writes touch ([`needs()`] says what that is), lets
 //! [`all`] decide write after write, and saves what changed. So every store
 //! decides alike, two writes of one batch see each other, and a batch costs a
 //! few statements however many leads it holds.
