@@ -7,6 +7,7 @@ mod data_api;
 mod gateway;
 mod languages;
 mod layers;
+mod mapping;
 mod plugins;
 mod server;
 mod store;
