@@ -112,9 +112,10 @@ fn decode(value: &mut Value, steps: &[Step]) {
 
 /// Form builders put the whole answer as JSON into one field of a form.
 fn decode_usual(body: &mut Value) {
-    const USUAL: [&str; 7] = [
+    const USUAL: [&str; 8] = [
         "rawrequest",
         "datajson",
+        "message",
         "payload",
         "data",
         "json",

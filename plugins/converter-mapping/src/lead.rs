@@ -3,7 +3,8 @@
 use leadhost_sdk::{Delivery, Item, Lead, digits, serde_json::Value};
 
 use crate::config::{Attributes, Config, Field};
-use crate::guess::{Guess, is_truth, looks_like_email};
+use crate::guess::Guess;
+use crate::looks::{is_truth, looks_like_email};
 use crate::pairs;
 use crate::path::Step;
 use crate::record::Record;
@@ -100,7 +101,8 @@ fn read<'a>(config: &Config, record: &mut Record<'a>, path: &str) -> Item {
 
     let contact = !phones.is_empty() || emails.iter().any(|email| looks_like_email(email));
     // An id says who it is when somebody named it, or when answers came with it.
-    let answered = fields.external_id.is_some() || !record.pairs.is_empty();
+    let answered =
+        fields.external_id.is_some() || record.pairs.iter().any(|pair| !pair.value.is_object());
     let identified = answered && external_id.is_some();
     let event = guess.is_some_and(|guess| guess.looks_like_event);
     let named = name.is_some()

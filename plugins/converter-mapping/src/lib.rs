@@ -13,11 +13,13 @@ mod fold;
 mod guess;
 mod items;
 mod lead;
+mod looks;
 mod names;
 mod pairs;
 mod path;
 mod record;
 mod time;
+mod view;
 mod xml;
 
 use leadhost_sdk::{Conversion, Converter, Delivery, Description, Problem, SenderPolicy};

@@ -64,10 +64,18 @@ pub const CONTAINERS: &[&str] = &[
     "entry",
     "result",
     "json",
+    "leads",
+    "contatos",
+    "contactos",
+    "contacts",
+    "datajson",
 ];
 
 /// Containers that are a person: their `id` is the person's, who may come again.
 pub const PERSONS: &[&str] = &[
+    "contatos",
+    "contactos",
+    "contacts",
     "visitor",
     "visitante",
     "contact",
@@ -130,6 +138,7 @@ pub const PAIR_LISTS: &[&str] = &[
     "customquestions",
     "formresponses",
     "questionanswers",
+    "changes",
 ];
 
 /// Where a batch of leads is.
@@ -150,11 +159,13 @@ pub const BATCHES: &[&str] = &[
     "prospects",
     "body",
     "payload",
+    "prospect",
+    "entry",
 ];
 
 /// Objects in which a batch is.
 pub const ENVELOPES: &[&str] = &[
-    "data", "payload", "body", "result", "response", "dados", "datos",
+    "data", "payload", "body", "result", "response", "dados", "datos", "adf", "leads",
 ];
 
 pub const IDS: &[&str] = &[
@@ -281,6 +292,7 @@ pub const PHONES: &[&str] = &[
     "telefonecomercial",
     "companyphone",
     "companyphonemain",
+    "yourtel",
 ];
 pub const AREA_CODES: &[&str] = &["ddd", "areacode", "codigoarea", "codigodearea", "area"];
 pub const COUNTRY_CODES: &[&str] = &["ddi", "countrycode", "phonecountrycode", "dialcode"];
@@ -349,6 +361,7 @@ pub const MESSAGES: &[&str] = &[
     "notas",
     "nota",
     "texto",
+    "text",
 ];
 
 pub const CLIENT_LISTINGS: &[&str] = &[
@@ -468,6 +481,7 @@ pub const TIMES: &[&str] = &[
     "data",
     "fecha",
     "time",
+    "carimbodedatahora",
 ];
 pub const DATES: &[&str] = &["date", "data", "fecha", "datacadastro"];
 pub const HOURS: &[&str] = &["time", "hora", "hour", "horario"];

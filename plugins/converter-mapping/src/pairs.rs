@@ -3,7 +3,7 @@
 
 use leadhost_sdk::{is_absent, serde_json::Value, text_of};
 
-use crate::config::Pairs;
+use crate::config::{Labels, Pairs};
 use crate::fold::fold;
 use crate::names::is_contact;
 use crate::path::{Path, walk};
@@ -17,8 +17,10 @@ pub struct Pair<'a> {
     pub value: &'a Value,
     /// `email` or `phone`, where the source says that the answer is one.
     pub hint: Option<&'static str>,
-    /// A file of a form's page may have no answer node of its own to mark.
+    /// The list that it is in.
     pub list: *const Value,
+    /// The list says nothing besides its pairs, so they stand for it.
+    pub whole: bool,
 }
 
 /// The pairs that a configuration describes.
@@ -28,44 +30,40 @@ pub fn configured<'a>(config: &Pairs, item: &'a Value, root: &'a Value) -> Vec<P
             .iter()
             .find_map(|path| path.find(of, root).into_iter().next())
     };
-    let lists = config.list.find(item, root);
     let mut out = Vec::new();
-    for list in lists {
+    for list in config.list.find(item, root) {
+        let begin = out.len();
+        let mut whole = true;
         for element in elements(list) {
-            let Some(value) = first(&config.value, element) else {
+            let name = first(&config.name, element).and_then(text_of);
+            let (Some(name), Some(value)) = (name, first(&config.value, element)) else {
+                whole &= says_nothing(element);
                 continue;
             };
-            let Some(name) = first(&config.name, element).and_then(text_of) else {
-                continue;
-            };
-            let joined = config.labels.as_ref().and_then(|labels| {
-                let id = labels
-                    .matches
-                    .find(element, root)
-                    .first()
-                    .and_then(|v| text_of(v))?;
-                let list = labels.list.find(item, root);
-                let entry = list.into_iter().flat_map(elements).find(|entry| {
-                    let own = labels.id.find(entry, root);
-                    own.first().and_then(|v| text_of(v)).as_deref() == Some(id.as_str())
-                })?;
-                labels
-                    .label
-                    .find(entry, root)
-                    .first()
-                    .and_then(|v| text_of(v))
-            });
-            let label = first(&config.label, element).and_then(text_of).or(joined);
+            let label = first(&config.label, element).and_then(text_of);
+            let label = label.or_else(|| joined(config.labels.as_ref()?, element, item, root));
             out.push(Pair {
                 label: label.unwrap_or_else(|| name.clone()),
                 name,
                 value,
                 hint: hint(element),
                 list,
+                whole: true,
             });
         }
+        out[begin..].iter_mut().for_each(|pair| pair.whole = whole);
     }
     out
+}
+
+/// A pair's readable name from the list that has them.
+fn joined(labels: &Labels, pair: &Value, item: &Value, root: &Value) -> Option<String> {
+    let text = |path: &Path, of: &Value| path.find(of, root).first().and_then(|v| text_of(v));
+    let id = text(&labels.matches, pair)?;
+    let lists = labels.list.find(item, root).into_iter();
+    let mut entries = lists.flat_map(elements);
+    let entry = entries.find(|entry| text(&labels.id, entry).as_deref() == Some(id.as_str()))?;
+    text(&labels.label, entry)
 }
 
 /// The elements of an array; the values of an object; a lone element itself.
@@ -83,10 +81,16 @@ pub fn guessed<'a>(list: &'a Value, beside: &'a Value) -> Vec<Pair<'a>> {
     match list {
         Value::Array(items) => {
             let titles = titles(beside);
-            items
-                .iter()
-                .filter_map(|item| pair(item, None, list, &titles))
-                .collect()
+            let mut pairs: Vec<Pair<'a>> = Vec::new();
+            let mut whole = true;
+            for item in items {
+                match pair(item, None, list, &titles) {
+                    Some(pair) => pairs.push(pair),
+                    None => whole &= says_nothing(item),
+                }
+            }
+            pairs.iter_mut().for_each(|pair| pair.whole = whole);
+            pairs
         }
         // Form builders index the fields by their names.
         Value::Object(fields)
@@ -99,6 +103,28 @@ pub fn guessed<'a>(list: &'a Value, beside: &'a Value) -> Vec<Pair<'a>> {
         }
         _ => Vec::new(),
     }
+}
+
+/// Where an answer is.
+const VALUES: [&str; 11] = [
+    "string_value",
+    "value",
+    "values",
+    "answer",
+    "answers",
+    "resposta",
+    "respuesta",
+    "response",
+    "text",
+    "valor",
+    "content",
+];
+
+/// A question that nobody answered.
+fn says_nothing(item: &Value) -> bool {
+    let answers = VALUES.iter().filter_map(|name| item.get(name));
+    let mut answers = answers.peekable();
+    is_absent(item) || answers.peek().is_some() && answers.all(is_absent)
 }
 
 /// Whether a list's element is a question with its answer.
@@ -152,19 +178,6 @@ fn pair<'a>(
         "friendlyName",
         "name",
     ];
-    const VALUES: [&str; 11] = [
-        "string_value",
-        "value",
-        "values",
-        "answer",
-        "answers",
-        "resposta",
-        "respuesta",
-        "response",
-        "text",
-        "valor",
-        "content",
-    ];
     let fields = item.as_object()?;
     let text = |names: &[&str]| {
         names
@@ -207,6 +220,7 @@ fn pair<'a>(
         value,
         hint: hint(item),
         list,
+        whole: true,
     })
 }
 

@@ -208,7 +208,9 @@ impl<'a> Record<'a> {
     pub fn rest(&mut self) -> Vec<(String, Value)> {
         let mut out: Vec<(String, Value)> = Vec::new();
         for pair in std::mem::take(&mut self.pairs) {
-            self.used.insert(pair.list);
+            if pair.whole {
+                self.used.insert(pair.list);
+            }
             let value = single(pair.value);
             if !self.is_used(pair.value) && !self.is_used(value) && !is_absent(value) {
                 add(&mut out, &pair.label, value.clone());

@@ -1,0 +1,150 @@
+//! What a name asks for and what a text looks like, where neither is certain.
+
+use leadhost_sdk::{digits, serde_json::Value};
+
+use crate::fold::fold;
+use crate::names;
+
+pub fn is_truth(text: &str) -> bool {
+    matches!(
+        fold(text).as_str(),
+        "true"
+            | "1"
+            | "yes"
+            | "y"
+            | "sim"
+            | "s"
+            | "si"
+            | "on"
+            | "test"
+            | "teste"
+            | "aceito"
+            | "accepted"
+            | "granted"
+    )
+}
+
+/// `contact` may hold a name, but also a phone or an address.
+pub fn may_be_name(text: &str) -> bool {
+    text.contains(char::is_alphabetic) && !looks_like_email(text)
+}
+
+pub fn looks_like_email(text: &str) -> bool {
+    let text = text.trim();
+    // The marker of a test lead stands for an address.
+    if text.starts_with("<test lead") {
+        return true;
+    }
+    let Some((local, domain)) = text.split_once('@') else {
+        return false;
+    };
+    !local.is_empty()
+        && domain.contains('.')
+        && !domain.contains('@')
+        && text.len() <= 254
+        && !text.contains(char::is_whitespace)
+}
+
+pub fn looks_like_phone(text: &str) -> bool {
+    let number = digits(text).len();
+    (8..=20).contains(&number)
+        && text.chars().count() <= 40
+        && !text.contains("//")
+        && text.chars().filter(|c| c.is_alphabetic()).count() <= 5
+        && !looks_like_date(text)
+}
+
+pub fn looks_like_date(text: &str) -> bool {
+    crate::time::read(
+        &Value::String(text.to_owned()),
+        &[
+            "%Y-%m-%dT%H:%M:%S%f%z".into(),
+            "%Y-%m-%d".into(),
+            "%d/%m/%Y".into(),
+            "%d/%m/%Y %H:%M".into(),
+        ],
+        false,
+    )
+    .is_some()
+}
+
+pub fn is_phone_name(name: &str) -> bool {
+    const PARTS: [&str; 8] = [
+        "telefone", "telefono", "celular", "whatsapp", "phone", "fone", "mobile", "movil",
+    ];
+    PARTS.iter().any(|part| name.contains(part)) && !name.ends_with("id") && !is_others(name)
+}
+
+pub fn is_email_name(name: &str) -> bool {
+    (name.contains("email") || name.contains("correo")) && !is_others(name)
+}
+
+pub fn is_name_question(name: &str) -> bool {
+    const PARTS: [&str; 7] = [
+        "fullname",
+        "nomecompleto",
+        "nombrecompleto",
+        "yourname",
+        "seunome",
+        "tunombre",
+        "sunombre",
+    ];
+    let asks = PARTS.iter().any(|part| name.contains(part))
+        || ["nome", "name", "nombre"]
+            .iter()
+            .any(|word| name.strip_prefix(word).is_some_and(|rest| rest.len() <= 3));
+    asks && !is_others(name) && !name.contains("empresa") && !name.contains("company")
+}
+
+/// Whether the name says that this is somebody else's. `client` is the
+/// advertiser's word for itself, `cliente` the lead.
+pub fn is_others(name: &str) -> bool {
+    names::OTHERS.iter().any(|part| name.contains(part))
+        || name.contains("clientemail")
+        || (name.contains("client") && !name.contains("cliente"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_ask_for_the_persons_own_contact() {
+        for name in ["seumelhoremail", "emaildocliente", "qualoseuemail"] {
+            assert!(is_email_name(name), "{name}");
+        }
+        for name in [
+            "emailcorretor",
+            "recipientemail",
+            "owneremail",
+            "clientemail",
+        ] {
+            assert!(!is_email_name(name), "{name}");
+        }
+        assert!(is_phone_name("qualoseuwhatsapp"));
+        assert!(!is_phone_name("phonenumberid"));
+        assert!(is_name_question("qualoseunomecompleto"));
+        assert!(!is_name_question("nomedaempresa"));
+    }
+
+    #[test]
+    fn texts_look_like_phones_and_addresses() {
+        for text in ["(11) 90000-0000", "+1 206 555 0100", "11900000000 ramal 2"] {
+            assert!(looks_like_phone(text), "{text}");
+        }
+        for text in [
+            "sim",
+            "2026-03-02",
+            "02/03/2026",
+            "https://example.com/900000000",
+            "1",
+        ] {
+            assert!(!looks_like_phone(text), "{text}");
+        }
+        assert!(looks_like_email("a@example.com"));
+        assert!(looks_like_email("<test lead: dummy data for email>"));
+        for text in ["", "@", "a@b", "a b@example.com", "a@b@example.com"] {
+            assert!(!looks_like_email(text), "{text}");
+        }
+    }
+}
