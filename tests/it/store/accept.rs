@@ -1,7 +1,10 @@
 //! A delivery and its leads, for the first time.
 
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
+use leadhost::domain::exchange::Problem;
+use leadhost::domain::id::DeliveryId;
 use leadhost::domain::row::Entity;
+use leadhost::store::ItemResult;
 use serde_json::json;
 
 use super::world::*;
@@ -63,4 +66,106 @@ pub async fn an_empty_body_and_odd_characters_come_back_as_they_were(world: &Wor
     assert_eq!(world.detail(second.id).await.request.body, second.body);
     assert_eq!(world.all(Entity::Contacts).await[0]["name"], odd);
     assert_eq!(world.all(Entity::Deals).await[0]["props"][odd], odd);
+}
+
+pub async fn a_lead_goes_to_the_agent_it_names(world: &World) {
+    let mut new = world.lead();
+    new.agent = Some(world.second_agent);
+    let item = world.item(lead(new)).await;
+    let deal = world.deal(item.deal_id.unwrap()).await;
+    assert_eq!(deal["agent_id"], json!(world.second_agent));
+    assert_eq!(deal["product_id"], json!(null));
+    assert_eq!(deal["external_id"], json!(null));
+}
+
+pub async fn one_bad_item_does_not_harm_the_others(world: &World) {
+    let items = vec![
+        ItemResult::Invalid(Problem {
+            message: "no phone".to_owned(),
+            path: "leads[0]".to_owned(),
+        }),
+        lead(world.known_as("L1")),
+        ItemResult::Ignored("a test ping".to_owned()),
+        ItemResult::Unrouted("page 7".to_owned()),
+    ];
+    let outcome = world.commit_one(world.accept(items)).await;
+    assert_eq!(outcome.status, DeliveryStatus::Converted);
+    let statuses: Vec<_> = outcome.items.iter().map(|item| item.status).collect();
+    assert_eq!(
+        statuses,
+        [
+            ItemStatus::Invalid,
+            ItemStatus::Converted,
+            ItemStatus::Ignored,
+            ItemStatus::Unrouted
+        ]
+    );
+    let message = outcome.items[0].message.as_deref();
+    assert_eq!(message, Some("leads[0]: no phone"));
+    let detail = world.detail(outcome.delivery).await;
+    assert_eq!(detail.items, outcome.items);
+    assert_eq!(detail.summary.items, 4);
+    assert_eq!(detail.notes, ["read as a form"]);
+    assert_eq!(detail.summary.ran, Some(ran("1")));
+}
+
+pub async fn a_delivery_is_kept_in_the_state_that_is_said(world: &World) {
+    for status in [
+        DeliveryStatus::Queued,
+        DeliveryStatus::Failed,
+        DeliveryStatus::Parked,
+        DeliveryStatus::Rejected,
+        DeliveryStatus::Quarantined,
+    ] {
+        let outcome = world.commit_one(world.accept_with(status)).await;
+        assert_eq!(outcome.status, status);
+        let detail = world.detail(outcome.delivery).await;
+        assert_eq!(detail.summary.status, status);
+        assert_eq!(detail.summary.error.as_deref(), Some("why"));
+        assert!(detail.items.is_empty());
+    }
+    assert!(world.all(Entity::Deals).await.is_empty());
+}
+
+pub async fn answers_come_in_the_order_of_the_writes(world: &World) {
+    let writes: Vec<_> = (0..50)
+        .map(|number| world.accept(vec![lead(world.known_as(&format!("L{number}")))]))
+        .collect();
+    let written = world.commit(&writes).await;
+    for (number, written) in written.into_iter().enumerate() {
+        let outcome = done(written);
+        let expect = format!("L{number}");
+        assert_eq!(outcome.items[0].external_id, Some(expect));
+    }
+}
+
+pub async fn a_batch_with_a_wrong_write_leaves_nothing(world: &World) {
+    let first = world.delivery();
+    let again = first.clone();
+    let writes = [
+        world.accept_as(
+            first.clone(),
+            vec![lead(with_phone(world.known_as("L1"), "+551190"))],
+        ),
+        world.accept(vec![lead(world.known_as("L2"))]),
+        // The same delivery twice: a defect of the caller.
+        world.accept_as(again, Vec::new()),
+    ];
+    let before = world.page(Entity::Deals, 0, None, 10).await.clock;
+    assert!(world.store.commit(&writes).await.is_err());
+    assert!(world.store.delivery(first.id).await.unwrap().is_none());
+    assert!(world.all(Entity::Deals).await.is_empty());
+    assert!(world.all(Entity::Contacts).await.is_empty());
+    assert_eq!(world.page(Entity::Deals, 0, None, 10).await.clock, before);
+    // Keys neither: the same leads are new.
+    let outcome = world
+        .commit_one(world.accept(vec![lead(world.known_as("L1"))]))
+        .await;
+    assert_eq!(outcome.status, DeliveryStatus::Converted);
+}
+
+pub async fn no_writes_are_no_commit(world: &World) {
+    assert!(world.commit(&[]).await.is_empty());
+    let nowhere = DeliveryId::new(world.now());
+    assert!(world.store.delivery(nowhere).await.unwrap().is_none());
 }

@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 pub const START: Micros = Micros(1_750_000_000_000_000);
 
 /// Whatever a store needs to live as long as the test.
-pub type Keep = Box<dyn std::any::Any + Send>;
+pub type Keep = Box<dyn std::any::Any + Send + Sync>;
 
 pub struct World {
     pub store: Arc<dyn Store>,
@@ -389,6 +389,11 @@ pub fn plan(slug: &str) -> Plan {
         time_zone: None,
         dedupe_by_content: true,
     };
+    let without_secrets = PlannedConnection {
+        secrets: Vec::new(),
+        sealed: Vec::new(),
+        ..connection("portal")
+    };
     Plan {
         slug: slug.to_owned(),
         name: "Demo".to_owned(),
@@ -401,7 +406,7 @@ pub fn plan(slug: &str) -> Plan {
             name: "Olga".to_owned(),
             email: "olga@example.com".to_owned(),
         }],
-        connections: vec![connection("site"), connection("portal")],
+        connections: vec![connection("site"), without_secrets],
         products: vec![PlannedProduct {
             external_id: "P-1".to_owned(),
             name: "Garden flat".to_owned(),

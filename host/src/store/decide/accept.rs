@@ -27,6 +27,11 @@ pub(super) struct Context<'a> {
 pub fn first(known: &mut Known, at: usize, new: &Acceptance) -> Result<Written, StoreError> {
     let delivery = &new.delivery;
     let result = &new.result;
+    if known.deliveries.contains_key(&delivery.id) {
+        return Err(StoreError::Inconsistent {
+            what: format!("delivery {} comes twice in one batch", delivery.id),
+        });
+    }
     if result.status == Some(DeliveryStatus::Quarantined) && !fits_quarantine(known, new) {
         return Ok(Written::NotKept);
     }

@@ -105,15 +105,25 @@ pub async fn one(
     Ok(held.remove(&id))
 }
 
+// Two lists rather than one `in`: each names its state, which is what leads to
+// the index of unfinished deliveries.
 const FAILED: &str = "
-select d.id
+select d.id as id
 from deliveries as d
 join connections as c on c.id = d.connection_id
-where d.status in ('failed', 'parked')
+where d.status = 'failed'
 and c.plugin = ?1
 and (d.ran is null or d.ran ->> 'digest' <> ?2)
 and (d.lease_until_us is null or d.lease_until_us <= ?3)
-order by d.id
+union all
+select d.id as id
+from deliveries as d
+join connections as c on c.id = d.connection_id
+where d.status = 'parked'
+and c.plugin = ?1
+and (d.ran is null or d.ran ->> 'digest' <> ?2)
+and (d.lease_until_us is null or d.lease_until_us <= ?3)
+order by id
 limit ?4";
 
 pub async fn failed(

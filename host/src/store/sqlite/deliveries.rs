@@ -6,6 +6,7 @@ use sqlx::{Connection as _, Row as _};
 use super::claim::request;
 use super::columns::{self, Columns as _};
 use super::db::Db;
+use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::DeliveryId;
 use crate::store::{
     Backlog, DeliveryDetail, DeliveryFilter, DeliverySummary, ItemOutcome, StoreError,
@@ -75,7 +76,8 @@ where (?1 is null or d.workspace_id = ?1)
 and (?2 is null or d.connection_id = ?2)
 and (?3 is null or d.status = ?3)
 and (?4 is null or d.received_us >= ?4)
-and (?5 is null or d.id < ?5)
+-- Past every id when none is given: a range that the index walks.
+and d.id < coalesce(?5, 'g')
 ",
             $lead,
             "
@@ -87,12 +89,23 @@ limit ?6"
 
 const LIST: &str = deliveries_where!("");
 const LIST_OF_CONNECTION: &str = deliveries_where!("and d.connection_id = ?2");
+const LIST_QUEUED: &str = deliveries_where!("and d.status = 'queued'");
+const LIST_FAILED: &str = deliveries_where!("and d.status = 'failed'");
+const LIST_PARKED: &str = deliveries_where!("and d.status = 'parked'");
+const LIST_QUARANTINED: &str = deliveries_where!("and d.status = 'quarantined'");
+const LIST_UNROUTED: &str = deliveries_where!("and d.status = 'unrouted'");
 
 /// Newest first.
 pub async fn list(db: &Db, filter: &DeliveryFilter) -> Result<Vec<DeliverySummary>, StoreError> {
-    let sql = match filter.connection {
-        Some(_) => LIST_OF_CONNECTION,
-        None => LIST,
+    // What waits is rare among what was finished: its states have an index.
+    let sql = match (filter.status, &filter.connection) {
+        (Some(DeliveryStatus::Queued), _) => LIST_QUEUED,
+        (Some(DeliveryStatus::Failed), _) => LIST_FAILED,
+        (Some(DeliveryStatus::Parked), _) => LIST_PARKED,
+        (Some(DeliveryStatus::Quarantined), _) => LIST_QUARANTINED,
+        (Some(DeliveryStatus::Unrouted), _) => LIST_UNROUTED,
+        (_, Some(_)) => LIST_OF_CONNECTION,
+        (_, None) => LIST,
     };
     sqlx::query(sql)
         .bind(filter.workspace.map(|id| id.to_string()))
@@ -152,4 +165,15 @@ pub async fn backlog(db: &Db) -> Result<Backlog, StoreError> {
 }
 
 #[cfg(test)]
-pub(super) const SQL: &[&str] = &[ONE, ITEMS, LIST, LIST_OF_CONNECTION, BACKLOG];
+pub(super) const SQL: &[&str] = &[
+    ONE,
+    ITEMS,
+    LIST,
+    LIST_OF_CONNECTION,
+    LIST_QUEUED,
+    LIST_FAILED,
+    LIST_PARKED,
+    LIST_QUARANTINED,
+    LIST_UNROUTED,
+    BACKLOG,
+];

@@ -50,6 +50,7 @@ struct NewDeliveryRow {
     presented: Option<String>,
 }
 
+// A piece of an empty blob is null to SQLite, not empty.
 const NEW_DELIVERIES: &str = "
 insert into deliveries (workspace_id, id, connection_id, received_us, method, path, query, headers,
   body_bytes, status, error, notes, ran, attempts, next_attempt_us, lease, presented, body)
@@ -57,7 +58,7 @@ select value ->> 'workspace', value ->> 'id', value ->> 'connection', value ->> 
   value ->> 'method', value ->> 'path', value ->> 'query', value ->> 'headers',
   value ->> 'bytes', value ->> 'status', value ->> 'error', value ->> 'notes', value ->> 'ran',
   value ->> 'attempts', value ->> 'next', 0, unhex(value ->> 'presented'),
-  substr(?2, value ->> 'at', value ->> 'bytes')
+  coalesce(substr(?2, value ->> 'at', value ->> 'bytes'), x'')
 from jsonb_each(?1)";
 
 async fn new_deliveries(

@@ -1,0 +1,208 @@
+//! A stored delivery converted again: retries and replays.
+
+use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
+use leadhost::domain::lead::Action;
+use leadhost::domain::row::Entity;
+use leadhost::domain::time::Micros;
+use leadhost::store::{ConversionResult, ItemResult, Mode, Written};
+use serde_json::json;
+
+use super::world::*;
+
+const LOOK: Mode = Mode::Replay { apply: false };
+const APPLY: Mode = Mode::Replay { apply: true };
+
+pub async fn a_failed_delivery_is_accepted_as_usual_when_it_is_retried(world: &World) {
+    let failed = world
+        .commit_one(world.accept_with(DeliveryStatus::Failed))
+        .await;
+    let items = vec![lead(world.known_as("L1")), lead(world.known_as("L2"))];
+    let outcome = world.replay(failed.delivery, Mode::Retry, items).await;
+    assert_eq!(outcome.status, DeliveryStatus::Converted);
+    assert_eq!(world.all(Entity::Deals).await.len(), 2);
+    let detail = world.detail(failed.delivery).await;
+    assert_eq!(detail.items.len(), 2);
+    assert_eq!(detail.summary.error, None);
+    assert_eq!(detail.next_attempt_at, None);
+}
+
+pub async fn a_failure_is_remembered_with_its_attempts_and_its_next_time(world: &World) {
+    let queued = world
+        .commit_one(world.accept_with(DeliveryStatus::Queued))
+        .await;
+    let held = world.claim_delivery(queued.delivery).await;
+    let at = world.now().plus(Micros::MINUTE);
+    let result = ConversionResult {
+        status: Some(DeliveryStatus::Failed),
+        attempts: 2,
+        next_attempt_at: Some(at),
+        error: Some("a trap".to_owned()),
+        ran: Some(ran("2")),
+        ..converted(Vec::new())
+    };
+    let outcome = world
+        .commit_one(convert_to(&held, Mode::Retry, result))
+        .await;
+    assert_eq!(outcome.status, DeliveryStatus::Failed);
+    let detail = world.detail(queued.delivery).await;
+    assert_eq!(detail.summary.attempts, 2);
+    assert_eq!(detail.summary.error.as_deref(), Some("a trap"));
+    assert_eq!(detail.summary.ran, Some(ran("2")));
+    assert_eq!(detail.next_attempt_at, Some(at));
+}
+
+pub async fn a_replay_of_the_owner_never_says_duplicate(world: &World) {
+    let first = world
+        .commit_one(world.accept(vec![lead(world.known_as("L1"))]))
+        .await;
+    for mode in [LOOK, APPLY, Mode::Retry] {
+        let items = vec![lead(world.known_as("L1"))];
+        let again = world.replay(first.delivery, mode, items).await;
+        assert_eq!(again.status, DeliveryStatus::Converted);
+        assert_eq!(again.items[0].status, ItemStatus::Converted);
+        assert_eq!(again.items[0].deal_id, first.items[0].deal_id);
+        assert!(again.items[0].diff.is_empty());
+    }
+    assert_eq!(world.all(Entity::Deals).await.len(), 1);
+}
+
+pub async fn a_replay_shows_what_differs_and_writes_it_only_when_asked(world: &World) {
+    let mut new = with_phone(world.known_as("L1"), "+551191");
+    new.title = Some("Flat".to_owned());
+    let first = world
+        .commit_one(world.accept(vec![lead(new.clone())]))
+        .await;
+    let deal = first.items[0].deal_id.unwrap();
+    world.clock.advance_seconds(5);
+    new.title = Some("Garden flat".to_owned());
+    new.contact_props = object(json!({"city": "Natal"}));
+    let clock = world.page(Entity::Deals, 0, None, 1).await.clock;
+
+    let looked = world
+        .replay(first.delivery, LOOK, vec![lead(new.clone())])
+        .await;
+    let diff = &looked.items[0].diff;
+    assert_eq!(diff.len(), 2);
+    assert_eq!(diff[0].field, "deal.title");
+    assert_eq!(diff[0].before, json!("Flat"));
+    assert_eq!(diff[0].after, json!("Garden flat"));
+    assert!(diff.iter().all(|field| !field.applied));
+    assert_eq!(world.deal(deal).await["title"], "Flat");
+    assert_eq!(world.page(Entity::Deals, 0, None, 1).await.clock, clock);
+
+    let applied = world
+        .replay(first.delivery, APPLY, vec![lead(new.clone())])
+        .await;
+    assert!(applied.items[0].diff.iter().all(|field| field.applied));
+    assert_eq!(applied.items[0].status, ItemStatus::Converted);
+    assert_eq!(world.deal(deal).await["title"], "Garden flat");
+    assert_eq!(world.deal(deal).await["cursor_at"], json!(world.now()));
+    let contacts = world.all(Entity::Contacts).await;
+    assert_eq!(contacts[0]["props"], json!({"city": "Natal"}));
+
+    let nothing = world.replay(first.delivery, APPLY, vec![lead(new)]).await;
+    assert!(nothing.items[0].diff.is_empty());
+}
+
+pub async fn a_replay_without_keys_finds_its_items_by_their_place(world: &World) {
+    let items = || vec![lead(world.lead()), lead(world.lead())];
+    let first = world.commit_one(world.accept(items())).await;
+    let again = world.replay(first.delivery, APPLY, items()).await;
+    assert_eq!(again.items, first.items);
+    assert_eq!(world.all(Entity::Deals).await.len(), 2);
+}
+
+pub async fn a_replay_that_meets_the_key_of_another_delivery_links_to_its_deal(world: &World) {
+    let failed = world
+        .commit_one(world.accept_with(DeliveryStatus::Failed))
+        .await;
+    let other = world.item(lead(world.known_as("L1"))).await;
+    let items = vec![lead(world.known_as("L1"))];
+    let outcome = world.replay(failed.delivery, LOOK, items).await;
+    assert_eq!(outcome.status, DeliveryStatus::Duplicate);
+    assert_eq!(outcome.items[0].deal_id, other.deal_id);
+}
+
+pub async fn a_replay_adds_what_was_not_finished(world: &World) {
+    let items = vec![
+        lead(world.known_as("L1")),
+        ItemResult::Invalid(leadhost::domain::exchange::Problem {
+            message: "no phone".to_owned(),
+            path: String::new(),
+        }),
+    ];
+    let first = world.commit_one(world.accept(items)).await;
+    let items = vec![
+        lead(world.known_as("L1")),
+        lead(world.known_as("L2")),
+        lead(world.known_as("L3")),
+    ];
+    let again = world.replay(first.delivery, LOOK, items).await;
+    assert_eq!(again.items.len(), 3);
+    assert!(
+        again
+            .items
+            .iter()
+            .all(|item| item.status == ItemStatus::Converted)
+    );
+    assert_eq!(again.items[0].deal_id, first.items[0].deal_id);
+    assert_eq!(world.all(Entity::Deals).await.len(), 3);
+}
+
+pub async fn a_replay_that_fails_does_not_undo_the_leads(world: &World) {
+    let first = world
+        .commit_one(world.accept(vec![lead(world.known_as("L1"))]))
+        .await;
+    let held = world.claim_delivery(first.delivery).await;
+    let result = ConversionResult {
+        status: Some(DeliveryStatus::Failed),
+        error: Some("a trap".to_owned()),
+        ..converted(Vec::new())
+    };
+    let outcome = world.commit_one(convert_to(&held, LOOK, result)).await;
+    assert_eq!(outcome.status, DeliveryStatus::Converted);
+    assert_eq!(outcome.items.len(), 1);
+    // Nor does a version that finds nothing in it.
+    let ignored = vec![ItemResult::Ignored("nothing".to_owned())];
+    let outcome = world.replay(first.delivery, APPLY, ignored).await;
+    assert_eq!(outcome.items, first.items);
+}
+
+pub async fn a_replay_of_an_update_shows_and_does_not_repeat_it(world: &World) {
+    let mut new = world.known_as("L1");
+    world.item(lead(new.clone())).await;
+    new.action = Action::Update;
+    new.title = Some("One".to_owned());
+    let update = world
+        .commit_one(world.accept(vec![lead(new.clone())]))
+        .await;
+    let mut later = new.clone();
+    later.title = Some("Two".to_owned());
+    world.item(lead(later)).await;
+    let again = world.replay(update.delivery, LOOK, vec![lead(new)]).await;
+    assert_eq!(again.items[0].status, ItemStatus::Updated);
+    assert!(!again.items[0].diff[0].applied);
+    let deal = world.deal(update.items[0].deal_id.unwrap()).await;
+    assert_eq!(deal["title"], "Two");
+}
+
+pub async fn only_who_holds_a_delivery_may_convert_it(world: &World) {
+    let failed = world
+        .commit_one(world.accept_with(DeliveryStatus::Failed))
+        .await;
+    let held = world.claim_delivery(failed.delivery).await;
+    world.clock.advance_seconds(61);
+    let other = world.claim_delivery(failed.delivery).await;
+    assert!(other.lease.0 > held.lease.0);
+    let items = || vec![lead(world.known_as("L1"))];
+    let late = world.commit(&[convert(&held, Mode::Retry, items())]).await;
+    assert!(matches!(late[0], Written::Stale));
+    assert_eq!(world.status(failed.delivery).await, DeliveryStatus::Failed);
+    world
+        .commit_one(convert(&other, Mode::Retry, items()))
+        .await;
+    // A settled lease is over too.
+    let twice = world.commit(&[convert(&other, Mode::Retry, items())]).await;
+    assert!(matches!(twice[0], Written::Stale));
+    assert_eq!(world.all(Entity::Deals).await.len(), 1);
+}

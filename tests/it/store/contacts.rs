@@ -1,0 +1,117 @@
+//! Who a lead is about.
+
+use leadhost::domain::row::Entity;
+use serde_json::json;
+
+use super::world::*;
+
+pub async fn the_same_phone_is_the_same_person(world: &World) {
+    let first = world.item(lead(with_phone(world.lead(), "+551191"))).await;
+    let second = world.item(lead(with_phone(world.lead(), "+551191"))).await;
+    assert_eq!(first.contact_id, second.contact_id);
+    assert_ne!(first.deal_id, second.deal_id);
+}
+
+pub async fn two_leads_of_one_batch_with_one_phone_are_one_person(world: &World) {
+    let new = || lead(with_phone(world.lead(), "+551191"));
+    let outcome = world.commit_one(world.accept(vec![new(), new()])).await;
+    assert_eq!(outcome.items[0].contact_id, outcome.items[1].contact_id);
+    assert_eq!(world.all(Entity::Contacts).await.len(), 1);
+}
+
+pub async fn a_known_person_is_only_filled_where_nothing_was_known(world: &World) {
+    let mut first = with_phone(world.lead(), "+551191");
+    first.name = Some("Rita".to_owned());
+    first.contact_props = object(json!({"city": "Recife", "age": null}));
+    world.item(lead(first)).await;
+    world.clock.advance_seconds(5);
+    let mut second = with_email(with_phone(world.lead(), "+551191"), "rita@example.com");
+    second.name = Some("Somebody".to_owned());
+    second.contact_props = object(json!({"city": "Natal", "age": 40}));
+    world.item(lead(second)).await;
+    let contacts = world.all(Entity::Contacts).await;
+    assert_eq!(contacts[0]["name"], "Rita");
+    assert_eq!(contacts[0]["email"], "rita@example.com");
+    assert_eq!(contacts[0]["props"], json!({"city": "Recife", "age": 40}));
+    assert_eq!(contacts[0]["cursor_at"], json!(world.now()));
+}
+
+pub async fn a_person_about_whom_nothing_new_is_said_gets_no_stamp(world: &World) {
+    world.item(lead(with_phone(world.lead(), "+551191"))).await;
+    let before = world.page(Entity::Contacts, 0, None, 1).await.clock;
+    world.clock.advance_seconds(5);
+    world.item(lead(with_phone(world.lead(), "+551191"))).await;
+    let after = world.page(Entity::Contacts, 0, None, 1).await.clock;
+    assert_eq!(before, after);
+}
+
+pub async fn an_address_finds_a_person_when_one_of_the_two_has_no_phone(world: &World) {
+    let by_mail = || with_email(world.lead(), "casa@example.com");
+    let mail_only = world.item(lead(by_mail())).await;
+    let with_first_phone = world.item(lead(with_phone(by_mail(), "+551191"))).await;
+    assert_eq!(with_first_phone.contact_id, mail_only.contact_id);
+    // Two people who share an address, each with a phone of their own.
+    let other_phone = world.item(lead(with_phone(by_mail(), "+551192"))).await;
+    assert_ne!(other_phone.contact_id, mail_only.contact_id);
+    let mail_again = world.item(lead(by_mail())).await;
+    assert_eq!(mail_again.contact_id, mail_only.contact_id);
+    let phone_only = world.item(lead(with_phone(world.lead(), "+551191"))).await;
+    assert_eq!(
+        phone_only.contact_id, mail_only.contact_id,
+        "the key was added"
+    );
+}
+
+pub async fn a_phone_decides_before_an_address(world: &World) {
+    let by_mail = world
+        .item(lead(with_email(world.lead(), "a@example.com")))
+        .await;
+    let by_phone = world.item(lead(with_phone(world.lead(), "+551191"))).await;
+    let both = with_email(with_phone(world.lead(), "+551191"), "a@example.com");
+    let both = world.item(lead(both)).await;
+    assert_eq!(both.contact_id, by_phone.contact_id);
+    assert_ne!(both.contact_id, by_mail.contact_id);
+}
+
+pub async fn an_impossible_phone_is_no_phone(world: &World) {
+    let mut new = world.lead();
+    new.phones.push(leadhost::domain::phone::Phone {
+        raw: "12".to_owned(),
+        e164: None,
+        match_key: None,
+    });
+    world.item(lead(new)).await;
+    let contacts = world.all(Entity::Contacts).await;
+    assert_eq!(contacts[0]["phone_number"], json!(null));
+}
+
+pub async fn people_of_two_workspaces_never_meet(world: &World) {
+    let here = world
+        .item(lead(with_phone(world.known_as("L1"), "+551191")))
+        .await;
+    let other = world
+        .store
+        .apply(&plan("other"), START, false)
+        .await
+        .unwrap();
+    let mut delivery = world.delivery();
+    delivery.workspace = other.workspace_id;
+    delivery.connection = other.connections["site"].clone();
+    let mut new = with_phone(world.known_as("L1"), "+551191");
+    new.connection = delivery.connection.clone();
+    let there = world
+        .commit_one(world.accept_as(delivery, vec![lead(new)]))
+        .await;
+    assert_ne!(there.items[0].contact_id, here.contact_id);
+    assert_ne!(there.items[0].deal_id, here.deal_id);
+    assert_eq!(world.all(Entity::Contacts).await.len(), 1);
+    let scope = scope(&*world.store, other.workspace_id).await;
+    let page = world
+        .store
+        .export(&scope, Entity::Deals, 0, None, 10)
+        .await
+        .unwrap();
+    assert_eq!(json_of(&page)[0]["id"], json!(there.items[0].deal_id));
+    assert_eq!(page.rows.len(), 1);
+    assert_eq!(json_of(&page)[0]["agent_id"], json!(other.instances["Ana"]));
+}

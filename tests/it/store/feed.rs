@@ -1,0 +1,144 @@
+//! The export: complete, ordered, bounded.
+
+use leadhost::domain::row::Entity;
+use leadhost::domain::time::Micros;
+use serde_json::json;
+
+use super::world::*;
+
+async fn leads(world: &World, count: usize) {
+    let items = (0..count)
+        .map(|number| lead(with_phone(world.lead(), &format!("+5511{number:07}"))))
+        .collect();
+    world.commit_one(world.accept(items)).await;
+}
+
+pub async fn an_empty_feed_is_an_empty_page_at_zero(world: &World) {
+    for entity in Entity::ALL {
+        let page = world.page(entity, 0, None, 10).await;
+        assert!(page.rows.is_empty() && !page.more);
+        assert_eq!((page.upper, page.clock), (0, 0));
+    }
+}
+
+pub async fn every_key_is_on_every_row(world: &World) {
+    world.item(lead(world.lead())).await;
+    let keys = |value: &serde_json::Value| {
+        let mut keys: Vec<_> = value.as_object().unwrap().keys().cloned().collect();
+        keys.sort();
+        keys.join(" ")
+    };
+    assert_eq!(
+        keys(&world.all(Entity::Contacts).await[0]),
+        "banned_at cursor_at email id name phone_number props workspace_id"
+    );
+    assert_eq!(
+        keys(&world.all(Entity::Deals).await[0]),
+        "agent_id created_at cursor_at external_id id owner_id person_id product_id props \
+         stage_code status title updated_at workspace_id"
+    );
+    assert_eq!(
+        world.all(Entity::Deals).await[0]["workspace_id"],
+        json!(world.workspace)
+    );
+}
+
+pub async fn stamps_are_unique_and_rows_come_in_their_order(world: &World) {
+    leads(world, 40).await;
+    leads(world, 40).await;
+    let page = world.page(Entity::Deals, 0, None, 1_000).await;
+    assert_eq!(page.rows.len(), 80);
+    assert!(
+        page.rows
+            .windows(2)
+            .all(|pair| pair[0].stamp < pair[1].stamp)
+    );
+    assert_eq!(page.rows[79].stamp, page.clock);
+}
+
+pub async fn rows_of_a_batch_are_stamped_in_the_order_of_its_items(world: &World) {
+    let items = (0..20).map(|n| lead(world.known_as(&format!("L{n:02}"))));
+    world.commit_one(world.accept(items.collect())).await;
+    let deals = world.all(Entity::Deals).await;
+    let ids: Vec<_> = deals
+        .iter()
+        .map(|deal| deal["external_id"].clone())
+        .collect();
+    let expect: Vec<_> = (0..20).map(|n| json!(format!("L{n:02}"))).collect();
+    assert_eq!(ids, expect);
+}
+
+pub async fn the_clock_does_not_run_ahead_by_the_size_of_a_batch(world: &World) {
+    leads(world, 100).await;
+    let first = world.page(Entity::Deals, 0, None, 1).await.clock;
+    assert_eq!(
+        first,
+        START.0.max(100),
+        "the last row of the batch has the time"
+    );
+    world.clock.advance_seconds(1);
+    leads(world, 100).await;
+    let second = world.page(Entity::Deals, 0, None, 1).await.clock;
+    assert_eq!(second, START.0 + Micros::SECOND);
+}
+
+pub async fn a_clock_that_stands_or_steps_back_still_gives_new_stamps(world: &World) {
+    leads(world, 10).await;
+    let before = world.page(Entity::Deals, 0, None, 1).await.clock;
+    world.clock.advance_seconds(-3_600);
+    leads(world, 10).await;
+    let page = world.page(Entity::Deals, before, None, 100).await;
+    assert_eq!(page.rows.len(), 10);
+    assert_eq!(page.clock, before + 10);
+}
+
+pub async fn pages_follow_each_other_without_gap_or_repeat(world: &World) {
+    leads(world, 25).await;
+    let all = world.page(Entity::Contacts, 0, None, 1_000).await;
+    for limit in [1, 7, 24, 25, 26] {
+        let mut seen = Vec::new();
+        let (mut after, mut upper) = (0, None);
+        loop {
+            let page = world.page(Entity::Contacts, after, upper, limit).await;
+            assert!(page.rows.len() <= usize::try_from(limit).unwrap());
+            after = page.rows.last().map_or(after, |row| row.stamp);
+            upper = Some(page.upper);
+            let full = page.rows.len() == usize::try_from(limit).unwrap();
+            assert!(full || !page.more, "a short page is the last");
+            seen.extend(page.rows);
+            if !page.more {
+                break;
+            }
+        }
+        assert_eq!(seen, all.rows, "pages of {limit}");
+    }
+}
+
+pub async fn a_pull_ends_though_rows_change_meanwhile(world: &World) {
+    leads(world, 10).await;
+    let first = world.page(Entity::Deals, 0, None, 6).await;
+    assert!(first.more);
+    leads(world, 10).await;
+    let after = first.rows[5].stamp;
+    let second = world.page(Entity::Deals, after, Some(first.upper), 6).await;
+    assert_eq!(second.rows.len(), 4);
+    assert!(!second.more);
+    assert!(
+        second.clock > second.upper,
+        "what came meanwhile is above the bound"
+    );
+    let next = world.page(Entity::Deals, first.upper, None, 100).await;
+    assert_eq!(next.rows.len(), 10);
+}
+
+pub async fn each_entity_has_a_clock_of_its_own(world: &World) {
+    world.item(lead(with_phone(world.lead(), "+551191"))).await;
+    let contacts = world.page(Entity::Contacts, 0, None, 1).await.clock;
+    world.clock.advance_seconds(1);
+    world.item(lead(with_phone(world.lead(), "+551191"))).await;
+    assert_eq!(
+        world.page(Entity::Contacts, 0, None, 1).await.clock,
+        contacts
+    );
+    assert!(world.page(Entity::Deals, 0, None, 1).await.clock > contacts);
+}

@@ -1,0 +1,209 @@
+//! What is kept, for how long, and how operators see it.
+
+use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
+use leadhost::domain::row::Entity;
+use leadhost::domain::time::Micros;
+use leadhost::limits;
+use leadhost::store::{DedupeKey, DeliveryFilter, Retention, Written};
+
+use super::world::*;
+
+const RETENTION: Retention = Retention {
+    deliveries: 90 * Micros::DAY,
+    quarantine: 30 * Micros::DAY,
+};
+
+async fn sweep(world: &World, limit: u32) -> u64 {
+    world
+        .store
+        .sweep(&RETENTION, world.now(), limit)
+        .await
+        .expect("it sweeps")
+}
+
+pub async fn finished_deliveries_go_after_their_time_and_leads_stay(world: &World) {
+    let old = world
+        .commit_one(world.accept(vec![lead(world.known_as("L1"))]))
+        .await;
+    let failed = world
+        .commit_one(world.accept_with(DeliveryStatus::Failed))
+        .await;
+    let waiting = world
+        .commit_one(world.accept(vec![fetch(world.fetch("L2"))]))
+        .await;
+    world.clock.advance_seconds(86_400);
+    let young = world
+        .commit_one(world.accept(vec![lead(world.lead())]))
+        .await;
+    world.clock.advance_seconds(86_400 * 89);
+    assert_eq!(sweep(world, 100).await, 0, "on its last day it stays");
+    world.clock.advance_seconds(1);
+    assert_eq!(sweep(world, 100).await, 1);
+    assert_eq!(sweep(world, 100).await, 0);
+    assert!(world.store.delivery(old.delivery).await.unwrap().is_none());
+    for kept in [failed, waiting, young] {
+        assert!(world.store.delivery(kept.delivery).await.unwrap().is_some());
+    }
+    // The lead and its key are no delivery.
+    assert_eq!(world.all(Entity::Deals).await.len(), 2);
+    let repeat = world.item(lead(world.known_as("L1"))).await;
+    assert_eq!(repeat.status, ItemStatus::Duplicate);
+}
+
+pub async fn quarantined_deliveries_go_sooner(world: &World) {
+    let kept = world
+        .commit_one(world.accept_with(DeliveryStatus::Quarantined))
+        .await;
+    world.clock.advance_seconds(86_400 * 30);
+    assert_eq!(sweep(world, 100).await, 0);
+    world.clock.advance_seconds(1);
+    assert_eq!(sweep(world, 100).await, 1);
+    assert!(world.store.delivery(kept.delivery).await.unwrap().is_none());
+}
+
+pub async fn a_sweep_takes_no_more_than_asked_and_the_oldest_first(world: &World) {
+    let mut ids = Vec::new();
+    for _ in 0..5 {
+        ids.push(world.commit_one(world.accept(Vec::new())).await.delivery);
+        world.clock.advance_seconds(1);
+    }
+    world.clock.advance_seconds(86_400 * 91);
+    assert_eq!(sweep(world, 2).await, 2);
+    assert!(world.store.delivery(ids[1]).await.unwrap().is_none());
+    assert!(world.store.delivery(ids[2]).await.unwrap().is_some());
+    assert_eq!(sweep(world, 2).await, 2);
+    assert_eq!(sweep(world, 2).await, 1);
+}
+
+pub async fn content_keys_go_when_their_window_is_over(world: &World) {
+    let mut new = world.lead();
+    new.dedupe = Some(DedupeKey {
+        key: "content:x".to_owned(),
+        window: Some(10),
+    });
+    world.item(lead(new)).await;
+    world.item(lead(world.known_as("L1"))).await;
+    world.clock.advance_seconds(1);
+    assert_eq!(sweep(world, 100).await, 1);
+    assert_eq!(sweep(world, 100).await, 0);
+}
+
+pub async fn a_quarantine_is_bounded_and_says_when_it_is_full(world: &World) {
+    let bound = usize::try_from(limits::QUARANTINED_PER_CONNECTION).unwrap();
+    let writes: Vec<_> = (0..bound - 1)
+        .map(|_| world.accept_with(DeliveryStatus::Quarantined))
+        .collect();
+    world.commit(&writes).await;
+    let writes: Vec<_> = (0..2)
+        .map(|_| world.accept_with(DeliveryStatus::Quarantined))
+        .collect();
+    let written = world.commit(&writes).await;
+    assert!(matches!(written[0], Written::Done(_)));
+    assert!(matches!(written[1], Written::NotKept));
+    let backlog = world.store.backlog().await.unwrap();
+    assert_eq!(backlog.quarantined, limits::QUARANTINED_PER_CONNECTION);
+    // The connection goes on.
+    let item = world.item(lead(world.lead())).await;
+    assert_eq!(item.status, ItemStatus::Converted);
+}
+
+pub async fn the_backlog_counts_what_waits(world: &World) {
+    let empty = world.store.backlog().await.unwrap();
+    assert_eq!(empty.oldest_waiting, None);
+    let first = world.now();
+    world
+        .commit_one(world.accept(vec![fetch(world.fetch("L1"))]))
+        .await;
+    world.clock.advance_seconds(1);
+    for status in [
+        DeliveryStatus::Failed,
+        DeliveryStatus::Parked,
+        DeliveryStatus::Quarantined,
+    ] {
+        world.commit_one(world.accept_with(status)).await;
+    }
+    world.item(lead(world.lead())).await;
+    let backlog = world.store.backlog().await.unwrap();
+    assert_eq!((backlog.queued, backlog.fetches), (0, 1));
+    assert_eq!(
+        (backlog.failed, backlog.parked, backlog.quarantined),
+        (1, 1, 1)
+    );
+    assert_eq!(backlog.oldest_waiting, Some(first));
+}
+
+pub async fn deliveries_are_listed_newest_first_by_each_filter(world: &World) {
+    let mut ids = Vec::new();
+    for number in 0..4 {
+        world.clock.advance_seconds(1);
+        let write = if number == 2 {
+            world.accept_with(DeliveryStatus::Rejected)
+        } else {
+            let mut delivery = world.delivery();
+            if number == 3 {
+                delivery.connection = world.portal.clone();
+            }
+            world.accept_as(delivery, vec![lead(world.lead())])
+        };
+        ids.push(world.commit_one(write).await.delivery);
+    }
+    let all = || DeliveryFilter {
+        limit: 10,
+        ..Default::default()
+    };
+    let check = async |filter: DeliveryFilter, expect: &[usize]| {
+        let found = world.store.deliveries(&filter).await.expect("it lists");
+        let found: Vec<_> = found.iter().map(|summary| summary.id).collect();
+        let expect: Vec<_> = expect.iter().map(|at| ids[*at]).collect();
+        assert_eq!(found, expect, "{filter:?}");
+    };
+    check(all(), &[3, 2, 1, 0]).await;
+    check(DeliveryFilter { limit: 2, ..all() }, &[3, 2]).await;
+    check(
+        DeliveryFilter {
+            before: Some(ids[2]),
+            ..all()
+        },
+        &[1, 0],
+    )
+    .await;
+    check(
+        DeliveryFilter {
+            connection: Some(world.portal.clone()),
+            ..all()
+        },
+        &[3],
+    )
+    .await;
+    check(
+        DeliveryFilter {
+            workspace: Some(world.workspace),
+            ..all()
+        },
+        &[3, 2, 1, 0],
+    )
+    .await;
+    check(
+        DeliveryFilter {
+            status: Some(DeliveryStatus::Rejected),
+            ..all()
+        },
+        &[2],
+    )
+    .await;
+    check(
+        DeliveryFilter {
+            status: Some(DeliveryStatus::Queued),
+            ..all()
+        },
+        &[],
+    )
+    .await;
+    let since = Some(START.plus_seconds(3));
+    check(DeliveryFilter { since, ..all() }, &[3, 2]).await;
+    let listed = world.store.deliveries(&all()).await.unwrap();
+    assert_eq!(listed[0].connection, "portal");
+    assert_eq!((listed[0].items, listed[1].items), (1, 0));
+    assert_eq!(listed[0].bytes, 15);
+    assert_eq!(listed[1].error.as_deref(), Some("why"));
+}

@@ -1,0 +1,91 @@
+//! Keys.
+
+use leadhost::domain::id::{KeyId, PartnerId, WorkspaceId};
+use leadhost::domain::key::{KeyKind, KeyRecord, PlainKey};
+use leadhost::domain::time::Micros;
+
+use super::world::*;
+
+fn record(kind: KeyKind, workspace: Option<WorkspaceId>, partner: Option<PartnerId>) -> KeyRecord {
+    KeyRecord {
+        id: KeyId::new(START),
+        kind,
+        workspace,
+        partner,
+        label: "till".to_owned(),
+        hint: "pk_…abcd".to_owned(),
+        created_at: START,
+        expires_at: Some(START.plus(5)),
+        revoked_at: None,
+        last_used_at: None,
+    }
+}
+
+pub async fn a_key_opens_one_partner_of_one_workspace(world: &World) {
+    let partner = world
+        .store
+        .partners(world.workspace)
+        .await
+        .unwrap()
+        .remove(0);
+    let key = record(KeyKind::Partner, Some(world.workspace), Some(partner.id));
+    let digest = PlainKey::generate(KeyKind::Partner).digest();
+    world.store.create_key(&key, &digest).await.unwrap();
+    let caller = world.store.authenticate(&digest).await.unwrap().unwrap();
+    assert_eq!(caller.key, key);
+    assert_eq!(
+        caller.workspace.map(|workspace| workspace.id),
+        Some(world.workspace)
+    );
+    assert_eq!(caller.partner, Some(partner));
+    assert!(world.store.authenticate(&[9; 32]).await.unwrap().is_none());
+}
+
+pub async fn an_operators_key_is_of_no_workspace(world: &World) {
+    let key = record(KeyKind::Admin, None, None);
+    world.store.create_key(&key, &[1; 32]).await.unwrap();
+    let caller = world.store.authenticate(&[1; 32]).await.unwrap().unwrap();
+    assert!(caller.workspace.is_none() && caller.partner.is_none() && caller.scope().is_none());
+    let all = world.store.keys(None).await.unwrap();
+    assert!(all.contains(&key));
+    let of_workspace = world.store.keys(Some(world.workspace)).await.unwrap();
+    assert!(!of_workspace.contains(&key) && !of_workspace.is_empty());
+}
+
+pub async fn a_key_is_revoked_once_and_still_shown(world: &World) {
+    let key = record(KeyKind::Workspace, Some(world.workspace), None);
+    world.store.create_key(&key, &[2; 32]).await.unwrap();
+    let at = START.plus(7);
+    assert!(world.store.revoke_key(key.id, at).await.unwrap());
+    assert!(!world.store.revoke_key(key.id, at.plus(1)).await.unwrap());
+    assert!(!world.store.revoke_key(KeyId::new(START), at).await.unwrap());
+    let caller = world.store.authenticate(&[2; 32]).await.unwrap().unwrap();
+    assert_eq!(caller.key.revoked_at, Some(at));
+}
+
+pub async fn two_keys_never_share_a_digest(world: &World) {
+    let key = record(KeyKind::Workspace, Some(world.workspace), None);
+    world.store.create_key(&key, &[3; 32]).await.unwrap();
+    let other = record(KeyKind::Workspace, Some(world.workspace), None);
+    assert!(world.store.create_key(&other, &[3; 32]).await.is_err());
+}
+
+pub async fn the_last_use_is_kept_to_the_minute_and_never_goes_back(world: &World) {
+    let key = record(KeyKind::Workspace, Some(world.workspace), None);
+    world.store.create_key(&key, &[4; 32]).await.unwrap();
+    let minute = |n: i64| Micros(n * Micros::MINUTE);
+    let used = [
+        (key.id, minute(30_000_000).plus(59 * Micros::SECOND)),
+        (key.id, minute(29_999_999)),
+        (KeyId::new(START), minute(1)),
+    ];
+    world.store.touch_keys(&used).await.unwrap();
+    world
+        .store
+        .touch_keys(&[(key.id, minute(5))])
+        .await
+        .unwrap();
+    world.store.touch_keys(&[]).await.unwrap();
+    let caller = world.store.authenticate(&[4; 32]).await.unwrap().unwrap();
+    assert_eq!(caller.key.last_used_at, Some(minute(30_000_000)));
+}

@@ -1,0 +1,163 @@
+//! The same lead twice is one lead.
+
+use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
+use leadhost::domain::lead::Action;
+use leadhost::domain::row::Entity;
+use leadhost::domain::time::Micros;
+use leadhost::store::{DedupeKey, NewLead};
+use serde_json::json;
+
+use super::world::*;
+
+const WINDOW: i64 = 10 * Micros::MINUTE;
+
+fn by_content(world: &World) -> NewLead {
+    NewLead {
+        dedupe: Some(DedupeKey {
+            key: "content:abc".to_owned(),
+            window: Some(WINDOW),
+        }),
+        ..world.lead()
+    }
+}
+
+pub async fn a_repeat_is_a_duplicate_of_the_first(world: &World) {
+    let first = world
+        .item(lead(with_phone(world.known_as("L1"), "+551191")))
+        .await;
+    world.clock.advance_seconds(86_400 * 365);
+    let again = world
+        .item(lead(with_phone(world.known_as("L1"), "+551192")))
+        .await;
+    assert_eq!(again.status, ItemStatus::Duplicate);
+    assert_eq!(again.deal_id, first.deal_id);
+    assert_eq!(again.contact_id, first.contact_id);
+    assert_eq!(world.all(Entity::Deals).await.len(), 1);
+    assert_eq!(world.all(Entity::Contacts).await.len(), 1);
+}
+
+pub async fn a_repeat_within_one_batch_or_one_delivery_is_a_duplicate(world: &World) {
+    let new = || lead(world.known_as("L1"));
+    let writes = [world.accept(vec![new(), new()]), world.accept(vec![new()])];
+    let written = world.commit(&writes).await;
+    let outcomes: Vec<_> = written.into_iter().map(done).collect();
+    assert_eq!(outcomes[0].status, DeliveryStatus::Converted);
+    assert_eq!(outcomes[1].status, DeliveryStatus::Duplicate);
+    let first = &outcomes[0].items[0];
+    for repeat in [&outcomes[0].items[1], &outcomes[1].items[0]] {
+        assert_eq!(repeat.status, ItemStatus::Duplicate);
+        assert_eq!(repeat.deal_id, first.deal_id);
+    }
+    assert_eq!(world.all(Entity::Deals).await.len(), 1);
+}
+
+pub async fn the_same_key_at_another_connection_is_another_lead(world: &World) {
+    world.item(lead(world.known_as("L1"))).await;
+    let mut other = world.known_as("L1");
+    other.connection = world.portal.clone();
+    let item = world.item(lead(other)).await;
+    assert_eq!(item.status, ItemStatus::Converted);
+    assert_eq!(world.all(Entity::Deals).await.len(), 2);
+}
+
+pub async fn leads_without_a_key_are_never_repeats(world: &World) {
+    for _ in 0..2 {
+        let item = world.item(lead(world.lead())).await;
+        assert_eq!(item.status, ItemStatus::Converted);
+    }
+    assert_eq!(world.all(Entity::Contacts).await.len(), 2);
+}
+
+pub async fn a_content_key_holds_for_its_window_from_the_owners_time(world: &World) {
+    let first = world.item(lead(by_content(world))).await;
+    world.clock.advance_seconds(599);
+    let within = world.item(lead(by_content(world))).await;
+    assert_eq!(within.status, ItemStatus::Duplicate);
+    assert_eq!(within.deal_id, first.deal_id);
+    // A repeat does not lengthen the window.
+    world.clock.advance_seconds(1);
+    let past = world.item(lead(by_content(world))).await;
+    assert_eq!(past.status, ItemStatus::Converted);
+    assert_ne!(past.deal_id, first.deal_id);
+    world.clock.advance_seconds(300);
+    let after = world.item(lead(by_content(world))).await;
+    assert_eq!(after.deal_id, past.deal_id, "the key was taken over");
+}
+
+pub async fn an_update_changes_what_the_source_says_now(world: &World) {
+    let mut new = with_phone(world.known_as("L1"), "+551191");
+    new.name = Some("Rita".to_owned());
+    new.title = Some("Flat".to_owned());
+    new.deal_props = object(json!({"message": "Oi", "budget": 1}));
+    let first = world.item(lead(new.clone())).await;
+    world.clock.advance_seconds(60);
+    new.action = Action::Update;
+    new.name = Some("Rita Lima".to_owned());
+    new.deal_props = object(json!({"message": "Alô", "floor": 3}));
+    new.products = vec!["P-1".to_owned()];
+    let update = world.item(lead(new.clone())).await;
+    assert_eq!(update.status, ItemStatus::Updated);
+    assert_eq!(update.deal_id, first.deal_id);
+    let fields: Vec<_> = update.diff.iter().map(|d| d.field.as_str()).collect();
+    let expect = [
+        "deal.product",
+        "deal.props.floor",
+        "deal.props.message",
+        "contact.name",
+    ];
+    let mut sorted = fields.clone();
+    sorted.sort_unstable();
+    let mut wanted = expect.to_vec();
+    wanted.sort_unstable();
+    assert_eq!(sorted, wanted);
+    assert!(update.diff.iter().all(|d| d.applied && !d.edited_by_person));
+    let deal = world.deal(first.deal_id.unwrap()).await;
+    assert_eq!(
+        deal["props"],
+        json!({"message": "Alô", "budget": 1, "floor": 3})
+    );
+    assert_eq!(deal["title"], "Flat");
+    assert_eq!(deal["cursor_at"], json!(world.now()));
+    assert_eq!(deal["updated_at"], json!(world.now()));
+    assert_eq!(deal["created_at"], json!(START));
+    assert_eq!(world.all(Entity::Contacts).await[0]["name"], "Rita Lima");
+    // The same once more changes nothing, and stamps nothing.
+    world.clock.advance_seconds(60);
+    let before = world.page(Entity::Deals, 0, None, 1).await.clock;
+    let repeat = world.item(lead(new)).await;
+    assert_eq!(repeat.status, ItemStatus::Duplicate);
+    assert!(repeat.diff.is_empty());
+    assert_eq!(world.page(Entity::Deals, 0, None, 1).await.clock, before);
+}
+
+pub async fn an_update_of_an_unknown_lead_creates_it(world: &World) {
+    let mut new = world.known_as("L1");
+    new.action = Action::Update;
+    let item = world.item(lead(new)).await;
+    assert_eq!(item.status, ItemStatus::Converted);
+    let repeat = world.item(lead(world.known_as("L1"))).await;
+    assert_eq!(repeat.deal_id, item.deal_id);
+}
+
+pub async fn a_delete_marks_the_deal_once(world: &World) {
+    let mut new = world.known_as("L1");
+    let first = world.item(lead(new.clone())).await;
+    world.clock.advance_seconds(1);
+    new.action = Action::Delete;
+    let item = world.item(lead(new.clone())).await;
+    assert_eq!(item.status, ItemStatus::Updated);
+    let deal = world.deal(first.deal_id.unwrap()).await;
+    assert_eq!(deal["props"], json!({"sourceDeleted": true}));
+    assert_eq!(deal["cursor_at"], json!(world.now()));
+    let again = world.item(lead(new)).await;
+    assert_eq!(again.status, ItemStatus::Duplicate);
+}
+
+pub async fn a_delete_of_an_unknown_lead_is_ignored(world: &World) {
+    let mut new = world.known_as("L1");
+    new.action = Action::Delete;
+    let item = world.item(lead(new)).await;
+    assert_eq!(item.status, ItemStatus::Ignored);
+    assert!(item.message.is_some());
+    assert!(world.all(Entity::Deals).await.is_empty());
+}

@@ -1,0 +1,113 @@
+//! Group commit, on a real store.
+
+use std::sync::Arc;
+
+use leadhost::domain::row::Entity;
+use leadhost::limits;
+use leadhost::store::writer::Writer;
+use leadhost::store::{StoreError, Write, Written};
+use tokio::task::JoinSet;
+
+use super::world::*;
+
+/// Submits all at once and answers in the order of the writes.
+async fn submit_all(writer: &Writer, writes: Vec<Write>) -> Vec<Result<Written, StoreError>> {
+    let mut tasks = JoinSet::new();
+    for (at, write) in writes.into_iter().enumerate() {
+        let writer = writer.clone();
+        tasks.spawn(async move { (at, writer.submit(write).await) });
+    }
+    let mut answers = tasks.join_all().await;
+    answers.sort_by_key(|(at, _)| *at);
+    answers.into_iter().map(|(_, answer)| answer).collect()
+}
+
+#[tokio::test]
+async fn each_of_a_crowd_hears_its_own_answer() {
+    for max_batch in [limits::WRITES_PER_COMMIT, 7, 1] {
+        let world = super::on_sqlite_file().await;
+        let writer = Writer::with_max_batch(Arc::clone(&world.store), max_batch);
+        let writes = (0..100)
+            .map(|n| world.accept(vec![lead(world.known_as(&format!("L{n}")))]))
+            .collect();
+        for (n, answer) in submit_all(&writer, writes).await.into_iter().enumerate() {
+            let outcome = done(answer.expect("it commits"));
+            assert_eq!(outcome.items[0].external_id, Some(format!("L{n}")));
+        }
+        assert_eq!(world.all(Entity::Deals).await.len(), 100);
+        writer.shutdown().await;
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_write_fails_alone() {
+    let world = super::on_sqlite_file().await;
+    let writer = Writer::start(Arc::clone(&world.store));
+    let known = world.delivery();
+    world
+        .commit(&[world.accept_as(known.clone(), Vec::new())])
+        .await;
+    let writes = (0..20)
+        .map(|n| match n {
+            // A delivery that is stored already: a defect of the caller.
+            7 | 13 => world.accept_as(known.clone(), vec![lead(world.lead())]),
+            _ => world.accept(vec![lead(world.lead())]),
+        })
+        .collect();
+    let answers = submit_all(&writer, writes).await;
+    let failed: Vec<_> = (0..20).filter(|n| answers[*n].is_err()).collect();
+    assert_eq!(failed, [7, 13]);
+    assert!(matches!(answers[7], Err(StoreError::Query(_))));
+    assert_eq!(world.all(Entity::Deals).await.len(), 18);
+}
+
+#[tokio::test]
+async fn background_writes_are_committed_too() {
+    let world = super::on_sqlite_file().await;
+    let writer = Writer::start(Arc::clone(&world.store));
+    let background = writer.submit_background(world.accept(vec![lead(world.lead())]));
+    let interactive = writer.submit(world.accept(vec![lead(world.lead())]));
+    let (background, interactive) = tokio::join!(background, interactive);
+    done(background.expect("it commits"));
+    done(interactive.expect("it commits"));
+    assert_eq!(world.all(Entity::Deals).await.len(), 2);
+}
+
+#[tokio::test]
+async fn a_shutdown_commits_what_waits_and_takes_no_more() {
+    let world = super::on_sqlite_file().await;
+    let writer = Writer::with_max_batch(Arc::clone(&world.store), 3);
+    let mut tasks = JoinSet::new();
+    for _ in 0..50 {
+        let (writer, write) = (writer.clone(), world.accept(vec![lead(world.lead())]));
+        tasks.spawn(async move { writer.submit(write).await });
+    }
+    // Each has its place in the queue before the end is asked for.
+    tokio::task::yield_now().await;
+    writer.shutdown().await;
+    for answer in tasks.join_all().await {
+        done(answer.expect("it waited, so it is committed"));
+    }
+    assert_eq!(world.all(Entity::Deals).await.len(), 50);
+    let late = writer.submit(world.accept(Vec::new())).await;
+    assert!(matches!(late, Err(StoreError::Unavailable(_))));
+    writer.shutdown().await;
+}
+
+#[tokio::test]
+async fn past_its_bound_the_queue_says_that_it_is_busy() {
+    let world = super::on_sqlite_file().await;
+    let writer = Writer::start(Arc::clone(&world.store));
+    let past = 10;
+    let writes = (0..limits::WRITES_WAITING + past)
+        .map(|_| world.accept(Vec::new()))
+        .collect();
+    let answers = submit_all(&writer, writes).await;
+    let busy = answers
+        .iter()
+        .filter(|answer| matches!(answer, Err(StoreError::Busy)))
+        .count();
+    let done = answers.iter().filter(|answer| answer.is_ok()).count();
+    assert_eq!(busy, past);
+    assert_eq!(done, limits::WRITES_WAITING);
+}
