@@ -11,6 +11,7 @@ use hyper::body::Bytes;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
 use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 use serde_json::Value;
 use tokio::net::TcpStream;
 
@@ -276,8 +277,15 @@ impl Client {
 
 /// A text as one segment of a path, or as a value of a query.
 pub fn encoded(text: &str) -> String {
-    percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string()
+    percent_encoding::utf8_percent_encode(text, SEGMENT).to_string()
 }
+
+/// All but what RFC 3986 leaves as it is.
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
 
 #[cfg(test)]
 mod tests {
@@ -294,6 +302,6 @@ mod tests {
 
     #[test]
     fn what_is_put_into_a_path_stays_one_segment() {
-        assert_eq!(encoded("a/b?c"), "a%2Fb%3Fc");
+        assert_eq!(encoded("a/b?c&d-e"), "a%2Fb%3Fc%26d-e");
     }
 }

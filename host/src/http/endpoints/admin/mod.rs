@@ -105,7 +105,7 @@ pub async fn run(
         AdminRoute::Apply => apply::apply(call, body).await,
         AdminRoute::ListKeys => keys::list::list(call).await,
         AdminRoute::CreateKey => keys::create::create(call, body).await,
-        AdminRoute::RevokeKey { id } => keys::revoke::revoke(call, caller, id).await,
+        AdminRoute::RevokeKey { id } => keys::revoke::revoke(call, caller, &decoded(id)).await,
         AdminRoute::ListPlugins => plugins::list::list(call).await,
         AdminRoute::UploadPlugin => plugins::upload::upload(call, body).await,
         AdminRoute::CheckPlugin => plugins::check::check(call, body).await,
@@ -116,8 +116,10 @@ pub async fn run(
             plugins::rollback::roll_back(call, &decoded(name)).await
         }
         AdminRoute::ListDeliveries => deliveries::list::list(call).await,
-        AdminRoute::ShowDelivery { id } => deliveries::show::show(call, id).await,
-        AdminRoute::ReplayDelivery { id } => deliveries::replay::replay(call, id, body).await,
+        AdminRoute::ShowDelivery { id } => deliveries::show::show(call, &decoded(id)).await,
+        AdminRoute::ReplayDelivery { id } => {
+            deliveries::replay::replay(call, &decoded(id), body).await
+        }
         AdminRoute::ListConnections => connections::list::list(call).await,
         AdminRoute::PauseConnection { which } => {
             connections::pause::pause(call, &decoded(which), body).await
