@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod admin;
+mod cli;
 mod crash;
 mod data_api;
 mod gateway;

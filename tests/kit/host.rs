@@ -103,6 +103,7 @@ impl Host {
     pub fn admin(&self, method: &str, target: &str) -> Ask {
         let method = Method::from_bytes(method.as_bytes()).expect("a method");
         Ask::new(self.addresses.admin, method, target)
+            .header("host", &self.addresses.admin.to_string())
     }
 
     /// A bare connection to the gateway.

@@ -10,7 +10,9 @@ pub mod guests;
 pub mod host;
 pub mod program;
 pub mod seed;
+pub mod service;
 
 pub use client::{Answer, Ask};
 pub use host::{Host, Options};
 pub use seed::Seeded;
+pub use service::Service;

@@ -22,9 +22,10 @@ use crate::{plugins, process, repository};
 pub const HELP: &str = "\
 Builds the converters and the service, and starts it with a demo workspace.
 
-    cargo xtask run [--no-install] [-- FLAGS]
+    cargo xtask run [--debug] [--no-install] [-- FLAGS]
 
     FLAGS          go to `leadhost serve`; without them --listen 127.0.0.1:8080 and --data-dir ./data
+    --debug        builds the service without optimisation: sooner there, slower then
     --no-install   never install anything; say what is missing
 
 A new data folder gets the workspace of examples/quickstart/workspace.toml; its keys
@@ -39,13 +40,24 @@ const LEAD_FORM: &str = "lead-form";
 
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
+    let profile = if args.flag("--debug") {
+        "dev"
+    } else {
+        "release"
+    };
     let flags = args.after_dashes();
     args.nothing_more()?;
 
     plugins::build_all(install)?;
-    process::run(repository::cargo().args(["build", "--release", "--package", "leadhost"]))?;
+    process::run(repository::cargo().args([
+        "build",
+        "--profile",
+        profile,
+        "--package",
+        "leadhost",
+    ]))?;
 
-    let service = Service::new(&flags);
+    let service = Service::new(profile, &flags);
     let mut child = service.start(&flags)?;
     pass_signals_on(&child)?;
     // It lives as long as this function.
@@ -70,12 +82,13 @@ struct Service {
 }
 
 impl Service {
-    fn new(flags: &[String]) -> Self {
+    fn new(profile: &str, flags: &[String]) -> Self {
+        let folder = if profile == "dev" { "debug" } else { profile };
         // What the user typed is relative to where the user is.
         let here = std::env::current_dir().unwrap_or_default();
         let data = here.join(value_of(flags, "--data-dir").unwrap_or("data"));
         Self {
-            program: repository::target().join("release/leadhost"),
+            program: repository::target().join(folder).join("leadhost"),
             keys: match value_of(flags, "--keys-file") {
                 Some(keys) => here.join(keys),
                 None => data.join("keys.json"),

@@ -89,18 +89,17 @@ impl Inbox {
 }
 
 fn watcher(dir: &Path, stirred: Arc<Notify>) -> Option<RecommendedWatcher> {
-    let made =
-        notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-            // Looking at the folder is an event too: told of it, it would be
-            // looked at without end.
-            if !event.is_ok_and(|event| event.kind.is_access()) {
-                stirred.notify_one();
-            }
-        })
-        .and_then(|mut watcher| {
-            watcher.watch(dir, RecursiveMode::NonRecursive)?;
-            Ok(watcher)
-        });
+    let made = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+        // Looking at the folder is an event too: told of it, it would be
+        // looked at without end.
+        if !event.is_ok_and(|event| event.kind.is_access()) {
+            stirred.notify_one();
+        }
+    })
+    .and_then(|mut watcher| {
+        watcher.watch(dir, RecursiveMode::NonRecursive)?;
+        Ok(watcher)
+    });
     match made {
         Ok(watcher) => Some(watcher),
         Err(error) => {

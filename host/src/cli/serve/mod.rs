@@ -21,7 +21,7 @@ use crate::http::server::{self, Addresses};
 use crate::pipeline::{self, deploy};
 use crate::seal::{Environment, Sealer};
 use crate::shutdown::{self, Shutdown};
-use crate::store::sqlite;
+use crate::store;
 use crate::telemetry;
 
 #[derive(Args)]
@@ -61,6 +61,8 @@ pub struct Serve {
 impl Serve {
     pub fn run(self) -> Result<(), Failure> {
         let config = self.configuration()?;
+        // Leads are in every file that this process makes: their owner's only.
+        rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
         telemetry::init_logging(&config.log).map_err(|error| Failure::new(error.to_string()))?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
@@ -150,7 +152,7 @@ async fn open(config: Config) -> Result<Arc<App>, Failure> {
     make_folder(&folder)?;
     let clock = Arc::new(SystemClock);
     // It takes the folder's lock: everything else in the folder comes after.
-    let store = sqlite::open(&folder.join(DATABASE_FILE), clock.clone())
+    let store = store::open(&folder.join(DATABASE_FILE), clock.clone())
         .await
         .map_err(|error| Failure::new(error.to_string()))?;
     let sealer = Sealer::of_folder(&folder, &Environment::read())
@@ -162,19 +164,13 @@ async fn open(config: Config) -> Result<Arc<App>, Failure> {
 const DATABASE_FILE: &str = "leadhost.db";
 
 fn make_folder(folder: &Path) -> Result<(), Failure> {
-    use std::os::unix::fs::DirBuilderExt as _;
-    // Leads are in it: nobody else on the machine reads it.
-    std::fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder)
-        .map_err(|error| {
-            Failure::new(format!(
-                "cannot make the data folder {}: {error}",
-                folder.display()
-            ))
-            .hint("name another with --data-dir")
-        })
+    std::fs::create_dir_all(folder).map_err(|error| {
+        Failure::new(format!(
+            "cannot make the data folder {}: {error}",
+            folder.display()
+        ))
+        .hint("name another with --data-dir")
+    })
 }
 
 /// Listeners are closed by now. Waits for requests and work in flight, as long

@@ -3,13 +3,14 @@
 //! machine of the operator's own. A private address that is not marked so is
 //! refused here, where its author reads the reason, and not at the first lead.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
 use serde_json::Value;
 use url::{Host, Url};
 
 use super::reader::kind;
 use crate::domain::connection::AllowedHost;
+use crate::egress::is_public;
 
 const EXPECTED: &str =
     "expected a scheme and a host, as https://graph.example or http://127.0.0.1:9000!private";
@@ -80,46 +81,17 @@ fn parse(text: &str, private: bool) -> Result<AllowedHost, String> {
     })
 }
 
+/// Addresses that nobody outside reaches. What a name leads to is looked at
+/// when it is called.
 fn is_own(host: &Host<&str>) -> bool {
     match host {
         Host::Domain(name) => {
             let name = name.trim_end_matches('.').to_lowercase();
             name == "localhost" || name.ends_with(".localhost")
         }
-        Host::Ipv4(address) => is_not_public(IpAddr::V4(*address)),
-        Host::Ipv6(address) => is_not_public(IpAddr::V6(*address)),
+        Host::Ipv4(address) => !is_public(IpAddr::V4(*address)),
+        Host::Ipv6(address) => !is_public(IpAddr::V6(*address)),
     }
-}
-
-fn is_not_public(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(address) => v4_is_not_public(address),
-        IpAddr::V6(address) => match address.to_ipv4_mapped() {
-            Some(address) => v4_is_not_public(address),
-            None => v6_is_not_public(address),
-        },
-    }
-}
-
-fn v4_is_not_public(address: Ipv4Addr) -> bool {
-    let [first, second, ..] = address.octets();
-    address.is_private()
-        || address.is_loopback()
-        || address.is_link_local()
-        || address.is_unspecified()
-        || address.is_broadcast()
-        || address.is_multicast()
-        || first == 0
-        // Shared address space of carriers, 100.64.0.0/10.
-        || (first == 100 && (second & 0xc0) == 64)
-}
-
-fn v6_is_not_public(address: Ipv6Addr) -> bool {
-    address.is_loopback()
-        || address.is_unspecified()
-        || address.is_unique_local()
-        || address.is_unicast_link_local()
-        || address.is_multicast()
 }
 
 #[cfg(test)]

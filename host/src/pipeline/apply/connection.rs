@@ -15,6 +15,7 @@ use super::reader::Table;
 use crate::domain::connection::AllowedHost;
 use crate::domain::exchange::{Location, SenderCheck, SignedPart};
 use crate::domain::plugin::Description;
+use crate::pipeline::check::known as known_check;
 use crate::store::PlannedAgent;
 
 #[derive(Debug)]
@@ -296,47 +297,14 @@ fn read_checks(table: &Table<'_>, secrets: &BTreeMap<String, DeclaredSecret>) ->
                 tolerance_seconds: check.number("tolerance_seconds", 0, 86_400).unwrap_or(0),
                 signed,
             };
-            if let Some(message) = unknown_word(&read) {
-                check.problem_here(message);
+            let whole = !read.scheme.is_empty() && !read.proof.place.is_empty();
+            if whole && let Err(error) = known_check(&read) {
+                check.problem_here(error.to_string());
             }
             check.finish();
             read
         })
         .collect()
-}
-
-/// A word of the check that this host does not know.
-fn unknown_word(check: &SenderCheck) -> Option<String> {
-    const SCHEMES: &[&str] = &["hmac-sha256", "hmac-sha1", "basic", "bearer", "equals"];
-    const ENCODINGS: &[&str] = &["", "hex", "base64", "base64url", "plain"];
-    const PLACES: &[&str] = &["header", "query", "form", "json"];
-    const PARTS: &[&str] = &[
-        "literal",
-        "method",
-        "public-url",
-        "header",
-        "timestamp",
-        "sorted-form",
-        "body",
-    ];
-    let parts = check
-        .signed
-        .iter()
-        .map(|part| ("signed", part.kind.as_str(), PARTS));
-    [
-        ("scheme", check.scheme.as_str(), SCHEMES),
-        ("encoding", check.encoding.as_str(), ENCODINGS),
-        ("proof.place", check.proof.place.as_str(), PLACES),
-    ]
-    .into_iter()
-    .chain(parts)
-    .find(|(_, word, known)| !word.is_empty() && !known.contains(word))
-    .map(|(field, word, known)| {
-        format!(
-            "{field}: `{word}` is not known; known are {}",
-            known.join(", ")
-        )
-    })
 }
 
 /// `page-id = "123"` or `page-id = ["123", "456"]`.

@@ -1,0 +1,389 @@
+//! The admin API as its clients meet it: what it does, and what it refuses.
+
+use leadhost::domain::key::PlainKey;
+use leadhost_tests::components::component;
+use leadhost_tests::{Answer, Ask, Host};
+use serde_json::{Value, json};
+
+/// A host and an operator's key to it.
+struct Operator {
+    host: Host,
+    key: PlainKey,
+}
+
+impl Operator {
+    async fn new() -> Self {
+        let host = Host::new().await;
+        let key = host.admin_key().await;
+        Self { host, key }
+    }
+
+    /// With the mapping converter at work and one workspace that uses it.
+    async fn with_workspace() -> (Self, Value) {
+        let operator = Self::new().await;
+        let wasm = component("plugins/converter-mapping.wasm");
+        operator
+            .ask("POST", "/plugins?activate=true")
+            .body(wasm)
+            .send()
+            .await
+            .expect(201);
+        let report = operator.apply(&workspace()).await.expect(200).json();
+        (operator, report)
+    }
+
+    fn ask(&self, method: &str, path: &str) -> Ask {
+        self.host
+            .admin(method, &format!("/admin/v1{path}"))
+            .bearer(&self.key)
+    }
+
+    async fn get(&self, path: &str) -> Value {
+        self.ask("GET", path).send().await.expect(200).json()
+    }
+
+    async fn post(&self, path: &str, body: &Value) -> Answer {
+        self.ask("POST", path).json(body).send().await
+    }
+
+    async fn apply(&self, file: &Value) -> Answer {
+        self.post("/apply", file).await
+    }
+
+    /// A lead posted to the workspace's form with this token.
+    async fn lead(&self, report: &Value, token: &str, id: &str) -> Answer {
+        let connection = report["connections"]["form"].as_str().unwrap();
+        self.host
+            .post(&format!("/ingest-lead/{connection}"))
+            .header("x-token", token)
+            .json(&json!({"id": id, "name": "Ada Prado", "phone": "11 98765-4321"}))
+            .send()
+            .await
+    }
+}
+
+const TOKEN: &str = "open-sesame-1";
+
+fn workspace() -> Value {
+    json!({
+        "workspace": {"slug": "acme", "name": "Acme"},
+        "partners": [{"name": "crm"}],
+        "instances": [{"name": "bot"}],
+        "connections": [{
+            "name": "form", "partner": "crm", "instance": "bot", "plugin": "mapping",
+            "secrets": {"token": TOKEN},
+            "checks": [{
+                "secret": "token", "scheme": "equals", "proof": {"place": "header", "name": "x-token"}
+            }]
+        }],
+        "keys": [{"kind": "workspace", "label": "export"}]
+    })
+}
+
+#[tokio::test]
+async fn only_an_admin_key_opens_it() {
+    let operator = Operator::new().await;
+    let seeded = operator.host.workspace("acme").await;
+    operator.get("/status").await;
+    let ask = || operator.host.admin("GET", "/admin/v1/status");
+    ask().send().await.expect(401);
+    for key in [
+        &seeded.partner_key,
+        &seeded.workspace_key,
+        &seeded.access_token,
+    ] {
+        ask().bearer(key).send().await.expect(401);
+    }
+    operator
+        .host
+        .get("/admin/v1/status")
+        .bearer(&operator.key)
+        .send()
+        .await
+        .expect(404);
+}
+
+#[tokio::test]
+async fn a_page_whose_name_was_rebound_to_this_machine_is_turned_away() {
+    let operator = Operator::new().await;
+    let ask = |host: &str| {
+        Ask::new(
+            operator.host.addresses.admin,
+            http::Method::GET,
+            "/admin/v1/status",
+        )
+        .header("host", host)
+        .bearer(&operator.key)
+    };
+    ask("evil.example:8081").send().await.expect(403);
+    ask("localhost:8081").send().await.expect(200);
+}
+
+#[tokio::test]
+async fn a_key_opens_its_surface_until_it_is_revoked_and_is_never_listed() {
+    let (operator, _) = Operator::with_workspace().await;
+    let request = json!({"kind": "workspace", "workspace": "acme", "label": "warehouse"});
+    let made = operator.post("/keys", &request).await.expect(201).json();
+    let key = PlainKey::parse(made["key"].as_str().unwrap()).unwrap();
+    let whoami = || operator.host.get("/v1/whoami").bearer(&key);
+    whoami().send().await.expect(200);
+
+    let listed = operator.get("/keys?workspace=acme").await;
+    assert!(!listed.to_string().contains(key.reveal()));
+    let shown = listed["keys"].as_array().unwrap();
+    assert!(shown.iter().any(|one| one["label"] == "warehouse"
+        && one["state"] == "live"
+        && one["workspace"] == "acme"));
+
+    let path = format!("/keys/{}", made["id"].as_str().unwrap());
+    operator.ask("DELETE", &path).send().await.expect(200);
+    operator.host.clock.advance_seconds(1);
+    whoami().send().await.expect(401);
+    operator.ask("DELETE", &path).send().await.expect(404);
+}
+
+#[tokio::test]
+async fn a_key_names_exactly_what_its_kind_needs() {
+    let (operator, _) = Operator::with_workspace().await;
+    let check = async |request: Value, status: u16, part: &str| {
+        let answer = operator.post("/keys", &request).await.expect(status);
+        assert!(answer.text().contains(part), "{request}: {}", answer.text());
+    };
+    check(json!({"kind": "root"}), 400, "no kind of key").await;
+    check(json!({"kind": "partner"}), 400, "needs a workspace").await;
+    check(
+        json!({"kind": "partner", "workspace": "acme"}),
+        400,
+        "needs a partner",
+    )
+    .await;
+    check(
+        json!({"kind": "workspace", "workspace": "acme", "partner": "crm"}),
+        400,
+        "takes no",
+    )
+    .await;
+    check(
+        json!({"kind": "workspace", "workspace": "other"}),
+        404,
+        "there are: acme",
+    )
+    .await;
+    check(
+        json!({"kind": "partner", "workspace": "acme", "partner": "erp"}),
+        404,
+        "it has: crm",
+    )
+    .await;
+    check(json!({"kind": "admin", "colour": "red"}), 400, "colour").await;
+}
+
+#[tokio::test]
+async fn the_key_that_asks_cannot_revoke_itself() {
+    let operator = Operator::new().await;
+    let keys = operator.get("/keys").await;
+    let id = keys["keys"][0]["id"].as_str().unwrap().to_owned();
+    operator
+        .ask("DELETE", &format!("/keys/{id}"))
+        .send()
+        .await
+        .expect(409);
+}
+
+#[tokio::test]
+async fn the_same_file_applied_again_changes_nothing_and_keeps_ids_and_keys() {
+    let (operator, first) = Operator::with_workspace().await;
+    assert!(first["keys"][0]["key"].as_str().unwrap().starts_with("mk_"));
+    let again = operator.apply(&workspace()).await.expect(200).json();
+    assert_eq!(again["changes"], json!([]));
+    assert_eq!(again["connections"], first["connections"]);
+    assert_eq!(again["keys"], json!([]));
+}
+
+#[tokio::test]
+async fn a_dry_run_says_what_would_change_and_changes_nothing() {
+    let (operator, _) = Operator::with_workspace().await;
+    let mut file = workspace();
+    file["partners"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!({"name": "erp"}));
+    let report = operator
+        .post("/apply?dryRun=true", &file)
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(
+        report["changes"],
+        json!([{"kind": "partner", "name": "erp", "what": "created"}])
+    );
+    let report = operator.apply(&workspace()).await.expect(200).json();
+    assert_eq!(report["partners"].as_object().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_file_with_problems_is_refused_whole_with_all_of_them() {
+    let (operator, _) = Operator::with_workspace().await;
+    let mut file = workspace();
+    file["workspace"]["name"] = json!("Renamed");
+    file["connections"][0]["plugin"] = json!("portals");
+    file["connections"][0]["secrets"]["token"] = json!({"unresolved": "TOKEN is not set"});
+    let refusal = operator.apply(&file).await.expect(422).json();
+    let text = refusal["problems"].to_string();
+    assert!(text.contains("active are mapping"), "{text}");
+    assert!(text.contains("TOKEN is not set"), "{text}");
+    let report = operator.apply(&workspace()).await.expect(200).json();
+    assert_eq!(report["changes"], json!([]), "nothing was renamed");
+}
+
+#[tokio::test]
+async fn a_secret_counts_from_the_apply_that_changed_it() {
+    let (operator, report) = Operator::with_workspace().await;
+    operator.lead(&report, TOKEN, "1").await.expect(200);
+    let mut file = workspace();
+    file["connections"][0]["secrets"]["token"] = json!("another-token");
+    operator.apply(&file).await.expect(200);
+    operator.lead(&report, TOKEN, "2").await.expect(401);
+    operator
+        .lead(&report, "another-token", "3")
+        .await
+        .expect(200);
+}
+
+#[tokio::test]
+async fn a_delivery_is_listed_shown_and_replayed_without_harm() {
+    let (operator, report) = Operator::with_workspace().await;
+    let answer = operator.lead(&report, TOKEN, "1").await.expect(200).json();
+    let id = answer["deliveryId"].as_str().unwrap().to_owned();
+
+    let listed = operator
+        .get("/deliveries?connection=acme%2Fform&limit=1")
+        .await;
+    assert_eq!(listed["deliveries"][0]["id"], id.as_str());
+    assert_eq!(listed["deliveries"][0]["status"], "converted");
+    let none = operator.get("/deliveries?status=failed").await;
+    assert_eq!(none["deliveries"], json!([]));
+
+    let shown = operator.get(&format!("/deliveries/{id}")).await;
+    let body = shown["request"]["body"].as_str().unwrap();
+    assert!(body.contains("Ada Prado"), "{body}");
+    assert!(!shown.to_string().contains(TOKEN), "{shown}");
+
+    let path = format!("/deliveries/{id}/replay");
+    let replayed = operator.post(&path, &json!({})).await.expect(200).json();
+    assert_eq!(replayed["status"], "converted");
+    assert_eq!(
+        replayed["items"][0]["dealId"], answer["leads"][0]["dealId"],
+        "{replayed}"
+    );
+}
+
+#[tokio::test]
+async fn what_cannot_be_found_or_read_is_refused_in_words() {
+    let (operator, _) = Operator::with_workspace().await;
+    let check = async |path: &str, status: u16, part: &str| {
+        let answer = operator.ask("GET", path).send().await.expect(status);
+        assert!(answer.text().contains(part), "{path}: {}", answer.text());
+    };
+    check("/deliveries?status=lost", 400, "quarantined").await;
+    check("/deliveries?since=yesterday", 400, "2026-01-31").await;
+    check("/deliveries?connection=nope", 404, "connection list").await;
+    check("/deliveries?limit=many", 400, "whole number").await;
+    check("/deliveries/17", 404, "no delivery").await;
+    check("/keys?workspace=nope", 404, "no workspace").await;
+}
+
+#[tokio::test]
+async fn a_quarantined_delivery_is_released_only_when_its_proof_holds() {
+    let (operator, report) = Operator::with_workspace().await;
+    operator
+        .lead(&report, "not-yet-known", "1")
+        .await
+        .expect(401);
+    let listed = operator.get("/deliveries?status=quarantined").await;
+    let id = listed["deliveries"][0]["id"].as_str().unwrap().to_owned();
+    let replay = async |release: bool, status: u16| {
+        let path = format!("/deliveries/{id}/replay");
+        let body = json!({ "release": release });
+        operator.post(&path, &body).await.expect(status).json()
+    };
+    replay(false, 409).await;
+    replay(true, 409).await;
+    let mut file = workspace();
+    file["connections"][0]["secrets"]["token"] = json!("not-yet-known");
+    operator.apply(&file).await.expect(200);
+    assert_eq!(replay(true, 200).await["status"], "converted");
+}
+
+#[tokio::test]
+async fn a_connection_is_paused_and_resumed_by_any_of_its_names() {
+    let (operator, report) = Operator::with_workspace().await;
+    let paused = async || operator.get("/connections").await["connections"][0]["paused"].clone();
+    let id = report["connections"]["form"].as_str().unwrap();
+    let pause = json!({"reason": "the token ran out"});
+    operator
+        .post(&format!("/connections/{id}/pause"), &pause)
+        .await
+        .expect(200);
+    assert_eq!(paused().await["reason"], "the token ran out");
+    operator
+        .post("/connections/acme%2Fform/resume", &json!({}))
+        .await
+        .expect(200);
+    assert_eq!(paused().await, Value::Null);
+    operator
+        .post("/connections/form/pause", &json!({}))
+        .await
+        .expect(200);
+    operator
+        .post("/connections/nope/resume", &json!({}))
+        .await
+        .expect(404);
+}
+
+#[tokio::test]
+async fn what_is_no_component_is_refused_and_a_check_keeps_nothing() {
+    let operator = Operator::new().await;
+    let check = async |path: &str, body: Vec<u8>, status: u16| {
+        let answer = operator.ask("POST", path).body(body).send().await;
+        answer.expect(status).json()
+    };
+    let refusal = check("/plugins?activate=true", b"hello".to_vec(), 422).await;
+    assert_eq!(refusal["kind"], "not_wasm");
+    check("/plugins?accept=everything", b"hello".to_vec(), 400).await;
+    check("/plugins?activate=perhaps", b"hello".to_vec(), 400).await;
+    let wasm = component("plugins/converter-mapping.wasm");
+    let report = check("/plugins/check", wasm, 200).await;
+    assert_eq!(report["name"], "mapping");
+    assert!(report["golden"].as_u64().unwrap() > 0);
+    assert_eq!(operator.get("/plugins").await["plugins"], json!([]));
+}
+
+#[tokio::test]
+async fn a_stored_version_is_activated_by_the_beginning_of_its_digest() {
+    let operator = Operator::new().await;
+    let wasm = component("plugins/converter-mapping.wasm");
+    let stored = operator.ask("POST", "/plugins").body(wasm).send().await;
+    let stored = stored.expect(201).json();
+    assert_eq!(stored["active"], false);
+    let digest = stored["digest"].as_str().unwrap();
+    let activate = async |name: &str, digest: &str, status: u16| {
+        let path = format!("/plugins/{name}/activate");
+        let body = json!({ "digest": digest });
+        operator.post(&path, &body).await.expect(status).json()
+    };
+    activate("mapping", &digest[..4], 400).await;
+    activate("mapping", "0000000000", 404).await;
+    activate("other", &digest[..12], 404).await;
+    assert_eq!(
+        activate("mapping", &digest[..12], 200).await["digest"],
+        digest
+    );
+    let listed = operator.get("/plugins").await;
+    assert_eq!(listed["plugins"][0]["serves"], digest);
+    assert_eq!(listed["plugins"][0]["versions"][0]["state"], "active");
+    operator
+        .post("/plugins/mapping/rollback", &json!({}))
+        .await
+        .expect(409);
+}

@@ -1,0 +1,243 @@
+//! The program as an operator types it: the service as a process, and the
+//! commands against it.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use leadhost_tests::Service;
+use leadhost_tests::components::target;
+use leadhost_tests::service::leadhost;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+fn quickstart() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/quickstart/workspace.toml")
+}
+
+/// The quickstart's service, in a data folder of its own.
+fn demo(folder: &Path) -> Service {
+    let inbox = target().join("plugins");
+    let file = quickstart();
+    Service::start(
+        folder,
+        &[
+            "--inbox",
+            inbox.to_str().unwrap(),
+            "--first-apply",
+            file.to_str().unwrap(),
+        ],
+    )
+}
+
+fn folder() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn keys(folder: &Path) -> Value {
+    let text = std::fs::read_to_string(folder.join("keys.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+/// A portal's lead to the demo workspace, proven as its keys file says.
+async fn portal_lead(service: &Service, keys: &Value, id: &str) -> Value {
+    let connection = keys["connections"]["portal"].as_str().unwrap();
+    let mut ask = service.ask("gateway", "POST", &format!("/ingest-lead/{connection}"));
+    for (name, value) in keys["connectionHeaders"]["portal"].as_object().unwrap() {
+        ask = ask.header(name, value.as_str().unwrap());
+    }
+    let lead = json!({"originLeadId": id, "clientListingId": "AP-0042", "name": "Ada Prado", "phoneNumber": "11987654321"});
+    ask.json(&lead).send().await.expect(200).json()
+}
+
+async fn deals(service: &Service, keys: &Value) -> usize {
+    let key = keys["workspaceKey"].as_str().unwrap();
+    let answer = service
+        .ask("data", "GET", "/v1/export/deals")
+        .header("authorization", &format!("Bearer {key}"))
+        .send()
+        .await;
+    answer.expect(200).json()["data"].as_array().unwrap().len()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_quickstart_comes_up_takes_leads_and_keeps_everything_over_a_restart() {
+    let folder = folder();
+    let service = demo(folder.path());
+    let made = keys(folder.path());
+    for field in ["partnerKey", "workspaceKey", "accessToken", "adminKey"] {
+        assert!(made[field].is_string(), "{field}");
+    }
+    assert_eq!(
+        portal_lead(&service, &made, "1").await["status"],
+        "converted"
+    );
+    assert_eq!(deals(&service, &made).await, 1);
+    assert!(service.stop(), "it ends well");
+    assert!(!folder.path().join("service.json").exists());
+
+    let service = demo(folder.path());
+    assert_eq!(keys(folder.path()), made);
+    assert_eq!(deals(&service, &made).await, 1);
+    assert_eq!(
+        portal_lead(&service, &made, "1").await["status"],
+        "duplicate"
+    );
+    let log = service.log();
+    for secret in [
+        &made["adminKey"],
+        &made["connectionSecrets"]["portal"]["basic"],
+    ] {
+        assert!(!log.contains(secret.as_str().unwrap()));
+    }
+}
+
+#[test]
+fn what_is_in_the_data_folder_is_for_its_owner_only() {
+    let folder = folder();
+    let _service = demo(folder.path());
+    for entry in std::fs::read_dir(folder.path()).unwrap() {
+        let entry = entry.unwrap();
+        let mode = entry.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{}", entry.path().display());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_command_works_against_a_running_service() {
+    let folder = folder();
+    let service = demo(folder.path());
+    let made = keys(folder.path());
+    let answer = portal_lead(&service, &made, "1").await;
+    let delivery = answer["deliveryId"].as_str().unwrap();
+
+    let check = |arguments: &[&str], part: &str| {
+        let said = service.run(arguments);
+        assert!(said.contains(part), "{arguments:?}: {said}");
+    };
+    check(&["status"], "grupo-olx");
+    check(&["plugin", "list"], "active");
+    check(&["connection", "list"], "/ingest-lead/");
+    check(&["connection", "pause", "lead-form"], "paused");
+    check(&["connection", "list"], "by an operator");
+    check(&["connection", "resume", "demo/lead-form"], "go on");
+    check(&["delivery", "list", "--connection", "portal"], delivery);
+    check(&["delivery", "show", delivery], "Ada Prado");
+    check(&["delivery", "replay", delivery], "converted");
+    check(&["delivery", "replay", "--failed"], "nothing to replay");
+    check(
+        &["delivery", "replay", "--since", "2020-01-01"],
+        "Replayed 1",
+    );
+    check(&["key", "list"], "export");
+    let create = [
+        "key",
+        "create",
+        "--kind",
+        "workspace",
+        "--workspace",
+        "demo",
+    ];
+    assert!(service.run(&create).starts_with("mk_"));
+    let file = quickstart();
+    let file = file.to_str().unwrap();
+    check(&["apply", file, "--dry-run"], "is as declared");
+    check(&["apply", file], "/ingest-lead/");
+    let mapping = target().join("plugins/converter-mapping.wasm");
+    check(&["plugin", "check", mapping.to_str().unwrap()], "usable");
+    let listed: Value = serde_json::from_str(&service.run(&["plugin", "list", "--json"])).unwrap();
+    assert_eq!(listed["plugins"][0]["versions"][0]["state"], "active");
+}
+
+#[test]
+fn a_refusal_says_what_to_do() {
+    let folder = folder();
+    let service = demo(folder.path());
+    let check = |arguments: &[&str], parts: &[&str]| {
+        let said = service.fail(arguments);
+        for part in parts {
+            assert!(said.contains(part), "{arguments:?}: {said}");
+        }
+    };
+    let file = folder.path().join("broken.toml");
+    std::fs::write(
+        &file,
+        "[workspace]\nslug = \"demo\"\n[[connections]]\nname = \"a\"\npartner = \"crm\"\nplugin = \"nope\"\nsecrets = { t = \"env:LEADHOST_TEST_NOT_SET\" }\n",
+    )
+    .unwrap();
+    check(
+        &["apply", file.to_str().unwrap()],
+        &[
+            "workspace.name: is missing",
+            "connections[0].secrets.t: the environment variable LEADHOST_TEST_NOT_SET is not set",
+            "no converter `nope` is active; active are",
+            "nothing was changed",
+        ],
+    );
+    check(&["plugin", "rollback", "mapping"], &["served before"]);
+    check(
+        &["plugin", "activate", file.to_str().unwrap()],
+        &["not WebAssembly"],
+    );
+    check(&["delivery", "show", "17"], &["no delivery `17`"]);
+    std::fs::write(folder.path().join("admin.key"), leadhost_key()).unwrap();
+    check(&["status"], &["not valid at this service", "--data-dir"]);
+}
+
+/// A well-formed admin key that no service has made.
+fn leadhost_key() -> String {
+    use leadhost::domain::key::{KeyKind, PlainKey};
+    PlainKey::generate(KeyKind::Admin).reveal().to_owned()
+}
+
+#[test]
+fn without_a_service_a_command_says_how_to_start_one() {
+    let folder = folder();
+    let output = leadhost(folder.path(), &["status"]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("no admin key"), "{said}");
+    std::fs::write(folder.path().join("admin.key"), leadhost_key()).unwrap();
+    let output = leadhost(folder.path(), &["status", "--admin", "127.0.0.1:1"]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("leadhost serve"), "{said}");
+}
+
+#[test]
+fn wrong_usage_ends_with_two_and_the_defaults_are_printed() {
+    let folder = folder();
+    for arguments in [
+        &["nope"][..],
+        &["delivery", "replay"],
+        &["key", "create", "--kind", "root"],
+        &["serve", "--set", "nonsense"],
+    ] {
+        let output = leadhost(folder.path(), arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    }
+    let output = leadhost(folder.path(), &["config"]);
+    assert!(String::from_utf8_lossy(&output.stdout).contains("[server]"));
+}
+
+#[test]
+fn a_folder_is_served_by_one_process_and_with_its_own_sealing_key() {
+    let folder = folder();
+    let first = Service::start(folder.path(), &[]);
+    let second = |part: &str| {
+        let arguments = [
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--admin-listen",
+            "127.0.0.1:0",
+        ];
+        let output = leadhost(folder.path(), &arguments);
+        assert_eq!(output.status.code(), Some(1));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains(part), "{said}");
+    };
+    second("served by another process");
+    assert!(first.stop());
+    std::fs::remove_file(folder.path().join("sealing.key")).unwrap();
+    second("restore");
+}

@@ -1,0 +1,156 @@
+//! The program itself: `leadhost serve` as a process of its own, and the other
+//! commands as somebody types them.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use hyper::Method;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::client::Ask;
+use crate::components::target;
+
+/// The program, as the sources are now: built once for all tests.
+///
+/// # Panics
+/// When it does not build.
+pub fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let built = Command::new(cargo)
+            .args(["build", "--quiet", "--package", "leadhost"])
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .status()
+            .expect("cargo runs");
+        assert!(built.success(), "the program does not build");
+        target().join("debug/leadhost")
+    })
+}
+
+/// Runs a command to its end, with nothing of the tester's environment that it reads.
+pub fn leadhost(folder: &Path, arguments: &[&str]) -> Output {
+    command(folder, arguments)
+        .output()
+        .expect("the program runs")
+}
+
+fn command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program());
+    for name in [
+        "LEADHOST_ADMIN",
+        "LEADHOST_ADMIN_KEY",
+        "LEADHOST_CONFIG",
+        "LEADHOST_SEALING_KEY",
+        "LEADHOST_SEALING_KEY_OLD",
+    ] {
+        command.env_remove(name);
+    }
+    command
+        .args(arguments)
+        .env("LEADHOST_DATA_DIR", folder)
+        .stdin(Stdio::null());
+    command
+}
+
+/// A running service. It is killed when it is dropped.
+pub struct Service {
+    folder: PathBuf,
+    child: Child,
+    log: Arc<Mutex<Vec<String>>>,
+    addresses: Value,
+}
+
+impl Service {
+    /// Starts it on free ports with this data folder; returns when it is ready.
+    ///
+    /// # Panics
+    /// When it ends before; the message has its log.
+    pub fn start(folder: &Path, arguments: &[&str]) -> Self {
+        let ports = [
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--admin-listen",
+            "127.0.0.1:0",
+        ];
+        let mut child = command(folder, &[&ports, arguments].concat())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let mut lines = BufReader::new(child.stderr.take().expect("it is piped")).lines();
+        let mut log = Vec::new();
+        let ready = lines.by_ref().map_while(Result::ok).any(|line| {
+            let ready = line.contains(": ready");
+            log.push(line);
+            ready
+        });
+        assert!(ready, "the service ended:\n{}", log.join("\n"));
+        let log = Arc::new(Mutex::new(log));
+        let rest = Arc::clone(&log);
+        // A pipe that nobody reads would stop the service.
+        std::thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                rest.lock().expect("nobody panics holding it").push(line);
+            }
+        });
+        let said = std::fs::read_to_string(folder.join("service.json")).expect("it said where");
+        Self {
+            folder: folder.to_owned(),
+            child,
+            log,
+            addresses: serde_json::from_str(&said).expect("JSON"),
+        }
+    }
+
+    /// Asks one of its surfaces: `gateway`, `data` or `admin`.
+    pub fn ask(&self, surface: &str, method: &str, target: &str) -> Ask {
+        let address = self.addresses[surface].as_str().expect("a surface");
+        let method = Method::from_bytes(method.as_bytes()).expect("a method");
+        Ask::new(address.parse().expect("an address"), method, target).header("host", address)
+    }
+
+    /// A command against it, which has to succeed: its standard output.
+    #[track_caller]
+    pub fn run(&self, arguments: &[&str]) -> String {
+        let output = leadhost(&self.folder, arguments);
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {complaint}");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    }
+
+    /// A command against it, which has to fail: its standard error.
+    #[track_caller]
+    pub fn fail(&self, arguments: &[&str]) -> String {
+        let output = leadhost(&self.folder, arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        String::from_utf8(output.stderr).expect("UTF-8")
+    }
+
+    /// Stops it as an operator would, and waits: whether it ended well.
+    pub fn stop(mut self) -> bool {
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        kill_process(pid.expect("a process id"), Signal::TERM).expect("it runs");
+        self.child.wait().expect("it ends").success()
+    }
+
+    /// What it logged so far.
+    pub fn log(&self) -> String {
+        self.log
+            .lock()
+            .expect("nobody panics holding it")
+            .join("\n")
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        // After `stop` there is nothing left to kill.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
