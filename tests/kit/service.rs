@@ -4,32 +4,14 @@
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 
 use hyper::Method;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::client::Ask;
-use crate::components::target;
-
-/// The program, as the sources are now: built once for all tests.
-///
-/// # Panics
-/// When it does not build.
-pub fn program() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let built = Command::new(cargo)
-            .args(["build", "--quiet", "--package", "leadhost"])
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .status()
-            .expect("cargo runs");
-        assert!(built.success(), "the program does not build");
-        target().join("debug/leadhost")
-    })
-}
+use crate::program::binary;
 
 /// Runs a command to its end, with nothing of the tester's environment that it reads.
 pub fn leadhost(folder: &Path, arguments: &[&str]) -> Output {
@@ -39,7 +21,7 @@ pub fn leadhost(folder: &Path, arguments: &[&str]) -> Output {
 }
 
 fn command(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(program());
+    let mut command = Command::new(binary());
     for name in [
         "LEADHOST_ADMIN",
         "LEADHOST_ADMIN_KEY",
