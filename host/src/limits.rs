@@ -53,9 +53,6 @@ pub const URI_BYTES: usize = 8 << 10;
 /// Bytes of a request's headers, names and values: more are answered 431.
 pub const HEADER_BYTES: usize = 32 << 10;
 
-/// Header lines of a request, as many as hyper reads without asking the allocator.
-pub const HEADER_LINES: usize = 100;
-
 /// Bytes that a connection buffers: a whole head fits, and not much more.
 pub const CONNECTION_BUFFER_BYTES: usize = 64 << 10;
 

@@ -21,6 +21,7 @@ use super::io::{Progress, Watched};
 use super::route::Surface;
 use crate::app::App;
 use crate::limits;
+use crate::telemetry::Metrics;
 
 #[derive(Debug, thiserror::Error)]
 #[error("cannot listen on `{address}`: {source}")]
@@ -104,10 +105,9 @@ pub async fn serve(app: Arc<App>, listener: TcpListener, surface: Surface) {
                 tokio::spawn(async move {
                     // Only what outsiders asked for holds up a drain.
                     let _hold = (surface != Surface::Admin).then(|| app.shutdown.hold());
-                    app.metrics.connection_opened();
+                    let _counted = Counted::new(&app.metrics);
+                    let _permit = permit;
                     connection(&app, surface, stream, peer).await;
-                    app.metrics.connection_closed();
-                    drop(permit);
                 });
             }
             Err(error) if is_of_the_client(&error) => {}
@@ -118,6 +118,22 @@ pub async fn serve(app: Arc<App>, listener: TcpListener, surface: Surface) {
                 pause = (pause * 2).min(Duration::from_secs(1));
             }
         }
+    }
+}
+
+/// An open connection in the metrics, also when its task panics.
+struct Counted<'a>(&'a Metrics);
+
+impl<'a> Counted<'a> {
+    fn new(metrics: &'a Metrics) -> Self {
+        metrics.connection_opened();
+        Self(metrics)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.connection_closed();
     }
 }
 
@@ -163,7 +179,6 @@ async fn connection(app: &Arc<App>, surface: Surface, stream: TcpStream, peer: S
         // hyper's timer runs between requests too: with ours for the head, it bounds idling.
         .header_read_timeout(Duration::from_secs(limits::IDLE_SECONDS))
         .max_buf_size(limits::CONNECTION_BUFFER_BYTES)
-        .max_headers(limits::HEADER_LINES)
         .serve_connection(TokioIo::new(watched), service);
     let mut served = std::pin::pin!(served);
     let result = tokio::select! {

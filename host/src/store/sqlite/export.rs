@@ -59,6 +59,8 @@ and cursor_us <= ?3
 order by cursor_us
 limit ?4";
 
+type RowOf = fn(&SqliteRow) -> Result<ExportRow, StoreError>;
+
 pub async fn page(
     db: &Db,
     scope: &Scope,
@@ -90,7 +92,7 @@ async fn read(
         .await?
         .try_get(0)?;
     let upper = upper.unwrap_or(clock);
-    let (sql, row_of): (_, fn(&SqliteRow) -> Result<ExportRow, StoreError>) = match entity {
+    let (sql, row_of): (_, RowOf) = match entity {
         Entity::Contacts => (CONTACTS, contact),
         Entity::Deals => (DEALS, deal),
         Entity::Messages => (MESSAGES, message),
