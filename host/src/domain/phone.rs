@@ -68,6 +68,9 @@ pub fn warm_up() {
     normalise("+1 206 555 0100", "US");
 }
 
+/// Digits of a mobile with its area code.
+const WHOLE_NATIONAL: usize = 11;
+
 /// The readings of a number, likeliest first; the first that exists counts.
 fn resolve(written: &written::Written, region: Option<Region>) -> Option<PhoneNumber> {
     let digits = written.digits.as_str();
@@ -75,9 +78,12 @@ fn resolve(written: &written::Written, region: Option<Region>) -> Option<PhoneNu
     let national = || region.and_then(|region| parse(&national_form(digits, region), Some(region)));
     let valid = |number: &PhoneNumber| number.is_valid();
     if written.international {
+        // A plus before a whole national number is a slip; before a shorter one it
+        // is a broken number of another country, and no stranger's at home.
+        let slip = || national().filter(|_| digits.len() >= WHOLE_NATIONAL);
         with_plus()
             .filter(valid)
-            .or_else(|| national().filter(valid))
+            .or_else(|| slip().filter(valid))
             .or_else(|| with_plus().filter(is_plausible))
     } else {
         national()
@@ -157,6 +163,7 @@ mod tests {
             "+55 11 98765-4321",
             "+55 (0) 11 98765-4321",
             "0055 11 98765 4321",
+            "+11 98765-4321",
             "00 11 98765-4321",
             "p:+5511987654321",
             "'11987654321",
@@ -251,6 +258,7 @@ mod tests {
             "test",
             "+1-555-0199",
             "+15550199",
+            "+1234567890",
             "00000 000000",
             "+55 11 00000-0000",
             "+00000000000",
