@@ -131,4 +131,6 @@ fn view(row: &SqliteRow) -> Result<DealView, StoreError> {
 }
 
 #[cfg(test)]
+pub(super) const BY_A_FILTER: &[&str] = &[BY_ID, BY_PHONE, BY_EMAIL, BY_EXTERNAL_ID];
+#[cfg(test)]
 pub(super) const SQL: &[&str] = &[BY_ID, BY_PHONE, BY_EMAIL, BY_EXTERNAL_ID, ALL];

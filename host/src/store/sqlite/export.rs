@@ -59,6 +59,7 @@ and cursor_us <= ?3
 order by cursor_us
 limit ?4";
 
+/// How a row of one entity leaves.
 type RowOf = fn(&SqliteRow) -> Result<ExportRow, StoreError>;
 
 pub async fn page(

@@ -152,3 +152,6 @@ fn record(row: &SqliteRow) -> Result<KeyRecord, StoreError> {
 
 #[cfg(test)]
 pub(super) const SQL: &[&str] = &[AUTHENTICATE, CREATE, LIST, REVOKE, TOUCH];
+/// Keys are few, and are listed whole.
+#[cfg(test)]
+pub(super) const WHOLE: &[&str] = &[LIST];

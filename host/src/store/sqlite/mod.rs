@@ -295,6 +295,45 @@ mod tests {
         }
     }
 
+    /// A table that grows is never read from end to end: what is asked for
+    /// leads, and an index answers.
+    #[tokio::test]
+    async fn no_query_on_a_leads_way_reads_a_whole_table() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = SqliteStore::open(&folder.path().join("t.db"), Arc::new(SystemClock))
+            .await
+            .expect("a new store opens");
+        let mut connection = store.db.another().await.expect("it opens again");
+        let small = ["connections", "store", "CONSTANT ROW"];
+        let listed = ["json_each", "jsonb_each", "wanted", "used"];
+        let all = [
+            claim::SQL,
+            deals::BY_A_FILTER,
+            export::SQL,
+            keys::SQL,
+            load::SQL,
+            save::SQL,
+            stamp::SQL,
+            sweep::SQL,
+        ];
+        for sql in all.concat() {
+            if keys::WHOLE.contains(&sql) {
+                continue;
+            }
+            let explain = sqlx::AssertSqlSafe(format!("explain query plan {sql}"));
+            let plan = sqlx::query(explain).fetch_all(&mut connection).await;
+            for row in plan.expect("it explains") {
+                let detail: String = row.try_get("detail").expect("text");
+                let scanned = detail.strip_prefix("SCAN ");
+                let table = scanned.and_then(|rest| rest.split(' ').next());
+                let fine = table.is_none_or(|table| {
+                    listed.contains(&table) || small.iter().any(|small| small.starts_with(table))
+                });
+                assert!(fine, "{detail}\n{sql}");
+            }
+        }
+    }
+
     #[tokio::test]
     async fn a_commit_is_synced_before_it_is_answered() {
         let folder = tempfile::tempdir().expect("a folder");
