@@ -44,7 +44,7 @@ impl App {
         let plugins = Plugins::new(&config.plugins, data_dir, Arc::clone(&clock))?;
         let metrics = Arc::new(Metrics::new());
         Ok(Arc::new(Self {
-            writer: Writer::watched(Arc::clone(&store), {
+            writer: Writer::watched(Arc::clone(&store), config.store.writes_per_commit, {
                 let metrics = Arc::clone(&metrics);
                 move |commit| metrics.commit(commit)
             }),

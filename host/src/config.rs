@@ -50,6 +50,7 @@ pub struct Server {
 #[serde(deny_unknown_fields)]
 pub struct Store {
     pub data_dir: PathBuf,
+    pub writes_per_commit: usize,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -70,6 +70,28 @@ pub fn run<T>(
     wasi: Option<Wasi>,
     guest: impl FnOnce(&mut Store<State>) -> Result<T, Fault>,
 ) -> Result<(T, Vec<String>), CallError> {
+    let mut store = store(engine, allowance, ticket, wasi);
+    let answer = guest(&mut store);
+    let log = store
+        .data()
+        .wasi
+        .as_ref()
+        .map(|wasi| wasi.log_lines())
+        .unwrap_or_default();
+    match answer {
+        Ok(answer) => Ok((answer, log)),
+        Err(Fault::Rule(what)) => Err(CallError::Refused { what }),
+        Err(Fault::Guest(error)) => Err(explain(&error, allowance, log)),
+    }
+}
+
+/// A store under limits, whose time runs from now.
+pub fn store(
+    engine: &Engine,
+    allowance: Allowance,
+    ticket: &Arc<Ticket>,
+    wasi: Option<Wasi>,
+) -> Store<State> {
     let mut store = Store::new(
         engine,
         State {
@@ -90,19 +112,7 @@ pub fn run<T>(
             UpdateDeadline::Continue(1)
         })
     });
-
-    let answer = guest(&mut store);
-    let log = store
-        .data()
-        .wasi
-        .as_ref()
-        .map(|wasi| wasi.log_lines())
-        .unwrap_or_default();
-    match answer {
-        Ok(answer) => Ok((answer, log)),
-        Err(Fault::Rule(what)) => Err(CallError::Refused { what }),
-        Err(Fault::Guest(error)) => Err(explain(&error, allowance, log)),
-    }
+    store
 }
 
 fn explain(error: &wasmtime::Error, allowance: Allowance, log: Vec<String>) -> CallError {

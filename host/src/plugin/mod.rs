@@ -9,6 +9,8 @@
 //! `abi/` names generated bindings.
 
 mod abi;
+#[cfg(feature = "bench")]
+pub mod bench;
 mod compile;
 mod engine;
 mod error;

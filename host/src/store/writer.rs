@@ -50,13 +50,17 @@ impl Writer {
         Self::with_max_batch(store, limits::WRITES_PER_COMMIT)
     }
 
-    /// `watch` hears of every transaction.
-    pub fn watched(store: Arc<dyn Store>, watch: impl Fn(&Commit) + Send + Sync + 'static) -> Self {
-        Self::begin(store, limits::WRITES_PER_COMMIT, Box::new(watch))
+    /// At most `max_batch` interactive writes in one commit; `watch` hears of
+    /// every transaction.
+    pub fn watched(
+        store: Arc<dyn Store>,
+        max_batch: usize,
+        watch: impl Fn(&Commit) + Send + Sync + 'static,
+    ) -> Self {
+        Self::begin(store, max_batch, Box::new(watch))
     }
 
-    /// At most this many interactive writes in one commit; 1 commits each alone,
-    /// which is what benchmarks compare with.
+    /// At most this many interactive writes in one commit; 1 commits each alone.
     pub fn with_max_batch(store: Arc<dyn Store>, max_batch: usize) -> Self {
         Self::begin(store, max_batch, Box::new(|_| {}))
     }

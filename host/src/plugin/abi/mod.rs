@@ -47,6 +47,13 @@ impl Converter {
         v1::Converter::new(pre).map(Self::V1)
     }
 
+    /// An instance that outlives its first call.
+    #[cfg(feature = "bench")]
+    pub fn start(&self, store: &mut Store<State>) -> wasmtime::Result<Started> {
+        let Self::V1(guest) = self;
+        guest.start(store).map(Started)
+    }
+
     pub fn describe(&self, store: &mut Store<State>) -> Result<Description, Fault> {
         let Self::V1(guest) = self;
         guest.describe(store)
@@ -92,5 +99,19 @@ impl Converter {
     pub fn golden(&self, store: &mut Store<State>, case: &Case) -> Result<Value, Fault> {
         let Self::V1(guest) = self;
         guest.golden(store, case)
+    }
+}
+
+#[cfg(feature = "bench")]
+pub struct Started(v1::Started);
+
+#[cfg(feature = "bench")]
+impl Started {
+    pub fn convert(
+        &self,
+        store: &mut Store<State>,
+        delivery: PluginDelivery,
+    ) -> Result<Result<Conversion, Problem>, Fault> {
+        v1::convert(&self.0, store, delivery)
     }
 }

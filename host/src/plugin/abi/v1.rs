@@ -93,20 +93,7 @@ impl Converter {
         delivery: PluginDelivery,
     ) -> Result<Result<Conversion, Problem>, Fault> {
         let guest = self.start(store)?;
-        match exported(&guest).call_convert(store, &delivery.into())? {
-            Ok(conversion) => {
-                let reply = conversion.reply.map(Reply::from);
-                if let Some(reply) = &reply {
-                    rules::reply(reply).map_err(Fault::Rule)?;
-                }
-                Ok(Ok(Conversion {
-                    items: items(conversion.items)?,
-                    reply,
-                    notes: notes(conversion.notes),
-                }))
-            }
-            Err(problem) => Ok(Err(problem.into())),
-        }
+        convert(&guest, store, delivery)
     }
 
     pub fn complete(
@@ -142,8 +129,33 @@ impl Converter {
         Ok(answer.expect("records and variants with text keys serialise"))
     }
 
-    fn start(&self, store: &mut Store<State>) -> wasmtime::Result<LeadConverter> {
+    pub(super) fn start(&self, store: &mut Store<State>) -> wasmtime::Result<Started> {
         self.pre.instantiate(store)
+    }
+}
+
+/// An instance, ready to be called.
+pub(super) type Started = LeadConverter;
+
+/// A conversion in an instance that is there.
+pub(super) fn convert(
+    guest: &Started,
+    store: &mut Store<State>,
+    delivery: PluginDelivery,
+) -> Result<Result<Conversion, Problem>, Fault> {
+    match exported(guest).call_convert(store, &delivery.into())? {
+        Ok(conversion) => {
+            let reply = conversion.reply.map(Reply::from);
+            if let Some(reply) = &reply {
+                rules::reply(reply).map_err(Fault::Rule)?;
+            }
+            Ok(Ok(Conversion {
+                items: items(conversion.items)?,
+                reply,
+                notes: notes(conversion.notes),
+            }))
+        }
+        Err(problem) => Ok(Err(problem.into())),
     }
 }
 

@@ -1,0 +1,73 @@
+//! For the benchmarks only (feature `bench`): a conversion on the calling
+//! thread, and one in an instance that is kept, which the service never does.
+//! Engine, linking and limits are those of the service.
+
+use std::sync::Arc;
+
+use wasmtime::Store;
+
+use super::abi::Started;
+use super::instance::{self, Allowance, State, Ticket};
+use super::{CallError, Loaded, Plugins};
+use crate::domain::exchange::Problem;
+use crate::domain::plugin::{Conversion, PluginDelivery};
+
+impl Plugins {
+    /// A conversion in a fresh instance as the service makes it, without the
+    /// queue and the thread in front of it.
+    pub fn convert_here(
+        &self,
+        plugin: &Loaded,
+        delivery: PluginDelivery,
+    ) -> Result<Result<Conversion, Problem>, CallError> {
+        let ticket = Arc::new(Ticket::default());
+        let engine = &self.0.engine;
+        instance::run(engine, self.allowance(), &ticket, None, |store| {
+            plugin.converter.convert(store, delivery)
+        })
+        .map(|(answer, _)| answer)
+    }
+
+    /// An instance that is kept from call to call.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn keep_instance(&self, plugin: &Loaded) -> Result<Kept, String> {
+        let ticket = Arc::new(Ticket::default());
+        let mut store = instance::store(&self.0.engine, self.allowance(), &ticket, None);
+        let guest = plugin
+            .converter
+            .start(&mut store)
+            .map_err(|error| format!("{error:#}"))?;
+        Ok(Kept { store, guest })
+    }
+
+    fn allowance(&self) -> Allowance {
+        Allowance {
+            memory: self.0.memory,
+            output: self.0.output,
+            // A kept instance's time adds up over its calls.
+            time: std::time::Duration::from_secs(3_600),
+            inline: true,
+        }
+    }
+}
+
+/// A kept instance.
+pub struct Kept {
+    store: Store<State>,
+    guest: Started,
+}
+
+impl Kept {
+    /// # Errors
+    /// When the guest fails.
+    pub fn convert(
+        &mut self,
+        delivery: PluginDelivery,
+    ) -> Result<Result<Conversion, Problem>, String> {
+        self.guest
+            .convert(&mut self.store, delivery)
+            .map_err(|fault| format!("{fault:?}"))
+    }
+}
