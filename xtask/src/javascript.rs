@@ -15,7 +15,7 @@ const OLDEST_NODE: u32 = 18;
 /// Makes sure of Node and npm.
 pub fn ensure(install: Install) -> Result<(), Failure> {
     if process::find("node").is_none() || process::find("npm").is_none() {
-        install.debian(&["nodejs", "npm"], "to build the JavaScript guest")?;
+        install.debian(&["nodejs", "npm"], "for what is written in JavaScript")?;
     }
     let version = process::output(Command::new("node").arg("--version"))?;
     let major = version
@@ -35,7 +35,7 @@ pub fn ensure(install: Install) -> Result<(), Failure> {
 }
 
 pub fn build(folder: &Path, contract: &Path, out: &Path) -> Result<(), Failure> {
-    install_locked(folder)?;
+    install_locked(folder, Scripts::Left)?;
     process::run(
         Command::new("node")
             .current_dir(folder)
@@ -47,22 +47,32 @@ pub fn build(folder: &Path, contract: &Path, out: &Path) -> Result<(), Failure> 
     )
 }
 
+/// What packages bring to be run when they are installed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Scripts {
+    /// Left alone.
+    Left,
+    /// Run: a package with native code compiles it.
+    Run,
+}
+
 /// `npm ci`, unless the last one was for the same lock file.
-fn install_locked(folder: &Path) -> Result<(), Failure> {
+pub fn install_locked(folder: &Path, scripts: Scripts) -> Result<(), Failure> {
     let lock = folder.join("package-lock.json");
     let content = std::fs::read(&lock).context(format!("reading {}", lock.display()))?;
     let stamp = folder.join("node_modules/.leadhost-lock");
     if std::fs::read(&stamp).is_ok_and(|installed| installed == content) {
         return Ok(());
     }
-    process::run(Command::new("npm").current_dir(folder).args([
-        "ci",
-        "--no-audit",
-        "--no-fund",
-        "--ignore-scripts",
-    ]))
-    .map_err(|failure| {
-        failure.hint("npm has to reach its registry; try again, or leave --guests out")
+    let mut command = Command::new("npm");
+    command
+        .current_dir(folder)
+        .args(["ci", "--no-audit", "--no-fund"]);
+    if scripts == Scripts::Left {
+        command.arg("--ignore-scripts");
+    }
+    process::run(&mut command).map_err(|failure| {
+        failure.hint("npm has to reach its registry; try again, or leave out what needs it")
     })?;
     repository::write_if_changed(&stamp, &content)?;
     Ok(())

@@ -13,6 +13,7 @@
 use std::process::ExitCode;
 
 mod args;
+mod bench;
 mod ci;
 mod component;
 mod failure;
@@ -44,6 +45,7 @@ Tasks:
     plugins   builds the plugins as components into target/plugins
     guests    builds the JavaScript and Python examples into target/guests
     wit       checks or writes the contract as one file
+    bench     measures the service, beside a peer in Node
     double    starts a double of a far end on the loopback interface
 
     cargo xtask <task> --help tells more.
@@ -74,6 +76,7 @@ fn dispatch(task: &str, rest: Vec<String>) -> Result<(), Failure> {
         "plugins" => (plugins::HELP, plugins::run),
         "guests" => (guests::HELP, guests::run),
         "wit" => (wit::HELP, wit::run),
+        "bench" => (bench::HELP, bench::run),
         "double" => (serve_double::HELP, serve_double::run),
         "help" | "--help" | "-h" => {
             print!("{HELP}");

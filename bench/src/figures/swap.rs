@@ -1,0 +1,275 @@
+//! A converter is swapped a hundred times while 64 connections post leads:
+//! nothing is lost, nothing fails, and nothing that began after an activation
+//! was answered ran on the version that it retired.
+//!
+//! Swapping and quiet spells take turns under one load, so that the latency of
+//! both is of the same run. Which version converted a delivery is what the
+//! store recorded with it.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use sqlx::Row as _;
+
+use crate::host::{self, Host};
+use crate::load::{self, Answer, Body, CONNECTIONS, Load, Outcome};
+use crate::report::{Report, Table, count, time};
+use crate::sample::Sample;
+use crate::{Arguments, Failure, rows, variant};
+
+const SWAPS: usize = 100;
+const SPELLS: usize = 5;
+/// Between two swaps.
+const PAUSE: Duration = Duration::from_millis(80);
+/// A quiet spell is as long as a swapping one.
+const QUIET: Duration = Duration::from_millis(80 * (SWAPS / SPELLS) as u64);
+/// At the beginning, not counted.
+const WARM_UP: Duration = Duration::from_secs(1);
+
+const VERSION: &str = "1.0.0";
+const OTHER_VERSION: &str = "1.0.1";
+
+struct Activation {
+    began: Instant,
+    answered: Instant,
+    digest: String,
+}
+
+struct Spell {
+    swaps: bool,
+    from: Instant,
+    to: Instant,
+}
+
+pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
+    let folder = arguments.scratch()?;
+    let component = arguments.component()?;
+    let other = variant::of(&component, VERSION, OTHER_VERSION)?;
+    let host = Host::start(&arguments.leadhost, folder.path(), "")?;
+    let first = host.activate(&component)?;
+    let workspace = host.apply()?;
+    let second = host.activate(&other)?;
+
+    let during = WARM_UP + (QUIET + QUIET * 2) * SPELLS as u32 + PAUSE;
+    let thread = load::start(Load {
+        to: host.gateway,
+        path: workspace.path,
+        body: Body::Lead,
+        during,
+        first: 0,
+    });
+    std::thread::sleep(WARM_UP);
+    let mut activations = vec![];
+    let mut spells = vec![];
+    let swapped = swap(&host, [&first, &second], &mut activations, &mut spells);
+    let outcome = load::join(thread)?;
+    swapped?;
+    host.stop()?;
+
+    let ran = ran_with(&host::database(folder.path()))?;
+    let judged = judge(&outcome.answers, &activations, &ran);
+    Ok(report(&outcome, &activations, &spells, &judged, ran.len()))
+}
+
+/// Quiet spells and swapping ones in turn. The second version serves at first.
+fn swap(
+    host: &Host,
+    digests: [&str; 2],
+    activations: &mut Vec<Activation>,
+    spells: &mut Vec<Spell>,
+) -> Result<(), Failure> {
+    let mut admin = host.admin()?;
+    for _ in 0..SPELLS {
+        let from = Instant::now();
+        std::thread::sleep(QUIET);
+        let to = Instant::now();
+        spells.push(Spell {
+            swaps: false,
+            from,
+            to,
+        });
+        for _ in 0..SWAPS / SPELLS {
+            let began = Instant::now();
+            let digest = digests[activations.len() % 2];
+            Host::activate_stored(&mut admin, digest)?;
+            activations.push(Activation {
+                began,
+                answered: Instant::now(),
+                digest: digest.to_owned(),
+            });
+            std::thread::sleep(PAUSE.saturating_sub(began.elapsed()));
+        }
+        spells.push(Spell {
+            swaps: true,
+            from: to,
+            to: Instant::now(),
+        });
+    }
+    Ok(())
+}
+
+/// The digest that converted each delivery, by the delivery's id.
+fn ran_with(database: &std::path::Path) -> Result<HashMap<[u8; 36], (String, String)>, Failure> {
+    rows::block_on(async {
+        let mut connection = rows::open(database).await?;
+        let stored = sqlx::query("select id, status, ran ->> '$.digest' from deliveries")
+            .fetch_all(&mut connection)
+            .await?;
+        let mut ran = HashMap::new();
+        for row in stored {
+            let id: String = row.try_get(0)?;
+            let digest: Option<String> = row.try_get(2)?;
+            let key = id
+                .as_bytes()
+                .try_into()
+                .map_err(|_| "an id of a wrong length")?;
+            ran.insert(key, (row.try_get(1)?, digest.unwrap_or_default()));
+        }
+        Ok(ran)
+    })
+}
+
+#[derive(Debug, Default)]
+struct Judged {
+    /// Answered and not stored.
+    lost: u64,
+    /// Stored with another status than `converted`.
+    failed: u64,
+    /// Sent after an activation was answered, answered before the next began,
+    /// and converted by another version than that.
+    retired: u64,
+    /// How many of the answers could be judged so.
+    between: u64,
+}
+
+fn judge(
+    answers: &[Answer],
+    activations: &[Activation],
+    ran: &HashMap<[u8; 36], (String, String)>,
+) -> Judged {
+    let mut judged = Judged::default();
+    for answer in answers {
+        let Some((status, digest)) = ran.get(&answer.delivery) else {
+            judged.lost += 1;
+            continue;
+        };
+        if status != "converted" {
+            judged.failed += 1;
+        }
+        let served = activations
+            .iter()
+            .rposition(|activation| activation.answered < answer.sent);
+        if let Some(served) = served {
+            let next = activations.get(served + 1).map(|next| next.began);
+            if next.is_none_or(|next| answer.sent + answer.took < next) {
+                judged.between += 1;
+                if *digest != activations[served].digest {
+                    judged.retired += 1;
+                }
+            }
+        }
+    }
+    judged
+}
+
+fn report(
+    outcome: &Outcome,
+    activations: &[Activation],
+    spells: &[Spell],
+    judged: &Judged,
+    stored: usize,
+) -> Report {
+    let of = |swaps: bool| {
+        let spells: Vec<&Spell> = spells.iter().filter(|spell| spell.swaps == swaps).collect();
+        let took: Duration = spells.iter().map(|spell| spell.to - spell.from).sum();
+        let sample = Sample::of(
+            outcome
+                .answers
+                .iter()
+                .filter(|answer| {
+                    let sent = answer.sent;
+                    spells
+                        .iter()
+                        .any(|spell| spell.from <= sent && sent < spell.to)
+                })
+                .map(|answer| answer.took),
+        );
+        (sample.len() as f64 / took.as_secs_f64(), sample)
+    };
+    let (quiet_rate, quiet) = of(false);
+    let (swap_rate, swapping) = of(true);
+    let mut table = Table::new(
+        &format!(
+            "{} swaps between two versions, one each {} ms, while {CONNECTIONS} connections post leads:",
+            activations.len(),
+            PAUSE.as_millis()
+        ),
+        &["spell", "leads/s", "p50", "p99", "slowest"],
+    );
+    for (name, rate, sample) in [
+        ("without swaps", quiet_rate, &quiet),
+        ("with swaps", swap_rate, &swapping),
+    ] {
+        table.row([
+            name.to_owned(),
+            count(rate),
+            time(sample.p50()),
+            time(sample.p99()),
+            time(sample.max()),
+        ]);
+    }
+    let failed = outcome.failed() + judged.failed;
+    let mut report = Report::new("swap", "Swaps under load");
+    let zero = |figure: u64| (figure.to_string(), figure == 0);
+    for (aim, figure) in [
+        ("no lead lost", judged.lost),
+        ("no request failed", failed),
+        ("no call on a retired version", judged.retired),
+    ] {
+        let (came, met) = zero(figure);
+        report.aim(aim, came, met);
+    }
+    report.table(table);
+    let activation = Sample::of(
+        activations
+            .iter()
+            .map(|activation| activation.answered - activation.began),
+    );
+    report.note(format!(
+        "{} leads were answered, {stored} deliveries are stored. {} of them were sent after one activation was answered and answered before the next began: the version recorded with each is the one that served then.",
+        count(outcome.answers.len() as f64),
+        count(judged.between as f64),
+    ));
+    report.note(format!(
+        "An activation of a stored version was answered after {} (p50), {} at most.",
+        time(activation.p50()),
+        time(activation.max())
+    ));
+    if failed > 0 {
+        report.note(format!("What failed: {:?}.", outcome.failures));
+    }
+    let p99 = swapping.p99().as_secs_f64() / quiet.p99().as_secs_f64();
+    report.note(format!("p99 with swaps is {p99:.2} times that without."));
+    report.data(
+        "counts",
+        json!({
+            "swaps": activations.len(),
+            "answered": outcome.answers.len(),
+            "stored": stored,
+            "lost": judged.lost,
+            "failed": failed,
+            "onRetired": judged.retired,
+            "judged": judged.between,
+        }),
+    );
+    report.data(
+        "latency",
+        json!({
+            "withoutSwaps": {"p50Micros": quiet.p50().as_micros() as u64, "p99Micros": quiet.p99().as_micros() as u64},
+            "withSwaps": {"p50Micros": swapping.p50().as_micros() as u64, "p99Micros": swapping.p99().as_micros() as u64},
+            "activationP50Micros": activation.p50().as_micros() as u64,
+        }),
+    );
+    report
+}

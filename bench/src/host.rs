@@ -1,0 +1,167 @@
+//! The service under measurement: the real program in a process of its own,
+//! with an empty data folder, a workspace and the converter made to serve.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::Failure;
+use crate::http::Client;
+use crate::process::Process;
+
+/// The connection that leads are posted to, by name.
+const CONNECTION: &str = "portal";
+
+pub struct Host {
+    pub process: Process,
+    pub gateway: SocketAddr,
+    pub data: SocketAddr,
+    admin: SocketAddr,
+    folder: PathBuf,
+}
+
+/// What a declaration gave.
+pub struct Workspace {
+    pub id: String,
+    /// Where leads are posted to.
+    pub path: String,
+    /// Opens the data API.
+    pub key: String,
+}
+
+impl Host {
+    /// Starts the program on a data folder and waits until it is ready. `store`
+    /// are lines for that section of its configuration.
+    pub fn start(program: &Path, folder: &Path, store: &str) -> Result<Self, Failure> {
+        let config = folder.join("bench.toml");
+        std::fs::write(&config, config_of(folder, store))?;
+        let addresses = folder.join("service.json");
+        // Those of an earlier start are not this one's.
+        match std::fs::remove_file(&addresses) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+            _ => {}
+        }
+        let mut process = Process::start(
+            "leadhost",
+            Command::new(program)
+                .arg("serve")
+                .arg("--config")
+                .arg(&config),
+        )?;
+        let said: Value = process.wait_for("it said its addresses", || {
+            serde_json::from_slice(&std::fs::read(&addresses).ok()?).ok()
+        })?;
+        let address = |name: &str| -> Result<SocketAddr, Failure> {
+            said[name]
+                .as_str()
+                .and_then(|text| text.parse().ok())
+                .ok_or_else(|| format!("{}: no address `{name}`", addresses.display()).into())
+        };
+        let mut host = Self {
+            gateway: address("gateway")?,
+            data: address("data")?,
+            admin: address("admin")?,
+            process,
+            folder: folder.to_owned(),
+        };
+        let gateway = host.gateway;
+        host.process.wait_for("it was ready", || {
+            let answer = Client::connect(gateway, None)
+                .ok()?
+                .get("/health/ready", "")
+                .ok()?;
+            (answer.status == 200).then_some(())
+        })?;
+        Ok(host)
+    }
+
+    /// A client of the admin API.
+    pub fn admin(&self) -> Result<Client, Failure> {
+        let path = self.folder.join("admin.key");
+        let key = std::fs::read_to_string(&path)
+            .map_err(|error| format!("{}: {error}", path.display()))?;
+        Client::connect(self.admin, Some(key.trim()))
+    }
+
+    /// Makes a component serve; gives its digest.
+    pub fn activate(&self, component: &[u8]) -> Result<String, Failure> {
+        let answer = self.admin()?.post(
+            "/admin/v1/plugins?activate=true",
+            "application/wasm",
+            component,
+        )?;
+        digest(&answer.json()?)
+    }
+
+    /// Makes a stored version serve.
+    pub fn activate_stored(admin: &mut Client, digest: &str) -> Result<(), Failure> {
+        let body = json!({"digest": digest, "accept": ["older"]});
+        admin
+            .post(
+                "/admin/v1/plugins/grupo-olx/activate",
+                "application/json",
+                body.to_string().as_bytes(),
+            )?
+            .json()?;
+        Ok(())
+    }
+
+    /// A workspace with one connection to the converter that serves.
+    pub fn apply(&self) -> Result<Workspace, Failure> {
+        let declaration = json!({
+            "workspace": {"slug": "bench", "name": "Bench", "rate_limit": 1_000_000},
+            "partners": [{"name": "crm"}],
+            "instances": [{"name": "bot", "kind": "ai"}],
+            "connections": [{
+                "name": CONNECTION, "partner": "crm", "instance": "bot", "plugin": "grupo-olx",
+            }],
+            "keys": [{"kind": "workspace", "label": "bench"}],
+        });
+        let report = self
+            .admin()?
+            .post(
+                "/admin/v1/apply?dryRun=false",
+                "application/json",
+                declaration.to_string().as_bytes(),
+            )?
+            .json()?;
+        let text = |value: &Value| -> Result<String, Failure> {
+            value
+                .as_str()
+                .map(str::to_owned)
+                .ok_or_else(|| format!("an unexpected answer to a declaration: {report}").into())
+        };
+        Ok(Workspace {
+            id: text(&report["workspaceId"])?,
+            path: format!("/ingest-lead/{}", text(&report["connections"][CONNECTION])?),
+            key: text(&report["keys"][0]["key"])?,
+        })
+    }
+
+    pub fn stop(self) -> Result<(), Failure> {
+        self.process.stop()
+    }
+}
+
+/// The database of a data folder.
+pub fn database(folder: &Path) -> PathBuf {
+    folder.join("leadhost.db")
+}
+
+fn digest(deployed: &Value) -> Result<String, Failure> {
+    deployed["digest"]
+        .as_str()
+        .map(str::to_owned)
+        .ok_or_else(|| format!("an unexpected answer to an activation: {deployed}").into())
+}
+
+/// Free ports, no access log: the peer writes none either.
+fn config_of(folder: &Path, store: &str) -> String {
+    format!(
+        "[server]\nlisten = \"127.0.0.1:0\"\nadmin_listen = \"127.0.0.1:0\"\n\n\
+         [store]\ndata_dir = {folder:?}\n{store}\n\
+         [log]\nfilter = \"warn\"\n"
+    )
+}

@@ -1,0 +1,118 @@
+//! A client for what is asked once: declarations, activations, pages. The load
+//! has its own, see `load`.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::Failure;
+
+pub struct Client {
+    stream: TcpStream,
+    address: SocketAddr,
+    bearer: Option<String>,
+    received: Vec<u8>,
+}
+
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    /// The body of a 2xx as JSON; another status is a failure that shows the body.
+    pub fn json(&self) -> Result<Value, Failure> {
+        let text = String::from_utf8_lossy(&self.body);
+        if (200..300).contains(&self.status) {
+            Ok(serde_json::from_slice(&self.body)?)
+        } else {
+            Err(format!("status {}: {text}", self.status).into())
+        }
+    }
+}
+
+impl Client {
+    pub fn connect(address: SocketAddr, bearer: Option<&str>) -> Result<Self, Failure> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(Duration::from_secs(120)))?;
+        Ok(Self {
+            stream,
+            address,
+            bearer: bearer.map(str::to_owned),
+            received: Vec::new(),
+        })
+    }
+
+    pub fn get(&mut self, path: &str, headers: &str) -> Result<Answer, Failure> {
+        self.send("GET", path, headers, &[])
+    }
+
+    pub fn post(&mut self, path: &str, content_type: &str, body: &[u8]) -> Result<Answer, Failure> {
+        let headers = format!("content-type: {content_type}\r\n");
+        self.send("POST", path, &headers, body)
+    }
+
+    /// `headers` are lines, each with its end.
+    fn send(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &str,
+        body: &[u8],
+    ) -> Result<Answer, Failure> {
+        let key = match &self.bearer {
+            Some(bearer) => format!("authorization: Bearer {bearer}\r\n"),
+            None => String::new(),
+        };
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nhost: {}\r\n{key}{headers}content-length: {}\r\n\r\n",
+            self.address,
+            body.len()
+        );
+        let mut request = head.into_bytes();
+        request.extend_from_slice(body);
+        self.stream.write_all(&request)?;
+        self.answer()
+    }
+
+    fn answer(&mut self) -> Result<Answer, Failure> {
+        self.received.clear();
+        let mut buffer = vec![0; 256 << 10];
+        loop {
+            let read = self.stream.read(&mut buffer)?;
+            if read == 0 {
+                return Err("the connection was closed before its answer".into());
+            }
+            self.received.extend_from_slice(&buffer[..read]);
+            let Some(end) = self
+                .received
+                .windows(4)
+                .position(|window| window == b"\r\n\r\n")
+            else {
+                continue;
+            };
+            let head = String::from_utf8_lossy(&self.received[..end]).to_ascii_lowercase();
+            let status = head.get(9..12).and_then(|status| status.parse().ok());
+            let length = head
+                .lines()
+                .find_map(|line| line.strip_prefix("content-length:"))
+                .and_then(|length| length.trim().parse::<usize>().ok());
+            let (Some(status), Some(length)) = (status, length) else {
+                return Err(format!("an answer without status or length: {head}").into());
+            };
+            while self.received.len() < end + 4 + length {
+                let read = self.stream.read(&mut buffer)?;
+                if read == 0 {
+                    return Err("the connection was closed within its answer".into());
+                }
+                self.received.extend_from_slice(&buffer[..read]);
+            }
+            let body = self.received[end + 4..end + 4 + length].to_vec();
+            return Ok(Answer { status, body });
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The leads that are sent: made up, each with an id, a phone and an address of
+//! its own, and each of exactly the same size, so that a request of one round
+//! costs what one of another does.
+
+/// Bytes of a lead's body: what a portal's lead usually has.
+pub const BYTES: usize = 600;
+
+/// Gives leads that no other stream of the same round gives.
+#[derive(Clone, Debug)]
+pub struct Leads {
+    next: u64,
+    step: u64,
+}
+
+impl Leads {
+    /// Numbers `first`, `first + step`, and so on.
+    pub fn new(first: u64, step: u64) -> Self {
+        Self { next: first, step }
+    }
+
+    /// Writes the next lead's body into `body`.
+    pub fn write(&mut self, body: &mut Vec<u8>) {
+        write(self.next, body);
+        self.next += self.step;
+    }
+}
+
+/// The body of the lead with this number, below a hundred million.
+pub fn write(number: u64, body: &mut Vec<u8>) {
+    use std::io::Write as _;
+    const MESSAGE: &str = "Olá! Vi o anúncio e gostaria de saber se o apartamento ainda está disponível. Posso visitar na quinta-feira depois das 18h, ou no sábado de manhã.";
+    let phone = number % 100_000_000;
+    body.clear();
+    write!(
+        body,
+        concat!(
+            r#"{{"leadOrigin":"ZAP","timestamp":"2026-03-02T09:15:30.250Z","originLeadId":"65f1a2b3c4d5{number:012}","#,
+            r#""originListingId":"2711223344","clientListingId":"AP-0042","name":"Helena Duarte","email":"helena.{number:012}@example.com","#,
+            r#""ddd":"11","phone":"9{phone:08}","phoneNumber":"119{phone:08}","temperature":"Alta","transactionType":"SELL","message":"{message}"#,
+        ),
+        number = number,
+        phone = phone,
+        message = MESSAGE,
+    )
+    .expect("a vector takes what is written");
+    pad(body, b' ', b"\"}");
+}
+
+/// A body of the same size in which the converter finds nothing.
+pub fn write_nothing(body: &mut Vec<u8>) {
+    body.clear();
+    body.push(b'[');
+    pad(body, b' ', b"]");
+}
+
+fn pad(body: &mut Vec<u8>, with: u8, end: &[u8]) {
+    assert!(
+        body.len() + end.len() <= BYTES,
+        "a lead is longer than {BYTES} bytes"
+    );
+    body.resize(BYTES - end.len(), with);
+    body.extend_from_slice(end);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leads_differ_and_have_one_size() {
+        let mut leads = Leads::new(7, 64);
+        let (mut a, mut b) = (Vec::new(), Vec::new());
+        leads.write(&mut a);
+        leads.write(&mut b);
+        assert_ne!(a, b);
+        assert_eq!((a.len(), b.len()), (BYTES, BYTES));
+        let value: serde_json::Value = serde_json::from_slice(&a).expect("JSON");
+        assert_eq!(value["phone"], "900000007");
+        write_nothing(&mut a);
+        assert_eq!(a.len(), BYTES);
+    }
+}

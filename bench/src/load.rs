@@ -1,0 +1,282 @@
+//! The load: a closed loop of keep-alive connections on one thread of its own.
+//! Each connection sends a request, waits for the whole answer, and sends the
+//! next. Requests are written and answers read on raw sockets, so that the
+//! generator takes as little as possible of the machine that it shares with
+//! what it measures; how much it takes is measured too.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::task::LocalSet;
+
+use crate::Failure;
+use crate::lead::{self, Leads};
+use crate::sample::Sample;
+
+/// Connections of every figure that sends leads.
+pub const CONNECTIONS: u64 = 64;
+
+/// What is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// A lead that nobody sent before.
+    Lead,
+    /// As large, with no lead in it: the delivery alone is stored.
+    Nothing,
+}
+
+#[derive(Clone, Debug)]
+pub struct Load {
+    pub to: SocketAddr,
+    pub path: String,
+    pub body: Body,
+    pub during: Duration,
+    /// The number of the first lead; a round takes millions of numbers.
+    pub first: u64,
+}
+
+/// One answer with status 200.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer {
+    /// When it was asked for and when its last byte came.
+    pub sent: Instant,
+    pub took: Duration,
+    /// The delivery's id as text.
+    pub delivery: [u8; 36],
+}
+
+#[derive(Debug, Default)]
+pub struct Outcome {
+    pub answers: Vec<Answer>,
+    /// What was not a 200 with `converted` or `ignored`, by what it was.
+    pub failures: BTreeMap<String, u64>,
+    /// From the first request to the last answer.
+    pub elapsed: Duration,
+    /// Processor time of the generator's thread.
+    pub processor: Duration,
+}
+
+impl Outcome {
+    pub fn per_second(&self) -> f64 {
+        self.answers.len() as f64 / self.elapsed.as_secs_f64()
+    }
+
+    pub fn failed(&self) -> u64 {
+        self.failures.values().sum()
+    }
+
+    pub fn latency(&self) -> Sample {
+        Sample::of(self.answers.iter().map(|answer| answer.took))
+    }
+}
+
+/// Runs the load on a thread of its own; gives what came of it.
+pub fn start(load: Load) -> std::thread::JoinHandle<Result<Outcome, Failure>> {
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        LocalSet::new().block_on(&runtime, run(load))
+    })
+}
+
+/// As [`start`], and waits for it.
+pub fn finish(load: Load) -> Result<Outcome, Failure> {
+    join(start(load))
+}
+
+pub fn join(thread: std::thread::JoinHandle<Result<Outcome, Failure>>) -> Result<Outcome, Failure> {
+    thread.join().map_err(|_| "the load generator panicked")?
+}
+
+async fn run(load: Load) -> Result<Outcome, Failure> {
+    let outcome = Rc::new(RefCell::new(Outcome::default()));
+    let mut streams = Vec::new();
+    for _ in 0..CONNECTIONS {
+        let stream = TcpStream::connect(load.to).await?;
+        stream.set_nodelay(true)?;
+        streams.push(stream);
+    }
+    let begin = Instant::now();
+    let processor = processor_time();
+    let ends = begin + load.during;
+    let tasks: Vec<_> = streams
+        .into_iter()
+        .enumerate()
+        .map(|(index, stream)| {
+            let leads = Leads::new(load.first + index as u64, CONNECTIONS);
+            let connection = Connection {
+                stream,
+                leads,
+                load: load.clone(),
+                received: Vec::with_capacity(4096),
+                outcome: Rc::clone(&outcome),
+            };
+            tokio::task::spawn_local(connection.run(ends))
+        })
+        .collect();
+    for task in tasks {
+        task.await??;
+    }
+    let mut outcome = outcome.take();
+    outcome.elapsed = begin.elapsed();
+    outcome.processor = processor_time().saturating_sub(processor);
+    Ok(outcome)
+}
+
+struct Connection {
+    stream: TcpStream,
+    leads: Leads,
+    load: Load,
+    received: Vec<u8>,
+    outcome: Rc<RefCell<Outcome>>,
+}
+
+impl Connection {
+    async fn run(mut self, ends: Instant) -> Result<(), Failure> {
+        let mut body = Vec::with_capacity(lead::BYTES);
+        let mut request = Vec::with_capacity(lead::BYTES + 512);
+        while Instant::now() < ends {
+            match self.load.body {
+                Body::Lead => self.leads.write(&mut body),
+                Body::Nothing => lead::write_nothing(&mut body),
+            }
+            write_request(&mut request, &self.load, &body);
+            let sent = Instant::now();
+            if let Err(error) = self.stream.write_all(&request).await {
+                self.fail(format!("sending: {error}"));
+                self.reconnect().await?;
+                continue;
+            }
+            match self.answer().await {
+                Ok((200, delivery)) => self.outcome.borrow_mut().answers.push(Answer {
+                    sent,
+                    took: sent.elapsed(),
+                    delivery,
+                }),
+                Ok((status, _)) => self.fail(format!("status {status}")),
+                Err(what) => {
+                    self.fail(what);
+                    self.reconnect().await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn fail(&self, what: String) {
+        *self.outcome.borrow_mut().failures.entry(what).or_default() += 1;
+    }
+
+    async fn reconnect(&mut self) -> Result<(), Failure> {
+        self.stream = TcpStream::connect(self.load.to).await?;
+        self.stream.set_nodelay(true)?;
+        self.received.clear();
+        Ok(())
+    }
+
+    /// Reads one whole answer; gives its status and the delivery that it names.
+    async fn answer(&mut self) -> Result<(u16, [u8; 36]), String> {
+        self.received.clear();
+        let mut head = None;
+        loop {
+            let read = self
+                .stream
+                .read_buf(&mut self.received)
+                .await
+                .map_err(|error| format!("receiving: {error}"))?;
+            if read == 0 {
+                return Err("the connection was closed before its answer".to_owned());
+            }
+            if head.is_none() {
+                head = read_head(&self.received)?;
+            }
+            let Some((status, body_at, length)) = head else {
+                continue;
+            };
+            if self.received.len() < body_at + length {
+                continue;
+            }
+            let body = &self.received[body_at..body_at + length];
+            if status != 200 {
+                return Ok((status, [0; 36]));
+            }
+            let wanted: &[u8] = match self.load.body {
+                Body::Lead => b"\"status\":\"converted\"",
+                Body::Nothing => b"\"status\":\"ignored\"",
+            };
+            if find(body, wanted).is_none() {
+                return Err(format!("an unexpected answer: {}", text(body)));
+            }
+            let at = find(body, b"\"deliveryId\":\"").map(|at| at + 14);
+            let id = at
+                .and_then(|at| body.get(at..at + 36))
+                .and_then(|id| id.try_into().ok());
+            return id
+                .map(|id| (status, id))
+                .ok_or_else(|| format!("an answer without a delivery: {}", text(body)));
+        }
+    }
+}
+
+fn write_request(request: &mut Vec<u8>, load: &Load, body: &[u8]) {
+    use std::io::Write as _;
+    request.clear();
+    write!(
+        request,
+        "POST {} HTTP/1.1\r\nhost: {}\r\nuser-agent: olx-group-api\r\naccept: */*\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        load.path,
+        load.to,
+        body.len()
+    )
+    .expect("a vector takes what is written");
+    request.extend_from_slice(body);
+}
+
+/// Status, where the body begins and its length, once the head is complete.
+fn read_head(received: &[u8]) -> Result<Option<(u16, usize, usize)>, String> {
+    let Some(end) = find(received, b"\r\n\r\n") else {
+        return Ok(None);
+    };
+    let head = text(&received[..end]).to_ascii_lowercase();
+    let status = head.get(9..12).and_then(|status| status.parse().ok());
+    let length = head
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length:"))
+        .and_then(|length| length.trim().parse().ok());
+    match (status, length) {
+        (Some(status), Some(length)) => Ok(Some((status, end + 4, length))),
+        _ => Err(format!("an answer without status or length: {head}")),
+    }
+}
+
+fn find(within: &[u8], what: &[u8]) -> Option<usize> {
+    within.windows(what.len()).position(|window| window == what)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).chars().take(300).collect()
+}
+
+fn processor_time() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_is_read_once_it_is_complete() {
+        let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc";
+        assert_eq!(read_head(&answer[..20]), Ok(None));
+        assert_eq!(read_head(answer), Ok(Some((200, 38, 3))));
+        assert!(read_head(b"HTTP/1.1 200 OK\r\n\r\n").is_err());
+    }
+}

@@ -1,0 +1,115 @@
+//! What the performance claims of Leadhost stand on. `cargo xtask bench` builds
+//! everything in release and starts this program, which measures the figures
+//! that it is asked for, one after the other, prints them, and writes them to
+//! `bench/results`.
+//!
+//! The rules. The service is the real program in a process of its own, with its
+//! default configuration save what a figure says. What is compared is measured
+//! in the same run, in alternating rounds. A figure counts the rows afterwards:
+//! an answer whose lead is not in the store makes it fail. A missed aim is
+//! printed as missed.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command-line program speaks on its standard streams"
+)]
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Parser, ValueEnum};
+
+mod figures;
+mod host;
+mod http;
+mod lead;
+mod load;
+mod peer;
+mod process;
+mod report;
+mod rows;
+mod sample;
+mod variant;
+
+/// What ended a figure, in words: nothing here is matched on.
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+#[derive(Parser)]
+#[command(name = "leadhost-bench")]
+pub struct Arguments {
+    /// The figures; none: all of them
+    figures: Vec<Figure>,
+    /// The service's program, built in release
+    #[arg(long)]
+    leadhost: PathBuf,
+    /// The folder of built components
+    #[arg(long)]
+    plugins: PathBuf,
+    /// The repository's folder `bench`
+    #[arg(long)]
+    folder: PathBuf,
+    /// Seconds of one round of load
+    #[arg(long, default_value_t = 8)]
+    seconds: u64,
+    /// Alternating rounds
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Figure {
+    Conversion,
+    Ingest,
+    Export,
+    Swap,
+    Start,
+}
+
+impl Arguments {
+    pub fn round(&self) -> Duration {
+        Duration::from_secs(self.seconds)
+    }
+
+    pub fn results(&self) -> PathBuf {
+        self.folder.join("results")
+    }
+
+    /// An empty data folder beside the build's results: on a disk, where a
+    /// folder for temporary files may be in memory and a sync cost nothing.
+    pub fn scratch(&self) -> Result<tempfile::TempDir, Failure> {
+        let parent = self.plugins.join("../bench");
+        std::fs::create_dir_all(&parent)?;
+        Ok(tempfile::tempdir_in(std::fs::canonicalize(parent)?)?)
+    }
+
+    /// The component that all figures convert with.
+    pub fn component(&self) -> Result<Vec<u8>, Failure> {
+        let path = self.plugins.join("converter-grupo-olx.wasm");
+        std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()).into())
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let figures = match arguments.figures.as_slice() {
+        [] => Figure::value_variants(),
+        some => some,
+    };
+    for figure in figures {
+        eprintln!("\nMeasuring {figure:?}.");
+        let measured = match figure {
+            Figure::Conversion => figures::conversion::measure(&arguments),
+            Figure::Ingest => figures::ingest::measure(&arguments),
+            Figure::Export => figures::export::measure(&arguments),
+            Figure::Swap => figures::swap::measure(&arguments),
+            Figure::Start => figures::start::measure(&arguments),
+        };
+        let published = measured.and_then(|report| report.publish(&arguments.results()));
+        if let Err(error) = published {
+            eprintln!("\n{figure:?} cannot be measured: {error}");
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,76 @@
+//! The peer under measurement: fastify and better-sqlite3 in one Node process,
+//! see `peer-node/server.mjs`.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::Failure;
+use crate::http::Client;
+use crate::process::Process;
+use crate::report::{Report, output};
+
+/// Any 22 characters: the peer knows one connection.
+const CONNECTION: &str = "BenchBenchBenchBench00";
+
+pub struct Peer {
+    pub process: Process,
+    pub address: SocketAddr,
+}
+
+impl Peer {
+    /// Starts it on an empty data folder and waits until it answers.
+    pub fn start(bench: &Path, folder: &Path) -> Result<Self, Failure> {
+        let schema = bench.join("../host/migrations/sqlite/0001_begin.sql");
+        // Free a moment ago; nobody else takes ports here.
+        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
+            .local_addr()?
+            .port();
+        let mut process = Process::start(
+            "node",
+            Command::new("node")
+                .env("NODE_ENV", "production")
+                .arg(bench.join("peer-node/server.mjs"))
+                .arg("--data")
+                .arg(folder)
+                .arg("--schema")
+                .arg(schema)
+                .args(["--port", &port.to_string(), "--connection", CONNECTION]),
+        )?;
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        process.wait_for("it was ready", || {
+            let answer = Client::connect(address, None)
+                .ok()?
+                .get("/health/ready", "")
+                .ok()?;
+            (answer.status == 200).then_some(())
+        })?;
+        Ok(Self { process, address })
+    }
+
+    pub fn path() -> String {
+        format!("/ingest-lead/{CONNECTION}")
+    }
+
+    pub fn stop(self) -> Result<(), Failure> {
+        self.process.stop()
+    }
+}
+
+/// The database of a data folder.
+pub fn database(folder: &Path) -> PathBuf {
+    folder.join("peer.db")
+}
+
+/// What it is made of, as it is locked.
+pub fn versions(bench: &Path, report: &mut Report) -> Result<(), Failure> {
+    report.version("node", output("node", &["--version"]));
+    let path = bench.join("peer-node/package.json");
+    let manifest: Value = serde_json::from_slice(&std::fs::read(&path)?)?;
+    for (name, version) in manifest["dependencies"].as_object().into_iter().flatten() {
+        report.version(name, version.as_str().unwrap_or_default());
+    }
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! A program that is measured: started, looked at through `/proc`, and ended
+//! by its own id.
+
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::Failure;
+
+pub struct Process {
+    child: Child,
+    name: &'static str,
+}
+
+impl Process {
+    pub fn start(name: &'static str, command: &mut Command) -> Result<Self, Failure> {
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()
+            .map_err(|error| format!("{name} cannot be started: {error}"))?;
+        Ok(Self { child, name })
+    }
+
+    /// Waits for something that this process brings about.
+    pub fn wait_for<T>(
+        &mut self,
+        what: &str,
+        mut look: impl FnMut() -> Option<T>,
+    ) -> Result<T, Failure> {
+        const PATIENCE: Duration = Duration::from_secs(60);
+        let begin = Instant::now();
+        loop {
+            if let Some(found) = look() {
+                return Ok(found);
+            }
+            if let Some(status) = self.child.try_wait()? {
+                return Err(format!("{} ended with {status} before {what}", self.name).into());
+            }
+            if begin.elapsed() > PATIENCE {
+                return Err(format!("{} took too long: {what}", self.name).into());
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Processor time of all its threads so far.
+    pub fn processor(&self) -> Result<Duration, Failure> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
+        // The name is in brackets and may hold spaces; fields are counted after it.
+        let fields: Vec<&str> = stat
+            .rsplit_once(')')
+            .map(|(_, rest)| rest.split_whitespace().collect())
+            .unwrap_or_default();
+        let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok());
+        let (Some(user), Some(system)) = (ticks(11), ticks(12)) else {
+            return Err("the kernel's account of a process cannot be read".into());
+        };
+        let per_second = rustix::param::clock_ticks_per_second();
+        Ok(Duration::from_secs_f64(
+            (user + system) as f64 / per_second as f64,
+        ))
+    }
+
+    /// Mebibytes of memory that it holds: resident now, and at most so far.
+    pub fn memory(&self) -> Result<(f64, f64), Failure> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let mebibytes = |field: &str| {
+            status
+                .lines()
+                .find_map(|line| line.strip_prefix(field))
+                .and_then(|rest| rest.split_whitespace().next()?.parse::<f64>().ok())
+                .map(|kibibytes| kibibytes / 1024.0)
+                .ok_or("the kernel's account of a process cannot be read")
+        };
+        Ok((mebibytes("VmRSS:")?, mebibytes("VmHWM:")?))
+    }
+
+    /// Asks it to end and waits until it has.
+    pub fn stop(mut self) -> Result<(), Failure> {
+        self.ask_to_end();
+        let status = self.child.wait()?;
+        if status.success() {
+            return Ok(());
+        }
+        Err(format!("{} ended with {status}", self.name).into())
+    }
+
+    fn ask_to_end(&self) {
+        if let Some(id) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            // It may be gone already, which is as good.
+            let _ = kill_process(id, Signal::TERM);
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            drop(self.child.kill());
+            drop(self.child.wait());
+        }
+    }
+}

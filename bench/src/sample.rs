@@ -1,0 +1,65 @@
+//! A sample of durations, sorted once, asked for its percentiles.
+
+use std::time::Duration;
+
+#[derive(Clone, Debug)]
+pub struct Sample(Vec<Duration>);
+
+impl Sample {
+    pub fn of(durations: impl IntoIterator<Item = Duration>) -> Self {
+        let mut sorted: Vec<_> = durations.into_iter().collect();
+        sorted.sort_unstable();
+        Self(sorted)
+    }
+
+    /// The value that `share` of the sample does not exceed; zero of an empty one.
+    pub fn percentile(&self, share: f64) -> Duration {
+        let rank = (share * self.0.len() as f64).ceil() as usize;
+        self.0
+            .get(rank.saturating_sub(1))
+            .copied()
+            .unwrap_or_default()
+    }
+
+    pub fn p50(&self) -> Duration {
+        self.percentile(0.50)
+    }
+
+    pub fn p99(&self) -> Duration {
+        self.percentile(0.99)
+    }
+
+    pub fn max(&self) -> Duration {
+        self.0.last().copied().unwrap_or_default()
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// The middle of a few figures; zero of none.
+pub fn median(figures: &[f64]) -> f64 {
+    let mut sorted = figures.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => 0.0,
+        odd if odd % 2 == 1 => sorted[middle],
+        _ => (sorted[middle - 1] + sorted[middle]) / 2.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_values_of_the_sample() {
+        let sample = Sample::of((1..=100).map(Duration::from_micros));
+        assert_eq!(sample.p50(), Duration::from_micros(50));
+        assert_eq!(sample.p99(), Duration::from_micros(99));
+        assert_eq!(Sample::of([]).p99(), Duration::ZERO);
+        assert!((median(&[3.0, 1.0, 2.0]) - 2.0).abs() < f64::EPSILON);
+    }
+}

@@ -1,0 +1,49 @@
+//! Another version of a component: the same code under another version number,
+//! as a repaired plugin would be. The number stands in the component's data and
+//! in its golden case of `describe`, which the host runs when it takes it in.
+
+use crate::Failure;
+
+/// The component as version `to`, which must be as long as `from`. The number
+/// of a contract, after an `@`, is another thing and stays.
+pub fn of(component: &[u8], from: &str, to: &str) -> Result<Vec<u8>, Failure> {
+    if from.len() != to.len() {
+        return Err("a variant's version must be as long as the original's".into());
+    }
+    let mut variant = component.to_vec();
+    let mut changed = 0;
+    let mut at = 0;
+    while let Some(found) = variant[at..]
+        .windows(from.len())
+        .position(|window| window == from.as_bytes())
+    {
+        let begin = at + found;
+        at = begin + from.len();
+        if begin > 0 && variant[begin - 1] != b'@' {
+            variant[begin..at].copy_from_slice(to.as_bytes());
+            changed += 1;
+        }
+    }
+    match changed {
+        2 => Ok(variant),
+        other => Err(format!(
+            "version {from} stands in {other} places of the component; expected are its description and the golden case of it"
+        )
+        .into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_contract_keeps_its_number() {
+        let made = of(b"converter@1.0.0 form1.0.0A \"1.0.0\"", "1.0.0", "1.0.1");
+        assert_eq!(
+            made.expect("a variant"),
+            b"converter@1.0.0 form1.0.1A \"1.0.1\""
+        );
+        assert!(of(b"nothing", "1.0.0", "1.0.1").is_err());
+    }
+}

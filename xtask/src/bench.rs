@@ -1,0 +1,65 @@
+//! Measures: builds the service, the plugins and the benchmarks in release,
+//! installs the peer, and runs the figures.
+
+use std::process::Command;
+
+use crate::args::Args;
+use crate::failure::{Context, Failure};
+use crate::install::Install;
+use crate::{javascript, plugins, process, repository};
+
+pub const HELP: &str = "\
+Measures the service, beside a peer in Node; writes bench/results.
+
+    cargo xtask bench [--seconds N] [--rounds N] [--no-install] [FIGURE..]
+
+    FIGURE         conversion, ingest, export, swap, start; else all of them
+    --seconds N    of one round of load, 8 unless given
+    --rounds N     alternating rounds, 3 unless given
+    --no-install   never install anything; say what is missing
+";
+
+/// The figure that has a peer.
+const AGAINST_NODE: &str = "ingest";
+
+pub fn run(mut args: Args) -> Result<(), Failure> {
+    let install = Install::from_args(&mut args);
+    let seconds = args.value("--seconds")?;
+    let rounds = args.value("--rounds")?;
+    let figures = args.words()?;
+
+    plugins::build_all(install)?;
+    process::run(repository::cargo().args([
+        "build",
+        "--release",
+        "-p",
+        "leadhost-bench",
+        "-p",
+        "leadhost",
+        "--features",
+        "leadhost/bench",
+    ]))?;
+    let folder = repository::root().join("bench");
+    if figures.is_empty() || figures.iter().any(|figure| figure == AGAINST_NODE) {
+        javascript::ensure(install)?;
+        // The database is native code, which its package compiles.
+        javascript::install_locked(&folder.join("peer-node"), javascript::Scripts::Run)
+            .context("installing the peer in Node")?;
+    }
+    let built = repository::target().join("release");
+    let mut command = Command::new(built.join("leadhost-bench"));
+    command
+        .args(figures)
+        .arg("--leadhost")
+        .arg(built.join("leadhost"))
+        .arg("--plugins")
+        .arg(repository::target().join("plugins"))
+        .arg("--folder")
+        .arg(folder);
+    for (flag, value) in [("--seconds", seconds), ("--rounds", rounds)] {
+        if let Some(value) = value {
+            command.arg(flag).arg(value);
+        }
+    }
+    process::run(&mut command)
+}
