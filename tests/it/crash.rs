@@ -11,8 +11,8 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::body::Bytes;
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
+use leadhost_tests::Service;
 use leadhost_tests::components::target;
-use leadhost_tests::program::Program;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 
@@ -21,6 +21,9 @@ const KILLS: usize = 100;
 
 /// Senders at work when it ends.
 const SENDERS: usize = 16;
+
+/// Looks at the export until everything acknowledged is in it.
+const LOOKS: usize = 6;
 
 /// Acknowledged leads after which a life of the service ends: the count differs
 /// from life to life, so that it ends at every point of a commit.
@@ -59,7 +62,7 @@ async fn what_was_acknowledged_survives_a_hundred_kills_and_comes_once() {
     let mut acknowledged = BTreeSet::new();
     let mut unsure = Vec::new();
     for life in 0..KILLS {
-        let mut service = Program::serve(folder.path(), &[]).await;
+        let mut service = start(folder.path(), &[]).await;
         let ended = Arc::new(AtomicBool::new(false));
         let count = Arc::new(AtomicUsize::new(0));
         let mut again = std::mem::take(&mut unsure).into_iter();
@@ -68,7 +71,7 @@ async fn what_was_acknowledged_survives_a_hundred_kills_and_comes_once() {
                 let again: Vec<String> = again.by_ref().take(1).collect();
                 let (ended, count, path) =
                     (Arc::clone(&ended), Arc::clone(&count), Arc::clone(&path));
-                let to = service.gateway;
+                let to = service.address("gateway");
                 tokio::spawn(
                     async move { send(to, &path, life, sender, again, &ended, &count).await },
                 )
@@ -90,13 +93,22 @@ async fn what_was_acknowledged_survives_a_hundred_kills_and_comes_once() {
         }
     }
 
-    let service = Program::serve(folder.path(), &[]).await;
+    let service = start(folder.path(), &[]).await;
     let key = keys["workspaceKey"].as_str().expect("a key");
-    let deals = export(service.gateway, key).await;
-    let lost: Vec<_> = acknowledged
-        .iter()
-        .filter(|id| !deals.contains_key(*id))
-        .collect();
+    let mut deals = BTreeMap::new();
+    let mut lost = Vec::new();
+    // What was answered `queued` is converted soon after the start.
+    for _ in 0..LOOKS {
+        deals = export(service.address("data"), key).await;
+        lost = acknowledged
+            .iter()
+            .filter(|id| !deals.contains_key(*id))
+            .collect();
+        if lost.is_empty() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
     let twice: Vec<_> = deals.iter().filter(|(_, count)| **count > 1).collect();
     assert!(
         lost.is_empty(),
@@ -121,17 +133,24 @@ async fn prepare(folder: &Path) -> Value {
     });
     let workspace = folder.join("workspace.toml");
     std::fs::write(&workspace, WORKSPACE).expect("a file");
-    let flags = [
-        "--inbox",
-        &inbox.display().to_string(),
-        "--first-apply",
-        &workspace.display().to_string(),
-    ]
-    .map(str::to_owned);
-    let service = Program::serve(folder, &flags.each_ref().map(String::as_str)).await;
+    let paths = [inbox.display().to_string(), workspace.display().to_string()];
+    let service = start(folder, &["--inbox", &paths[0], "--first-apply", &paths[1]]).await;
     let keys = std::fs::read(folder.join("keys.json")).expect("keys were written");
-    assert!(service.stop().success());
+    assert!(service.stop());
     serde_json::from_slice(&keys).expect("keys are JSON")
+}
+
+async fn start(folder: &Path, flags: &[&str]) -> Service {
+    let folder = folder.to_owned();
+    let flags: Vec<String> = flags.iter().map(|&flag| flag.to_owned()).collect();
+    tokio::task::spawn_blocking(move || {
+        Service::start(
+            &folder,
+            &flags.iter().map(String::as_str).collect::<Vec<_>>(),
+        )
+    })
+    .await
+    .expect("the service starts")
 }
 
 #[derive(Default)]

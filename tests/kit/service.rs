@@ -96,6 +96,18 @@ impl Service {
         Ask::new(address.parse().expect("an address"), method, target).header("host", address)
     }
 
+    /// Where one of its surfaces listens: `gateway`, `data` or `admin`.
+    pub fn address(&self, surface: &str) -> std::net::SocketAddr {
+        let address = self.addresses[surface].as_str().expect("a surface");
+        address.parse().expect("an address")
+    }
+
+    /// Ends it as a power cut would.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("it runs");
+        self.child.wait().expect("it ends");
+    }
+
     /// A command against it, which has to succeed: its standard output.
     #[track_caller]
     pub fn run(&self, arguments: &[&str]) -> String {
