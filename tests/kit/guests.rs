@@ -16,6 +16,8 @@ use wasm_encoder::{
 };
 use wit_component::ComponentEncoder;
 
+use crate::components::target;
+
 /// The converter that does what its configuration says.
 pub fn misbehave() -> Vec<u8> {
     rust_component("guest-misbehave")
@@ -53,11 +55,17 @@ pub fn rust_component(package: &str) -> Vec<u8> {
     component
 }
 
-/// The misbehaving converter compiled with WASI, where the target is installed.
+/// The misbehaving converter compiled with WASI; none, after saying so, where
+/// the target is not installed.
+#[expect(clippy::print_stderr, reason = "a test that is left out is said aloud")]
 pub fn misbehave_with_wasi() -> Option<Vec<u8>> {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    has_target(WASI).then(|| compile("guest-misbehave", WASI))
+    if has_target(WASI) {
+        return Some(compile("guest-misbehave", WASI));
+    }
+    eprintln!("LEFT OUT: a guest with WASI; `rustup target add {WASI}` lets it be built");
+    None
 }
 
 /// A component that exports an empty interface of this name.
@@ -96,6 +104,26 @@ fn export_empty(component: &mut Component, interface: &str, index: u32) {
     component.section(&exports);
 }
 
+/// The service as a program, built as the tests are.
+pub fn service_program() -> PathBuf {
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let status = Command::new(env!("CARGO"))
+        .args([
+            "build",
+            "--quiet",
+            "--package",
+            "leadhost",
+            "--bin",
+            "leadhost",
+        ])
+        .current_dir(repository())
+        .status()
+        .expect("cargo starts");
+    assert!(status.success(), "the service does not compile");
+    target().join("debug").join("leadhost")
+}
+
 const UNKNOWN: &str = "wasm32-unknown-unknown";
 const WASI: &str = "wasm32-wasip2";
 
@@ -131,8 +159,4 @@ fn has_target(triple: &str) -> bool {
 fn repository() -> PathBuf {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
     tests.parent().expect("the tests are in it").to_path_buf()
-}
-
-fn target() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository().join("target"), PathBuf::from)
 }

@@ -53,8 +53,8 @@ pub enum LoadError {
         imports.join(", ")
     )]
     RefusedImport { imports: Vec<String> },
-    #[error("the component needs {what} before it runs; at most {limit} is given")]
-    NeedsTooMuch { what: String, limit: String },
+    #[error("the component needs more before it runs than a plugin is given: {what}")]
+    NeedsTooMuch { what: String },
     #[error("`describe` says something that cannot be: {0}")]
     Description(String),
     #[error("the configuration schema that `describe` gives cannot be used: {0}")]

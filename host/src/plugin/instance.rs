@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
-use wasmtime::{Engine, Store, Trap, UpdateDeadline};
+use wasmtime::{Engine, FrameInfo, Store, Trap, UpdateDeadline, WasmBacktrace};
 
 use super::abi::Fault;
 use super::error::CallError;
@@ -127,7 +127,7 @@ fn explain(error: &wasmtime::Error, allowance: Allowance, log: Vec<String>) -> C
             inline: allowance.inline,
         };
     }
-    let message = format!("{error:#}");
+    let message = cause_first(error);
     // The engine's error for this has no public type.
     if message.contains("fuel allocated for hostcalls has been exhausted") {
         return CallError::TooMuchOutput {
@@ -138,6 +138,20 @@ fn explain(error: &wasmtime::Error, allowance: Allowance, log: Vec<String>) -> C
         message: shortened(message),
         log,
     }
+}
+
+/// What happened, then where it happened if the component has names for that.
+fn cause_first(error: &wasmtime::Error) -> String {
+    const FRAMES: usize = 5;
+    let mut message = error.root_cause().to_string();
+    if let Some(trace) = error.downcast_ref::<WasmBacktrace>() {
+        let named = trace.frames().iter().filter_map(FrameInfo::func_name);
+        for (index, name) in named.take(FRAMES).enumerate() {
+            message.push_str(if index == 0 { ", in " } else { " < " });
+            message.push_str(name);
+        }
+    }
+    message
 }
 
 fn shortened(mut message: String) -> String {

@@ -195,7 +195,10 @@ async fn link(plugins: &Plugins, digest: &Digest, wasm: Vec<u8>) -> Result<Linke
             let engine = plugins.0.engine.clone();
             blocking(move || load_code(&engine, &code))
                 .await?
-                .map_err(|error| LoadError::Host(format!("{error:#}")))?
+                // Just compiled by this program, it can only be too large for the pool.
+                .map_err(|error| LoadError::NeedsTooMuch {
+                    what: error.root_cause().to_string(),
+                })?
         }
     };
     let plugins = plugins.clone();
@@ -304,35 +307,31 @@ fn holds_only_types(engine: &Engine, item: &wasmtime::component::types::Componen
 
 fn check_needs(component: &Component, memory: usize) -> Result<(), LoadError> {
     const PAGE: u64 = 64 << 10;
+    let too_much = |what: String| Err(LoadError::NeedsTooMuch { what });
     let Some(needs) = component.resources_required() else {
-        return Err(LoadError::NeedsTooMuch {
-            what: "core modules that it does not carry itself".to_owned(),
-            limit: "none".to_owned(),
-        });
+        return too_much("core modules that it does not carry itself".to_owned());
     };
     let initial = needs.max_initial_memory_size.unwrap_or(0) * PAGE;
     if initial > memory as u64 {
-        return Err(LoadError::NeedsTooMuch {
-            what: format!("a memory of {} MiB", initial >> 20),
-            limit: format!("{} MiB (plugins.memory_mib)", memory >> 20),
-        });
+        return too_much(format!(
+            "a memory of {initial} bytes; the limit is {memory} (plugins.memory_mib)"
+        ));
     }
     if needs.num_memories > limits::PLUGIN_MEMORIES {
-        return Err(LoadError::NeedsTooMuch {
-            what: format!("{} memories", needs.num_memories),
-            limit: limits::PLUGIN_MEMORIES.to_string(),
-        });
+        return too_much(format!(
+            "{} memories; the limit is {}",
+            needs.num_memories,
+            limits::PLUGIN_MEMORIES
+        ));
     }
     let elements = needs.max_initial_table_size.unwrap_or(0);
     if needs.num_tables > limits::PLUGIN_TABLES || elements > limits::PLUGIN_TABLE_ELEMENTS as u64 {
-        return Err(LoadError::NeedsTooMuch {
-            what: format!("{} tables, the largest of {elements}", needs.num_tables),
-            limit: format!(
-                "{} tables of {}",
-                limits::PLUGIN_TABLES,
-                limits::PLUGIN_TABLE_ELEMENTS
-            ),
-        });
+        return too_much(format!(
+            "{} tables, the largest of {elements}; the limit is {} of {}",
+            needs.num_tables,
+            limits::PLUGIN_TABLES,
+            limits::PLUGIN_TABLE_ELEMENTS
+        ));
     }
     Ok(())
 }

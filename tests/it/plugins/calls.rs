@@ -1,0 +1,242 @@
+//! What a call gives, and what ends it.
+
+use leadhost::domain::exchange::HttpResponse;
+use leadhost::domain::plugin::{FailureCategory, Outcome, PluginCompletion};
+use leadhost::plugin::{Budget, CallError};
+use serde_json::json;
+
+use super::{Bench, delivery};
+
+/// What the misbehaving converter's call ends with.
+async fn fault(overrides: &[(&str, &str)], config: &str) -> CallError {
+    let bench = Bench::new(overrides);
+    let loaded = bench.misbehave().await;
+    let error = bench.convert(&loaded, config).await.unwrap_err();
+    // Whatever it was: the next call is as good as new.
+    bench.convert(&loaded, "{}").await.unwrap().unwrap();
+    error
+}
+
+#[tokio::test]
+async fn a_delivery_goes_in_and_a_lead_comes_out() {
+    let bench = Bench::new(&[]);
+    let loaded = bench.misbehave().await;
+    let conversion = bench.convert(&loaded, "{}").await.unwrap().unwrap();
+    let Outcome::Lead(lead) = &conversion.items[0].outcome else {
+        panic!("{conversion:?}");
+    };
+    let sent = delivery("{}");
+    assert_eq!(lead.external_id.as_ref(), Some(&sent.id));
+    assert_eq!(lead.message.as_ref(), Some(&sent.received_at));
+    assert_eq!(lead.attributes["query"], json!([["a", "1"]]));
+    assert_eq!(lead.attributes["context"], json!([["region", "BR"]]));
+}
+
+#[tokio::test]
+async fn the_same_delivery_gives_the_same_answer() {
+    let bench = Bench::new(&[]);
+    let loaded = bench.misbehave().await;
+    let first = bench.convert(&loaded, "{}").await.unwrap();
+    let second = bench.convert(&loaded, "{}").await.unwrap();
+    assert_eq!(first, second);
+}
+
+#[tokio::test]
+async fn what_the_converter_refuses_is_its_answer_and_no_fault() {
+    let bench = Bench::new(&[]);
+    let loaded = bench.misbehave().await;
+    let problem = bench.convert(&loaded, r#"{"do":"refuse"}"#).await.unwrap();
+    let problem = problem.unwrap_err();
+    assert_eq!((&*problem.message, &*problem.path), ("as asked", "here"));
+}
+
+#[tokio::test]
+async fn a_trap_is_a_fault() {
+    let error = fault(&[], r#"{"do":"trap"}"#).await;
+    assert!(error.to_string().contains("unreachable"), "{error}");
+    assert!(error.is_fault());
+}
+
+#[tokio::test]
+async fn endless_recursion_is_a_trap() {
+    // Which of its stacks ends first is the compiler's choice.
+    let error = fault(&[], r#"{"do":"recurse"}"#).await;
+    assert!(matches!(error, CallError::Trapped { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn an_endless_loop_of_the_worker_is_a_fault() {
+    let error = fault(&[("deadline_ms", "60")], r#"{"do":"loop"}"#).await;
+    let expected = CallError::OutOfTime {
+        budget_ms: 60,
+        inline: false,
+    };
+    assert_eq!(error, expected);
+    assert!(error.is_fault());
+}
+
+#[tokio::test]
+async fn past_the_inline_budget_a_call_is_cancelled_without_fault() {
+    let bench = Bench::new(&[("inline_ms", "20")]);
+    let loaded = bench.misbehave().await;
+    let error = bench
+        .plugins
+        .convert(
+            &loaded,
+            "lane",
+            delivery(r#"{"do":"loop"}"#),
+            Budget::Inline,
+        )
+        .await
+        .unwrap_err();
+    let expected = CallError::OutOfTime {
+        budget_ms: 20,
+        inline: true,
+    };
+    assert_eq!(error, expected);
+    assert!(!error.is_fault());
+}
+
+#[tokio::test]
+async fn memory_past_the_limit_ends_the_call() {
+    let error = fault(&[("memory_mib", "16")], r#"{"do":"grow"}"#).await;
+    assert_eq!(error, CallError::OutOfMemory { limit: 16 << 20 });
+}
+
+#[tokio::test]
+async fn an_answer_past_the_limit_ends_the_call() {
+    let config = r#"{"do":"output","size":2000000}"#;
+    let error = fault(&[("output_mib", "1")], config).await;
+    assert_eq!(error, CallError::TooMuchOutput { limit: 1 << 20 });
+}
+
+#[tokio::test]
+async fn too_many_items_are_refused_and_the_most_that_are_taken_are_not() {
+    let error = fault(&[], r#"{"do":"items","size":10001}"#).await;
+    assert!(matches!(error, CallError::Refused { .. }), "{error}");
+    assert!(error.to_string().contains("10001"), "{error}");
+
+    let bench = Bench::new(&[]);
+    let loaded = bench.misbehave().await;
+    let most = bench.convert(&loaded, r#"{"do":"items","size":10000}"#);
+    assert_eq!(most.await.unwrap().unwrap().items.len(), 10_000);
+}
+
+#[tokio::test]
+async fn a_reply_with_a_status_that_is_the_hosts_alone_is_refused() {
+    let error = fault(&[], r#"{"do":"status"}"#).await;
+    assert!(error.to_string().contains("302"), "{error}");
+}
+
+#[tokio::test]
+async fn an_item_that_breaks_a_rule_is_invalid_and_the_others_stand() {
+    let bench = Bench::new(&[]);
+    let loaded = bench.misbehave().await;
+    for (config, named, path) in [
+        (
+            r#"{"do":"attribute"}"#,
+            "`colour`",
+            "items.0.lead.attributes",
+        ),
+        (r#"{"do":"slot"}"#, "rot13", "items.0.fetch.request"),
+        (
+            r#"{"do":"state","size":65537}"#,
+            "65537",
+            "items.0.fetch.state",
+        ),
+    ] {
+        let conversion = bench.convert(&loaded, config).await.unwrap().unwrap();
+        let Outcome::Invalid(problem) = &conversion.items[0].outcome else {
+            panic!("{conversion:?}");
+        };
+        assert!(problem.message.contains(named), "{}", problem.message);
+        assert_eq!(problem.path, path);
+        assert!(matches!(conversion.items[1].outcome, Outcome::Lead(_)));
+    }
+    let whole = bench
+        .convert(&loaded, r#"{"do":"state","size":65536}"#)
+        .await;
+    let whole = whole.unwrap().unwrap();
+    assert!(matches!(whole.items[0].outcome, Outcome::Fetch(_)));
+}
+
+#[tokio::test]
+async fn sender_checks_are_read_and_an_unknown_scheme_is_refused() {
+    let bench = Bench::new(&[]);
+    let loaded = bench.misbehave().await;
+    let ask = async |config: &str| {
+        bench
+            .plugins
+            .sender_checks(&loaded, "lane", config, Budget::Inline)
+            .await
+    };
+    let checks = ask("{}").await.unwrap().unwrap();
+    assert_eq!(checks.checks[0].proof.name, "x-signature");
+    let error = ask(r#"{"do":"unknown-scheme"}"#).await.unwrap_err();
+    assert!(error.to_string().contains("rot13"), "{error}");
+    assert!(ask(r#"{"do":"no-policy"}"#).await.unwrap().is_err());
+}
+
+#[tokio::test]
+async fn a_handshake_is_answered_or_not_and_never_redirects() {
+    let bench = Bench::new(&[]);
+    let loaded = bench.misbehave().await;
+    let ask = async |config: &str| {
+        bench
+            .plugins
+            .handshake(&loaded, "lane", delivery(config), Budget::Inline)
+            .await
+    };
+    let answer = ask("{}").await.unwrap().unwrap().unwrap();
+    assert_eq!(answer.reply.status, 200);
+    assert_eq!(ask(r#"{"do":"silent"}"#).await.unwrap().unwrap(), None);
+    let error = ask(r#"{"do":"redirect"}"#).await.unwrap_err();
+    assert!(matches!(error, CallError::Refused { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn the_answer_to_a_fetch_is_read_or_stops_the_connection() {
+    let bench = Bench::new(&[]);
+    let loaded = bench.misbehave().await;
+    let complete = async |config: &str| {
+        let completion = PluginCompletion {
+            delivery_id: "id".to_owned(),
+            received_at: "2026-03-02T12:00:00.000000Z".to_owned(),
+            config: config.to_owned(),
+            context: Vec::new(),
+            external_id: None,
+            state: vec![1, 2, 3],
+            hop: 2,
+            response: HttpResponse {
+                status: 404,
+                headers: Vec::new(),
+                body: vec![0xff],
+            },
+        };
+        bench
+            .plugins
+            .complete(&loaded, "lane", completion, Budget::Worker)
+            .await
+            .unwrap()
+    };
+    let items = complete("{}").await.unwrap();
+    let Outcome::Ignored(why) = &items[0].outcome else {
+        panic!("{items:?}");
+    };
+    assert_eq!(why, "404 after hop 2 with 3 bytes of state");
+    let failure = complete(r#"{"do":"stop"}"#).await.unwrap_err();
+    assert_eq!(failure.category, FailureCategory::Stop);
+}
+
+#[tokio::test]
+async fn a_configuration_is_held_against_the_schema_with_the_place_of_each_fault() {
+    let bench = Bench::new(&[]);
+    let loaded = bench.misbehave().await;
+    loaded.validate_config(&json!({"do": "loop"})).unwrap();
+    let faults = loaded
+        .validate_config(&json!({"do": 7, "size": -1}))
+        .unwrap_err();
+    assert_eq!(faults.len(), 2, "{faults:?}");
+    assert!(faults.iter().any(|fault| fault.starts_with("/do: ")));
+    assert!(faults.iter().any(|fault| fault.starts_with("/size: ")));
+}

@@ -1,0 +1,122 @@
+//! Machine code: made in a child process, kept, and made anew when damaged.
+
+use std::path::PathBuf;
+
+use leadhost::plugin::{Compiler, LoadError, Plugins};
+use leadhost_tests::guests;
+
+use super::{Bench, clock, plugins, settings};
+
+fn kept_files(bench: &Bench) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(bench.compiled_folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    files.sort();
+    files
+}
+
+#[tokio::test]
+async fn compiled_code_is_kept_for_the_next_start() {
+    let bench = Bench::without_code(&[]);
+    bench.misbehave().await;
+    let kept = kept_files(&bench);
+    assert_eq!(kept.len(), 1, "and no temporary file stays: {kept:?}");
+    let made = std::fs::metadata(&kept[0]).unwrap().modified().unwrap();
+
+    let again = plugins(bench.data.path(), &[]);
+    again.prepare(guests::misbehave()).await.unwrap();
+    let after = std::fs::metadata(&kept[0]).unwrap().modified().unwrap();
+    assert_eq!(made, after, "it was not compiled again");
+}
+
+#[tokio::test]
+async fn damaged_code_is_noticed_and_made_anew() {
+    let bench = Bench::without_code(&[]);
+    bench.misbehave().await;
+    let path = kept_files(&bench).remove(0);
+    let good = std::fs::read(&path).unwrap();
+    let mut flipped = good.clone();
+    let middle = flipped.len() / 2;
+    flipped[middle] ^= 1;
+    for damaged in [flipped, good[..good.len() - 1].to_vec(), Vec::new()] {
+        std::fs::write(&path, &damaged).unwrap();
+        let loaded = bench.misbehave().await;
+        bench.convert(&loaded, "{}").await.unwrap().unwrap();
+        assert_ne!(std::fs::read(&path).unwrap(), damaged);
+    }
+}
+
+#[tokio::test]
+async fn the_folder_of_compiled_code_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let bench = Bench::without_code(&[]);
+    let folder = std::fs::metadata(bench.compiled_folder()).unwrap();
+    assert_eq!(folder.permissions().mode() & 0o777, 0o700);
+}
+
+// ---- in a child process
+
+fn with_child(overrides: &[(&str, &str)]) -> Bench {
+    let data = tempfile::tempdir().unwrap();
+    let program = guests::service_program();
+    let compiler = Compiler::Child(program);
+    let plugins =
+        Plugins::with_compiler(&settings(overrides), data.path(), clock(), compiler).unwrap();
+    Bench { plugins, data }
+}
+
+#[tokio::test]
+async fn a_child_process_compiles_what_this_process_runs() {
+    let bench = with_child(&[]);
+    let loaded = bench.misbehave().await;
+    bench.convert(&loaded, "{}").await.unwrap().unwrap();
+    assert_eq!(kept_files(&bench).len(), 1);
+}
+
+#[tokio::test]
+async fn what_the_child_says_of_a_broken_component_is_passed_on() {
+    let bench = with_child(&[]);
+    // A section of a kind that there is not.
+    let error = bench
+        .plugins
+        .prepare(b"\0asm\x0d\0\x01\0\x7f\x01\0".to_vec())
+        .await
+        .unwrap_err();
+    assert!(matches!(error, LoadError::Invalid(_)), "{error}");
+    assert!(!error.is_passing());
+}
+
+#[tokio::test]
+async fn a_child_that_needs_too_much_memory_ends_alone() {
+    let bench = with_child(&[("compile_memory_mib", "40")]);
+    let error = bench
+        .plugins
+        .prepare(guests::misbehave())
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(error, LoadError::Invalid(_) | LoadError::Compiler(_)),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_child_that_takes_too_long_is_ended() {
+    let bench = with_child(&[("compile_seconds", "0")]);
+    let error = bench
+        .plugins
+        .prepare(guests::misbehave())
+        .await
+        .unwrap_err();
+    assert!(matches!(error, LoadError::CompileTimeout { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_compiler_that_cannot_be_started_is_the_hosts_trouble() {
+    let data = tempfile::tempdir().unwrap();
+    let compiler = Compiler::Child("/nonexistent/leadhost".into());
+    let plugins = Plugins::with_compiler(&settings(&[]), data.path(), clock(), compiler).unwrap();
+    let error = plugins.prepare(guests::misbehave()).await.unwrap_err();
+    assert!(error.is_passing(), "{error}");
+}

@@ -1,0 +1,147 @@
+//! Connections share the threads: none takes all of them, and a full queue is
+//! said at once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use leadhost::domain::exchange::Problem;
+use leadhost::domain::plugin::Conversion;
+use leadhost::plugin::{Budget, CallError, Loaded};
+use tokio::task::JoinHandle;
+
+use super::{Bench, delivery};
+
+const LOOP: &str = r#"{"do":"loop"}"#;
+
+type Call = JoinHandle<Result<Result<Conversion, Problem>, CallError>>;
+
+/// A call of the worker in a task of its own.
+fn start(bench: &Bench, loaded: &Arc<Loaded>, lane: &'static str, config: &'static str) -> Call {
+    let (plugins, loaded) = (bench.plugins.clone(), Arc::clone(loaded));
+    tokio::spawn(async move {
+        plugins
+            .convert(&loaded, lane, delivery(config), Budget::Worker)
+            .await
+    })
+}
+
+/// The misbehaving converter, with nothing of its trial still running.
+async fn ready(bench: &Bench) -> Arc<Loaded> {
+    let loaded = bench.misbehave().await;
+    until(|| bench.plugins.load() == (0, 0)).await;
+    loaded
+}
+
+#[tokio::test]
+async fn one_slow_connection_does_not_hold_up_the_others() {
+    let bench = Bench::new(&[
+        ("threads", "2"),
+        ("inline_ms", "5000"),
+        ("deadline_ms", "60000"),
+    ]);
+    let loaded = ready(&bench).await;
+    // Without a share these would hold both threads for minutes.
+    let slow: Vec<Call> = (0..8)
+        .map(|_| start(&bench, &loaded, "slow", LOOP))
+        .collect();
+    until(|| bench.plugins.load() == (7, 1)).await;
+
+    for _ in 0..20 {
+        bench
+            .plugins
+            .convert(&loaded, "quick", delivery("{}"), Budget::Inline)
+            .await
+            .unwrap()
+            .unwrap();
+    }
+    // The slow ones still compute.
+    until(|| bench.plugins.load() == (7, 1)).await;
+    for call in slow {
+        call.abort();
+    }
+    until(|| bench.plugins.load() == (0, 0)).await;
+}
+
+#[tokio::test]
+async fn a_full_lane_is_busy_and_another_lane_is_not() {
+    let bench = Bench::new(&[("threads", "1"), ("queue", "4"), ("deadline_ms", "60000")]);
+    let loaded = ready(&bench).await;
+    let running = start(&bench, &loaded, "full", LOOP);
+    until(|| bench.plugins.load() == (0, 1)).await;
+    let waiting = [(); 2].map(|()| start(&bench, &loaded, "full", LOOP));
+    until(|| bench.plugins.load() == (2, 1)).await;
+
+    let error = bench
+        .plugins
+        .convert(&loaded, "full", delivery("{}"), Budget::Worker)
+        .await
+        .unwrap_err();
+    assert_eq!(error, CallError::Busy);
+    assert!(!error.is_fault());
+
+    // In another lane it waits for the one thread, and gets it.
+    let other = start(&bench, &loaded, "other", "{}");
+    until(|| bench.plugins.load() == (3, 1)).await;
+    running.abort();
+    for call in waiting {
+        call.abort();
+    }
+    other.await.unwrap().unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn without_a_free_thread_a_request_hears_busy_within_its_budget() {
+    let bench = Bench::new(&[
+        ("threads", "1"),
+        ("inline_ms", "10"),
+        ("deadline_ms", "60000"),
+    ]);
+    let loaded = ready(&bench).await;
+    let call = start(&bench, &loaded, "slow", LOOP);
+    until(|| bench.plugins.load() == (0, 1)).await;
+    let error = bench
+        .plugins
+        .convert(&loaded, "quick", delivery("{}"), Budget::Inline)
+        .await
+        .unwrap_err();
+    assert_eq!(error, CallError::Busy);
+    call.abort();
+}
+
+#[tokio::test]
+async fn a_caller_that_goes_away_takes_its_call_along() {
+    let bench = Bench::new(&[("threads", "1"), ("deadline_ms", "60000")]);
+    let loaded = ready(&bench).await;
+    let call = start(&bench, &loaded, "lane", LOOP);
+    until(|| bench.plugins.load() == (0, 1)).await;
+    call.abort();
+    bench.convert(&loaded, "{}").await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_shutdown_is_told_to_those_that_wait_and_lets_the_others_end() {
+    let bench = Bench::new(&[("threads", "1"), ("deadline_ms", "300")]);
+    let loaded = ready(&bench).await;
+    let running = start(&bench, &loaded, "lane", LOOP);
+    until(|| bench.plugins.load() == (0, 1)).await;
+    let waiting = start(&bench, &loaded, "lane", "{}");
+    until(|| bench.plugins.load() == (1, 1)).await;
+    bench.plugins.close();
+    let error = waiting.await.unwrap().unwrap_err();
+    assert_eq!(error, CallError::ShuttingDown);
+    let late = bench.convert(&loaded, "{}").await.unwrap_err();
+    assert_eq!(late, CallError::ShuttingDown);
+    let ended = running.await.unwrap().unwrap_err();
+    assert!(matches!(ended, CallError::OutOfTime { .. }), "{ended}");
+}
+
+async fn until(condition: impl Fn() -> bool) {
+    let came_true = async {
+        while !condition() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), came_true)
+        .await
+        .expect("it comes true");
+}

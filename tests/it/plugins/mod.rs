@@ -1,0 +1,109 @@
+//! Plugins: what is refused before it serves, what a call may cost, what a
+//! guest can see, and swaps under load.
+
+mod calls;
+mod compiling;
+mod lanes;
+mod refusals;
+mod swaps;
+mod wasi;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use leadhost::clock::ManualClock;
+use leadhost::config::{self, Config};
+use leadhost::domain::exchange::Problem;
+use leadhost::domain::plugin::{Conversion, PluginDelivery};
+use leadhost::domain::time::Micros;
+use leadhost::plugin::{Budget, CallError, Loaded, Plugins};
+use leadhost_tests::guests;
+use tempfile::TempDir;
+
+/// Plugins with a data folder of their own.
+struct Bench {
+    plugins: Plugins,
+    data: TempDir,
+}
+
+impl Bench {
+    fn new(overrides: &[(&str, &str)]) -> Self {
+        let bench = Self::without_code(overrides);
+        for (name, code) in compiled().lock().unwrap().iter() {
+            std::fs::write(bench.compiled_folder().join(name), code).unwrap();
+        }
+        bench
+    }
+
+    /// One that has nothing compiled yet.
+    fn without_code(overrides: &[(&str, &str)]) -> Self {
+        let data = tempfile::tempdir().unwrap();
+        let plugins = plugins(data.path(), overrides);
+        Self { plugins, data }
+    }
+
+    fn compiled_folder(&self) -> PathBuf {
+        self.data.path().join("compiled")
+    }
+
+    /// The converter that does what its configuration says.
+    async fn misbehave(&self) -> Arc<Loaded> {
+        let prepared = self.plugins.prepare(guests::misbehave()).await.unwrap();
+        let mut compiled = compiled().lock().unwrap();
+        if compiled.is_empty() {
+            for entry in std::fs::read_dir(self.compiled_folder()).unwrap() {
+                let entry = entry.unwrap();
+                compiled.push((entry.file_name(), std::fs::read(entry.path()).unwrap()));
+            }
+        }
+        prepared.loaded
+    }
+
+    async fn convert(
+        &self,
+        loaded: &Arc<Loaded>,
+        config: &str,
+    ) -> Result<Result<Conversion, Problem>, CallError> {
+        self.plugins
+            .convert(loaded, "lane", delivery(config), Budget::Worker)
+            .await
+    }
+}
+
+/// What was compiled for one test is good for the others, and compiling is
+/// what takes long.
+fn compiled() -> &'static Mutex<Vec<(OsString, Vec<u8>)>> {
+    static COMPILED: Mutex<Vec<(OsString, Vec<u8>)>> = Mutex::new(Vec::new());
+    &COMPILED
+}
+
+fn settings(overrides: &[(&str, &str)]) -> config::Plugins {
+    let overrides: Vec<(String, String)> = overrides
+        .iter()
+        .map(|(key, value)| (format!("plugins.{key}"), (*value).to_owned()))
+        .collect();
+    Config::load(None, &overrides).unwrap().plugins
+}
+
+fn clock() -> Arc<ManualClock> {
+    ManualClock::at(Micros(1_772_452_800_000_000))
+}
+
+fn plugins(data_dir: &Path, overrides: &[(&str, &str)]) -> Plugins {
+    Plugins::new(&settings(overrides), data_dir, clock()).unwrap()
+}
+
+fn delivery(config: &str) -> PluginDelivery {
+    PluginDelivery {
+        id: "018f0000-0000-7000-8000-000000000001".to_owned(),
+        received_at: "2026-03-02T12:00:00.250000Z".to_owned(),
+        method: "POST".to_owned(),
+        path: "/ingest-lead/x".to_owned(),
+        query: vec![("a".to_owned(), "1".to_owned())],
+        headers: vec![("content-type".to_owned(), "application/json".to_owned())],
+        body: b"{}".to_vec(),
+        config: config.to_owned(),
+        context: vec![("region".to_owned(), "BR".to_owned())],
+    }
+}

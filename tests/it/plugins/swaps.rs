@@ -1,0 +1,129 @@
+//! Versions are swapped whole while calls run.
+
+use std::sync::Arc;
+
+use leadhost::domain::plugin::Digest;
+use leadhost::plugin::{Budget, Loaded, NotInstalled};
+use leadhost_golden::{append_section, pack};
+use leadhost_tests::guests;
+
+use super::{Bench, delivery};
+
+/// The same converter as a file of its own.
+async fn another(bench: &Bench) -> Arc<Loaded> {
+    let bytes = append_section(&guests::misbehave(), &pack(&[]).unwrap()).unwrap();
+    bench.plugins.prepare(bytes).await.unwrap().loaded
+}
+
+#[tokio::test]
+async fn a_prepared_version_is_nowhere_until_it_is_installed_and_serves_when_activated() {
+    let bench = Bench::new(&[]);
+    let loaded = bench.misbehave().await;
+    let plugins = &bench.plugins;
+    assert!(plugins.by_digest(&loaded.digest).is_none());
+    assert!(plugins.active("misbehave").is_none());
+    let unknown = plugins.activate("misbehave", &loaded.digest).unwrap_err();
+    assert_eq!(unknown, NotInstalled(loaded.digest.clone()));
+
+    plugins.install(&loaded);
+    assert!(plugins.by_digest(&loaded.digest).is_some());
+    assert!(plugins.active("misbehave").is_none());
+    let before = plugins.activate("misbehave", &loaded.digest).unwrap();
+    assert!(before.is_none());
+    assert_eq!(
+        plugins.active("misbehave").unwrap().digest,
+        Digest::of(&guests::misbehave())
+    );
+    let ran = loaded.ran_with(7);
+    assert_eq!((&*ran.version, ran.config_version), ("1.0.0", 7));
+}
+
+#[tokio::test]
+async fn a_call_in_flight_finishes_on_the_version_that_it_began_with() {
+    let bench = Bench::new(&[("deadline_ms", "300")]);
+    let old = bench.misbehave().await;
+    let new = another(&bench).await;
+    assert_ne!(old.digest, new.digest);
+    let plugins = &bench.plugins;
+    plugins.install(&old);
+    plugins.install(&new);
+    plugins.activate("misbehave", &old.digest).unwrap();
+
+    let serving = plugins.active("misbehave").unwrap();
+    let in_flight = {
+        let plugins = plugins.clone();
+        tokio::spawn(async move {
+            plugins
+                .convert(
+                    &serving,
+                    "lane",
+                    delivery(r#"{"do":"burn","size":1000000}"#),
+                    Budget::Worker,
+                )
+                .await
+        })
+    };
+    while plugins.load() != (0, 1) && !in_flight.is_finished() {
+        tokio::task::yield_now().await;
+    }
+    let before = plugins.activate("misbehave", &new.digest).unwrap().unwrap();
+    assert_eq!(before.digest, old.digest);
+    plugins.retire(&old.digest);
+    drop((before, old));
+
+    assert_eq!(plugins.active("misbehave").unwrap().digest, new.digest);
+    let answer = in_flight.await.unwrap().unwrap().unwrap();
+    assert_eq!(answer.notes.len(), 1);
+}
+
+#[tokio::test]
+async fn swaps_under_load_lose_no_call() {
+    let bench = Bench::new(&[]);
+    let versions = [bench.misbehave().await, another(&bench).await];
+    let plugins = &bench.plugins;
+    for version in &versions {
+        plugins.install(version);
+    }
+    plugins.activate("misbehave", &versions[0].digest).unwrap();
+    let calls: Vec<_> = (0..4)
+        .map(|lane| {
+            let plugins = plugins.clone();
+            tokio::spawn(async move {
+                let lane = lane.to_string();
+                for _ in 0..50 {
+                    let serving = plugins.active("misbehave").unwrap();
+                    plugins
+                        .convert(&serving, &lane, delivery("{}"), Budget::Worker)
+                        .await
+                        .unwrap()
+                        .unwrap();
+                }
+            })
+        })
+        .collect();
+    let mut swaps = 0;
+    while calls.iter().any(|call| !call.is_finished()) {
+        swaps += 1;
+        let next = &versions[swaps % 2].digest;
+        plugins.activate("misbehave", next).unwrap();
+        tokio::task::yield_now().await;
+    }
+    for call in calls {
+        call.await.unwrap();
+    }
+    assert!(swaps > 1);
+}
+
+#[tokio::test]
+async fn a_retired_version_is_gone_also_where_it_served() {
+    let bench = Bench::new(&[]);
+    let loaded = bench.misbehave().await;
+    let plugins = &bench.plugins;
+    plugins.install(&loaded);
+    plugins.activate("misbehave", &loaded.digest).unwrap();
+    assert!(plugins.list()[0].active);
+    plugins.retire(&loaded.digest);
+    assert!(plugins.active("misbehave").is_none());
+    assert!(plugins.by_digest(&loaded.digest).is_none());
+    assert!(plugins.list().is_empty());
+}

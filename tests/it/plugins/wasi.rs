@@ -1,0 +1,106 @@
+//! What a guest that links WASI can see: a clock that stands at the time of
+//! receipt, chance that follows from the delivery, and nothing else.
+//!
+//! The guest is built for `wasm32-wasip2`; without that target these tests say
+//! so and do nothing.
+
+use std::sync::Arc;
+
+use leadhost::domain::plugin::PluginDelivery;
+use leadhost::plugin::{Budget, CallError, Loaded};
+use leadhost_tests::guests;
+
+use super::{Bench, delivery};
+
+async fn guest(bench: &Bench) -> Option<Arc<Loaded>> {
+    let component = guests::misbehave_with_wasi()?;
+    Some(bench.plugins.prepare(component).await.unwrap().loaded)
+}
+
+async fn notes(bench: &Bench, loaded: &Arc<Loaded>, delivery: PluginDelivery) -> Vec<String> {
+    let answer = bench
+        .plugins
+        .convert(loaded, "lane", delivery, Budget::Worker)
+        .await;
+    answer.unwrap().unwrap().notes
+}
+
+#[tokio::test]
+async fn a_guest_sees_the_time_of_receipt_and_no_machine() {
+    let bench = Bench::new(&[]);
+    let Some(loaded) = guest(&bench).await else {
+        return;
+    };
+    let seen = notes(&bench, &loaded, delivery(r#"{"do":"look-around"}"#)).await;
+    for expected in [
+        "wall Ok(1772452800250000)",
+        "variables 0",
+        "arguments 0",
+        "root false",
+        "socket false",
+    ] {
+        assert!(seen.iter().any(|line| line == expected), "{seen:?}");
+    }
+}
+
+#[tokio::test]
+async fn chance_follows_from_the_delivery() {
+    let bench = Bench::new(&[]);
+    let Some(loaded) = guest(&bench).await else {
+        return;
+    };
+    let look = || delivery(r#"{"do":"look-around"}"#);
+    let first = notes(&bench, &loaded, look()).await;
+    assert_eq!(first, notes(&bench, &loaded, look()).await);
+    let mut other = look();
+    other.id = "018f0000-0000-7000-8000-000000000002".to_owned();
+    assert_ne!(first, notes(&bench, &loaded, other).await);
+}
+
+#[tokio::test]
+async fn a_sleep_passes_at_once_and_shows_on_the_clock() {
+    let bench = Bench::new(&[]);
+    let Some(loaded) = guest(&bench).await else {
+        return;
+    };
+    let look = delivery(r#"{"do":"look-around","size":3600}"#);
+    let seen = notes(&bench, &loaded, look).await;
+    assert!(
+        seen.iter().any(|line| line.starts_with("slept 3600.")),
+        "{seen:?}"
+    );
+}
+
+#[tokio::test]
+async fn what_a_guest_prints_is_in_its_notes_up_to_a_bound() {
+    let bench = Bench::new(&[]);
+    let Some(loaded) = guest(&bench).await else {
+        return;
+    };
+    let few = notes(&bench, &loaded, delivery(r#"{"do":"print","size":3}"#)).await;
+    assert_eq!(few, ["printed", "ppp", "an error"]);
+    let print = delivery(r#"{"do":"print","size":1000000}"#);
+    let many: usize = notes(&bench, &loaded, print)
+        .await
+        .iter()
+        .map(String::len)
+        .sum();
+    assert!(many <= (16 << 10) + "printed".len(), "{many}");
+}
+
+#[tokio::test]
+async fn the_last_words_of_a_guest_that_breaks_off_are_kept() {
+    let bench = Bench::new(&[]);
+    let Some(loaded) = guest(&bench).await else {
+        return;
+    };
+    let error = bench
+        .convert(&loaded, r#"{"do":"print-and-trap"}"#)
+        .await
+        .unwrap_err();
+    let CallError::Trapped { log, .. } = &error else {
+        panic!("{error}");
+    };
+    assert_eq!(log[0], "the last words");
+    assert!(log.iter().any(|line| line.contains("as asked")), "{log:?}");
+}
