@@ -17,6 +17,7 @@ use super::output::say;
 use crate::app::App;
 use crate::clock::SystemClock;
 use crate::config::Config;
+use crate::domain::phone;
 use crate::http::server::{self, Addresses};
 use crate::pipeline::{self, deploy};
 use crate::seal::{Environment, Sealer};
@@ -99,6 +100,8 @@ impl Serve {
 
     async fn serve(self, config: Config) -> Result<(), Failure> {
         let folder = config.store.data_dir.clone();
+        // The first phone costs some forty milliseconds: not a sender's.
+        let phones = tokio::task::spawn_blocking(phone::warm_up);
         let app = open(config).await?;
         // From here on a signal stops the service in order.
         tokio::spawn(shutdown::on_signals(app.shutdown.clone()));
@@ -114,6 +117,8 @@ impl Serve {
             Failure::new(error.to_string())
                 .hint("another program has that address: name others with --listen and --admin-listen, or in the configuration")
         })?;
+        // It only fills a table; without it the first lead would.
+        let _ = phones.await;
         let tasks = pipeline::start(&app, &app.shutdown);
         let said = said::Said::write(&folder, &addresses)?;
         self.announce(&folder, &addresses);
