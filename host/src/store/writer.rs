@@ -43,7 +43,7 @@ pub struct Commit {
     pub done: bool,
 }
 
-type Watch = Box<dyn Fn(&Commit) + Send + Sync>;
+type Watch = Arc<dyn Fn(&Commit) + Send + Sync>;
 
 impl Writer {
     pub fn start(store: Arc<dyn Store>) -> Self {
@@ -57,12 +57,12 @@ impl Writer {
         max_batch: usize,
         watch: impl Fn(&Commit) + Send + Sync + 'static,
     ) -> Self {
-        Self::begin(store, max_batch, Box::new(watch))
+        Self::begin(store, max_batch, Arc::new(watch))
     }
 
     /// At most this many interactive writes in one commit; 1 commits each alone.
     pub fn with_max_batch(store: Arc<dyn Store>, max_batch: usize) -> Self {
-        Self::begin(store, max_batch, Box::new(|_| {}))
+        Self::begin(store, max_batch, Arc::new(|_| {}))
     }
 
     fn begin(store: Arc<dyn Store>, max_batch: usize, watch: Watch) -> Self {
@@ -210,12 +210,18 @@ async fn run(store: Arc<dyn Store>, mut queues: Queues, watch: Watch) {
             .into_iter()
             .map(|waiting| (waiting.write, waiting.answer))
             .unzip();
-        for (answer, result) in answers
-            .into_iter()
-            .zip(commit(&*store, &writes, &watch).await)
-        {
-            // Who does not wait any more has it committed all the same.
-            drop(answer.send(result));
+        // In a task of its own: a defect that panics costs one batch, whose
+        // waiters hear 503, and not the writer.
+        let (store, watch) = (Arc::clone(&store), Arc::clone(&watch));
+        let committing = tokio::spawn(async move { commit(&*store, &writes, &watch).await });
+        match committing.await {
+            Ok(results) => {
+                for (answer, result) in answers.into_iter().zip(results) {
+                    // Who does not wait any more has it committed all the same.
+                    drop(answer.send(result));
+                }
+            }
+            Err(error) => tracing::error!(%error, "a batch ended badly"),
         }
     }
 }
