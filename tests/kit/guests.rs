@@ -104,26 +104,6 @@ fn export_empty(component: &mut Component, interface: &str, index: u32) {
     component.section(&exports);
 }
 
-/// The service as a program, built as the tests are.
-pub fn service_program() -> PathBuf {
-    static ONE: Mutex<()> = Mutex::new(());
-    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let status = Command::new(env!("CARGO"))
-        .args([
-            "build",
-            "--quiet",
-            "--package",
-            "leadhost",
-            "--bin",
-            "leadhost",
-        ])
-        .current_dir(repository())
-        .status()
-        .expect("cargo starts");
-    assert!(status.success(), "the service does not compile");
-    target().join("debug").join("leadhost")
-}
-
 const UNKNOWN: &str = "wasm32-unknown-unknown";
 const WASI: &str = "wasm32-wasip2";
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use leadhost::plugin::{Compiler, LoadError, Plugins};
-use leadhost_tests::guests;
+use leadhost_tests::{guests, program};
 
 use super::{Bench, clock, plugins, settings};
 
@@ -59,8 +59,7 @@ async fn the_folder_of_compiled_code_is_for_its_owner_alone() {
 
 fn with_child(overrides: &[(&str, &str)]) -> Bench {
     let data = tempfile::tempdir().unwrap();
-    let program = guests::service_program();
-    let compiler = Compiler::Child(program);
+    let compiler = Compiler::Child(program::binary());
     let plugins =
         Plugins::with_compiler(&settings(overrides), data.path(), clock(), compiler).unwrap();
     Bench { plugins, data }
