@@ -3,6 +3,7 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use leadhost_tests::Service;
 use leadhost_tests::components::target;
@@ -88,6 +89,34 @@ async fn the_quickstart_comes_up_takes_leads_and_keeps_everything_over_a_restart
         &made["connectionSecrets"]["portal"]["basic"],
     ] {
         assert!(!log.contains(secret.as_str().unwrap()));
+    }
+}
+
+#[test]
+#[expect(clippy::print_stderr, reason = "a test that is left out is said aloud")]
+fn the_lines_to_try_work_as_they_are() {
+    let there = |tool: &str| Command::new(tool).arg("--help").output().is_ok();
+    if !there("curl") || !there("openssl") {
+        eprintln!("LEFT OUT: the quickstart's lines need curl and openssl");
+        return;
+    }
+    let folder = folder();
+    let _service = demo(folder.path());
+    let tried = Command::new("sh")
+        .arg(quickstart().with_file_name("try-it.sh"))
+        .arg(folder.path().join("keys.json"))
+        .arg(folder.path().join("service.json"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&tried.stdout);
+    assert!(tried.status.success(), "{said}");
+    let lines: Vec<&str> = said.lines().collect();
+    // The lead form's lead waits for its fetch.
+    for (line, part) in ["converted", "queued", "converted", "Helena", "Demo", "Rui"]
+        .iter()
+        .enumerate()
+    {
+        assert!(lines[line].contains(part), "line {line}: {said}");
     }
 }
 
