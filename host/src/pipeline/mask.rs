@@ -37,7 +37,9 @@ pub fn pairs(place: &str, pairs: &Pairs, carried: &[Location], secrets: &Secrets
                 && HEADERS
                     .iter()
                     .any(|header| header.eq_ignore_ascii_case(name));
-            let value = if declared || known {
+            // In a place of its own a secret is known however short it is.
+            let whole = secrets.iter().any(|(_, secret)| secret == value);
+            let value = if declared || known || whole {
                 MASK.to_owned()
             } else {
                 text(value, secrets).into_owned()
@@ -50,15 +52,24 @@ pub fn pairs(place: &str, pairs: &Pairs, carried: &[Location], secrets: &Secrets
 /// The text with the secrets' values masked.
 pub fn text<'a>(text: &'a str, secrets: &Secrets) -> Cow<'a, str> {
     let mut masked = Cow::Borrowed(text);
-    for (_, secret) in secrets
-        .iter()
-        .filter(|(_, secret)| secret.len() >= SHORTEST)
-    {
+    for secret in by_value(secrets) {
         if masked.contains(secret) {
             masked = Cow::Owned(masked.replace(secret, MASK));
         }
     }
     masked
+}
+
+/// The secrets that are looked for by value, longest first: one may be the
+/// beginning of another, whose end would stay.
+fn by_value(secrets: &Secrets) -> Vec<&str> {
+    let mut values: Vec<&str> = secrets
+        .iter()
+        .map(|(_, secret)| secret)
+        .filter(|secret| secret.len() >= SHORTEST)
+        .collect();
+    values.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    values
 }
 
 /// The body as a plugin and the store get it: the secrets' values masked, and
@@ -82,15 +93,28 @@ pub fn body(body: Vec<u8>, carried: &[Location], secrets: &Secrets) -> Vec<u8> {
     }
     match String::from_utf8(body) {
         Ok(content) => {
-            let mut content = text(&content, secrets).into_owned();
-            for name in names {
-                content = json_member(&content, name);
-                content = form_field(&content, name);
-            }
-            content.into_bytes()
+            let content = text(&content, secrets).into_owned();
+            fields(content, &names).into_bytes()
         }
-        Err(error) => error.into_bytes(),
+        Err(error) => {
+            // Each byte as a character of its own, and back: nothing else changes.
+            let latin = |bytes: &[u8]| bytes.iter().copied().map(char::from).collect::<String>();
+            let mut content = latin(error.as_bytes());
+            for secret in by_value(secrets) {
+                content = content.replace(&latin(secret.as_bytes()), MASK);
+            }
+            fields(content, &names)
+                .chars()
+                .filter_map(|character| u8::try_from(u32::from(character)).ok())
+                .collect()
+        }
     }
+}
+
+fn fields(content: String, names: &[&str]) -> String {
+    names.iter().fold(content, |content, name| {
+        form_field(&json_member(&content, name), name)
+    })
 }
 
 /// Masks the string values of members of this name, whatever its case, without
@@ -172,6 +196,26 @@ mod tests {
             r#"{"google_key":5,"é":"google_key"}"#,
             r#"{"google_key":5,"é":"google_key"}"#,
         );
+    }
+
+    #[test]
+    fn bytes_that_are_no_utf_8_stay_as_they_are_around_the_mask() {
+        let secrets = Secrets::from_iter([("a".to_owned(), "hunter2é".to_owned())]);
+        let raw = [b"\xff{\"key\":\"abc\"} hunter2\xc3\xa9 \xe9".as_slice()].concat();
+        let masked = super::body(raw, &[at("json", "key")], &secrets);
+        assert_eq!(masked, b"\xff{\"key\":\"***\"} *** \xe9");
+    }
+
+    #[test]
+    fn a_secret_that_begins_another_leaves_nothing_of_it() {
+        let secrets = Secrets::from_iter([
+            ("a".to_owned(), "hunter2".to_owned()),
+            ("b".to_owned(), "hunter2-and-more".to_owned()),
+            ("c".to_owned(), "abc".to_owned()),
+        ]);
+        assert_eq!(text("x hunter2-and-more y", &secrets), "x *** y");
+        let query = vec![("token".to_owned(), "abc".to_owned())];
+        assert_eq!(pairs("query", &query, &[], &secrets)[0].1, MASK);
     }
 
     #[test]
