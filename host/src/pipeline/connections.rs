@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::domain::connection::Connection;
-use crate::domain::exchange::{Pairs, SenderChecks};
+use crate::domain::exchange::{Location, Pairs, SenderCheck, SenderChecks};
 use crate::domain::id::{ConnectionId, WorkspaceId};
 use crate::domain::plugin::Digest;
 use crate::seal::{OpenError, Sealer, Secrets};
@@ -44,10 +44,21 @@ impl Live {
         declared
             .checks
             .extend(self.connection.checks.iter().cloned());
+        let carried = shown_as_they_are(&declared.checks);
+        declared.carried_secrets.extend(carried);
         let declared = Arc::new(declared);
         *self.checks.lock().expect("nobody panics holding it") =
             Some((digest.clone(), Arc::clone(&declared)));
         declared
+    }
+
+    /// What is known of the checks without asking the converter.
+    pub fn own_checks(&self) -> SenderChecks {
+        let checks = self.connection.checks.clone();
+        SenderChecks {
+            carried_secrets: shown_as_they_are(&checks),
+            checks,
+        }
     }
 
     /// Attributes of the place that a delivery came to.
@@ -74,6 +85,16 @@ impl Live {
             .iter()
             .any(|(name, _)| self.connection.routes.contains_key(name))
     }
+}
+
+/// Where senders present a secret itself and no proof of it: masked there, also
+/// when it is the wrong one.
+fn shown_as_they_are(checks: &[SenderCheck]) -> Vec<Location> {
+    checks
+        .iter()
+        .filter(|check| !check.scheme.starts_with("hmac-"))
+        .map(|check| check.proof.clone())
+        .collect()
 }
 
 #[derive(Debug, thiserror::Error)]

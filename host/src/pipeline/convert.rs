@@ -4,6 +4,9 @@
 
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use super::check::{self, CheckError, Presented};
 use super::connections::{ConnectionError, Live};
 use super::{mask, normalise};
@@ -65,12 +68,27 @@ pub struct Evidence {
     pub public_url: String,
     pub query: Pairs,
     pub headers: Pairs,
+    /// In base64, when something in it is masked where it is kept: a signature
+    /// is over the body as it came.
+    #[serde(default)]
+    pub body: Option<String>,
 }
 
 impl Evidence {
-    pub fn seal(&self, app: &App, delivery: &NewDelivery) -> Vec<u8> {
-        let plain = serde_json::to_vec(self).expect("texts are always JSON");
-        app.sealer.seal(&plain, context(delivery).as_bytes())
+    /// The delivery as it is kept until its sender is proven, and beside it,
+    /// sealed, what proves it.
+    pub fn put_away(
+        mut self,
+        app: &App,
+        delivery: &NewDelivery,
+        checks: &SenderChecks,
+        live: &Live,
+    ) -> (NewDelivery, Vec<u8>) {
+        let kept = redacted(delivery, checks, live);
+        self.body = (kept.body != delivery.body).then(|| STANDARD.encode(&delivery.body));
+        let plain = serde_json::to_vec(&self).expect("texts are always JSON");
+        let sealed = app.sealer.seal(&plain, context(delivery).as_bytes());
+        (kept, sealed)
     }
 
     pub fn open(app: &App, delivery: &NewDelivery, sealed: &[u8]) -> Option<Self> {
@@ -84,12 +102,16 @@ impl Evidence {
         live: &Live,
         delivery: &NewDelivery,
     ) -> Result<(), CheckError> {
+        let own = self
+            .body
+            .as_deref()
+            .and_then(|body| STANDARD.decode(body).ok());
         let sent = Presented {
             method: &delivery.method,
             public_url: &self.public_url,
             query: &self.query,
             headers: &self.headers,
-            body: &delivery.body,
+            body: own.as_deref().unwrap_or(&delivery.body),
         };
         // The time of signing was right when it was received, or never.
         check::verify(&checks.checks, &live.secrets, sent, delivery.received_at)

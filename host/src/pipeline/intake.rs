@@ -89,25 +89,19 @@ pub async fn receive(app: &Arc<App>, inbound: Inbound) -> Result<Received, Intak
 
     let Some(plugin) = app.plugins.active(&live.connection.plugin) else {
         let reason = format!("no version of `{}` is active", live.connection.plugin);
-        return keep_unchecked(
-            app,
-            &live,
-            &delivery,
-            &evidence,
-            convert::waits(&reason, 0, now),
-        )
-        .await;
+        let result = convert::waits(&reason, 0, now);
+        return keep_unchecked(app, &live, &delivery, evidence, result).await;
     };
     let checks = match convert::checks(app, &live, &plugin).await {
         Ok(checks) => checks,
         Err(error) => {
             let ran = Some(plugin.ran_with(live.connection.config_version));
             let result = convert::after_failure(app, &error, ran, 0);
-            return keep_unchecked(app, &live, &delivery, &evidence, result).await;
+            return keep_unchecked(app, &live, &delivery, evidence, result).await;
         }
     };
     if let Err(why) = evidence.verify(&checks, &live, &delivery) {
-        return quarantine(app, &live, &checks, &delivery, &evidence, why).await;
+        return quarantine(app, &live, &checks, &delivery, evidence, why).await;
     }
     take(
         app,
@@ -129,7 +123,6 @@ async fn take(
     let (result, reply, problem) =
         match convert::convert(app, live, plugin, &delivery, Budget::Inline).await {
             Ok(converted) => (converted.result, converted.reply, converted.problem),
-            Err(ConvertError::Connection(error)) => return Err(error.into()),
             Err(error) => {
                 log_failure(live, plugin, id, &error);
                 let ran = Some(plugin.ran_with(live.connection.config_version));
@@ -160,11 +153,12 @@ async fn keep_unchecked(
     app: &Arc<App>,
     live: &Live,
     delivery: &NewDelivery,
-    evidence: &Evidence,
+    evidence: Evidence,
     mut result: crate::store::ConversionResult,
 ) -> Result<Received, IntakeError> {
-    result.presented = Some(evidence.seal(app, delivery));
-    let delivery = convert::redacted(delivery, &SenderChecks::default(), live);
+    // What the converter declares is not known; what the connection adds is.
+    let (delivery, sealed) = evidence.put_away(app, delivery, &live.own_checks(), live);
+    result.presented = Some(sealed);
     let outcome = commit(app, Acceptance { delivery, result }).await?;
     Ok(Received::Stored {
         outcome,
@@ -177,26 +171,15 @@ async fn quarantine(
     live: &Live,
     checks: &SenderChecks,
     delivery: &NewDelivery,
-    evidence: &Evidence,
+    evidence: Evidence,
     why: CheckError,
 ) -> Result<Received, IntakeError> {
     tracing::warn!(delivery = %delivery.id, connection = %live.connection.name, %why, "a sender could not prove itself");
     let mut result = convert::empty(DeliveryStatus::Quarantined);
     result.error = Some(why.to_string());
-    result.presented = Some(evidence.seal(app, delivery));
-    // The body stays as it came, or its signature could never be checked again.
-    let kept = NewDelivery {
-        body: delivery.body.clone(),
-        ..convert::redacted(delivery, checks, live)
-    };
-    commit_or_drop(
-        app,
-        Acceptance {
-            delivery: kept,
-            result,
-        },
-    )
-    .await?;
+    let (delivery, sealed) = evidence.put_away(app, delivery, checks, live);
+    result.presented = Some(sealed);
+    commit_or_drop(app, Acceptance { delivery, result }).await?;
     Ok(Received::Unproven)
 }
 
@@ -217,6 +200,7 @@ fn split(
         public_url: inbound.public_url,
         query: inbound.query.clone(),
         headers: inbound.headers.clone(),
+        body: None,
     };
     let delivery = NewDelivery {
         id: DeliveryId::new(now),
@@ -317,7 +301,7 @@ pub async fn handshake(app: &Arc<App>, inbound: Inbound) -> Result<Handshake, In
         )));
     };
     let (evidence, delivery) = split(inbound, &live, app.clock.now());
-    let shown = convert::redacted(&delivery, &SenderChecks::default(), &live);
+    let shown = convert::redacted(&delivery, &live.own_checks(), &live);
     let input = convert::input(&live, &shown);
     let lane = live.connection.id.as_str();
     let ask = app.plugins.handshake(&plugin, lane, input, Budget::Worker);
