@@ -566,12 +566,14 @@ pub async fn watch_inbox(app: Arc<App>, shutdown: Shutdown) {
     }
 }
 
-/// Takes one file in: new bytes are stored and activated once.
+/// Takes one file in: new bytes are stored and activated once, or refused once.
 pub async fn take_in(app: &Arc<App>, wasm: Vec<u8>, origin: &str) {
     let digest = Digest::of(&wasm);
-    match app.store.plugin(&digest).await {
-        Ok(Some(_)) => return,
-        Ok(None) => {}
+    match is_known(app, &digest).await {
+        Ok(true) => {
+            return tracing::debug!(origin, digest = digest.short(), "the inbox's file is known");
+        }
+        Ok(false) => {}
         Err(error) => {
             return tracing::error!(origin, %error, "the inbox's file cannot be looked up");
         }
@@ -585,7 +587,7 @@ pub async fn take_in(app: &Arc<App>, wasm: Vec<u8>, origin: &str) {
             app.metrics.plugin_refused();
             let refusal = Refusal {
                 origin: origin.to_owned(),
-                digest: Some(digest),
+                digest: for_good(&error).then_some(digest),
                 reason: error.to_string(),
                 at: app.clock.now(),
             };
@@ -594,6 +596,29 @@ pub async fn take_in(app: &Arc<App>, wasm: Vec<u8>, origin: &str) {
             }
         }
     }
+}
+
+/// Stored, or refused for good: a restart must not make a version serve that
+/// was once refused, only because another one serves by now.
+async fn is_known(app: &App, digest: &Digest) -> Result<bool, StoreError> {
+    if app.store.plugin(digest).await?.is_some() {
+        return Ok(true);
+    }
+    let refusals = app.store.refusals().await?;
+    Ok(refusals
+        .iter()
+        .any(|refusal| refusal.digest.as_ref() == Some(digest)))
+}
+
+/// Whether the file is at fault, and not the host at that moment.
+fn for_good(error: &DeployError) -> bool {
+    !matches!(
+        error,
+        DeployError::Store(_)
+            | DeployError::Load(
+                LoadError::Host(_) | LoadError::Compiler(_) | LoadError::CompileTimeout { .. }
+            )
+    )
 }
 
 #[cfg(test)]
