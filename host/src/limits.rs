@@ -22,8 +22,9 @@ pub const FETCH_STATE_BYTES: usize = 64 << 10;
 /// Fetches that one item may chain.
 pub const FETCH_HOPS: u32 = 4;
 
-/// Attempts of one fetch before it is given up: with the longest backoff of an hour, two days.
-pub const FETCH_ATTEMPTS: u32 = 60;
+/// Attempts of one fetch before it is given up: once an hour, the longest backoff,
+/// for longer than the 90 days that Meta keeps a lead. The days are what ends it.
+pub const FETCH_ATTEMPTS: u32 = 2_400;
 
 /// Items of one delivery: Meta batches a thousand; ten times that is an accident.
 pub const ITEMS_PER_DELIVERY: usize = 10_000;
