@@ -1,6 +1,9 @@
 //! A converter that does what its configuration says: `{"do": "loop"}` and the
 //! like, with `size` for how much. Each word is one way to harm a host, or a
 //! look at what the host shows its guests.
+//!
+//! [`VARIANT`] stands in the component as it is written here, so that a test
+//! makes another version of the converter by changing those bytes.
 
 #![allow(
     clippy::print_stdout,
@@ -16,6 +19,11 @@ use leadhost_sdk::{
     HttpRequest, Item, Lead, Problem, Reply, Segment, SenderCheck, SenderPolicy, Slot,
 };
 
+/// `;` ends each field: version, the secret of the sender check (empty: no
+/// check), where fetches go, the word that does no harm any more, and what
+/// messages begin with. Filled up with blanks.
+static VARIANT: [u8; 160] = *b"misbehave-variant:1.0.0;key;https://leads.example.com/v1/leads;;;                                                                                               ";
+
 pub struct Misbehave;
 
 leadhost_sdk::export_converter!(Misbehave);
@@ -24,8 +32,9 @@ impl Converter for Misbehave {
     type Config = Value;
 
     fn describe() -> Description {
-        Description::new("misbehave", "1.0.0", "Does what its configuration says").config_schema(
-            r#"{
+        Description::new("misbehave", &variant(0), "Does what its configuration says")
+            .config_schema(
+                r#"{
                 "type": "object",
                 "properties": {
                     "do": {"type": "string"},
@@ -33,11 +42,15 @@ impl Converter for Misbehave {
                 },
                 "additionalProperties": false
             }"#,
-        )
+            )
     }
 
     fn sender_checks(config: &Value) -> Result<SenderPolicy, Problem> {
-        let mut check = SenderCheck::hmac_sha256_hex("key", "x-signature");
+        let secret = variant(1);
+        if secret.is_empty() {
+            return Ok([].into());
+        }
+        let mut check = SenderCheck::hmac_sha256_hex(&secret, "x-signature");
         match word(config) {
             "unknown-scheme" => check.scheme = "rot13".to_owned(),
             "no-policy" => return Err(Problem::new("no policy")),
@@ -57,7 +70,7 @@ impl Converter for Misbehave {
 
     fn convert(config: &Value, delivery: &Delivery) -> Result<Conversion, Problem> {
         let size = usize::try_from(config["size"].as_u64().unwrap_or(0)).unwrap_or(usize::MAX);
-        match word(config) {
+        match harm(config) {
             "loop" => loop {
                 black_box(());
             },
@@ -109,6 +122,10 @@ impl Converter for Misbehave {
                 reply: Some(Reply::text("moved").status(302)),
                 notes: Vec::new(),
             }),
+            "fetch" | "fetch-and-loop" | "fetch-and-trap" => {
+                let id = delivery.query_field("id").unwrap_or("1").to_owned();
+                Ok(vec![Item::fetch(Some(id), request()?, "state")].into())
+            }
             "refuse" => Err(Problem::new("as asked").at("here")),
             "print" => {
                 println!("{}", "p".repeat(size));
@@ -123,7 +140,7 @@ impl Converter for Misbehave {
             _ => {
                 let lead = Lead::new()
                     .external_id(delivery.id.clone())
-                    .message(delivery.received_at.clone())
+                    .message(format!("{}{}", variant(4), delivery.received_at))
                     .attribute("query", &json!(delivery.query))
                     .attribute("headers", &json!(delivery.headers))
                     .attribute("context", &json!(delivery.context));
@@ -133,11 +150,12 @@ impl Converter for Misbehave {
     }
 
     fn complete(config: &Value, completion: &Completion) -> Result<Vec<Item>, Failure> {
-        match word(config) {
+        match harm(config) {
             "stop" => Err(Failure::stop("as asked")),
-            "loop" => loop {
+            "loop" | "fetch-and-loop" => loop {
                 black_box(());
             },
+            "fetch-and-trap" => panic!("as asked"),
             _ => Ok(vec![Item::ignored(format!(
                 "{} after hop {} with {} bytes of state",
                 completion.response.status,
@@ -152,6 +170,23 @@ fn word(config: &Value) -> &str {
     config["do"].as_str().unwrap_or("")
 }
 
+/// The word, unless this variant has mended it.
+fn harm(config: &Value) -> &str {
+    let word = word(config);
+    if !word.is_empty() && word == variant(3) {
+        "mended"
+    } else {
+        word
+    }
+}
+
+/// A field of the variant, as it stands in the component by now.
+fn variant(field: usize) -> String {
+    let text = String::from_utf8_lossy(black_box(&VARIANT));
+    let fields = text.split_once(':').map_or("", |(_, fields)| fields);
+    fields.split(';').nth(field).unwrap_or_default().to_owned()
+}
+
 fn note(line: impl ToString) -> Conversion {
     Conversion {
         items: Vec::new(),
@@ -161,7 +196,7 @@ fn note(line: impl ToString) -> Conversion {
 }
 
 fn request() -> Result<HttpRequest, Problem> {
-    HttpRequest::get("https://leads.example.com/v1/leads")
+    HttpRequest::get(&variant(2))
 }
 
 #[allow(unconditional_recursion, reason = "the stack is to run out")]
