@@ -7,6 +7,7 @@ mod cli;
 mod crash;
 mod data_api;
 mod gateway;
+mod ingest;
 mod languages;
 mod layers;
 mod mapping;

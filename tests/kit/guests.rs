@@ -140,3 +140,49 @@ fn repository() -> PathBuf {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
     tests.parent().expect("the tests are in it").to_path_buf()
 }
+
+/// Another version of the misbehaving converter. What is left out is as in the
+/// one that it is made from.
+pub struct Variant<'a> {
+    pub version: &'a str,
+    /// The secret of the sender check; empty: no check.
+    pub check: &'a str,
+    /// Where fetches go.
+    pub fetch: &'a str,
+    /// The word that does no harm any more.
+    pub mended: &'a str,
+    /// What messages begin with.
+    pub prefix: &'a str,
+}
+
+impl Default for Variant<'_> {
+    fn default() -> Self {
+        Self {
+            version: "1.0.0",
+            check: "key",
+            fetch: "https://leads.example.com/v1/leads",
+            mended: "",
+            prefix: "",
+        }
+    }
+}
+
+impl Variant<'_> {
+    /// The component, made by changing bytes of the one that was compiled.
+    pub fn component(&self) -> Vec<u8> {
+        const BEGIN: &[u8] = b"misbehave-variant:";
+        const LENGTH: usize = 160;
+        let mut bytes = misbehave();
+        let at = bytes
+            .windows(BEGIN.len())
+            .position(|window| window == BEGIN)
+            .expect("the component has its variant in it");
+        let text = format!(
+            "misbehave-variant:{};{};{};{};{};",
+            self.version, self.check, self.fetch, self.mended, self.prefix
+        );
+        assert!(text.len() <= LENGTH, "the variant fits: {text}");
+        bytes[at..at + LENGTH].copy_from_slice(format!("{text:LENGTH$}").as_bytes());
+        bytes
+    }
+}

@@ -11,8 +11,10 @@ pub mod host;
 pub mod program;
 pub mod seed;
 pub mod service;
+pub mod way;
 
 pub use client::{Answer, Ask};
 pub use host::{Host, Options};
 pub use seed::Seeded;
 pub use service::Service;
+pub use way::{Declared, until};

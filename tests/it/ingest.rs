@@ -1,0 +1,54 @@
+//! The way of a lead through a whole host, by real HTTP, with the converters
+//! that the service comes with.
+
+mod answers;
+mod checks;
+mod contacts;
+mod dedupe;
+mod full;
+mod input;
+mod masking;
+mod meta;
+mod reload;
+mod replay;
+
+use leadhost_tests::{Declared, Host, guests};
+use serde_json::{Value, json};
+
+/// One connection of the example form, named `form`.
+const FORM: &str = r#"
+[[connections]]
+name = "form"
+partner = "acme"
+plugin = "example-form"
+"#;
+
+/// A host with the example form, and its connection.
+async fn form() -> (Host, Declared) {
+    let host = Host::working().await;
+    let declared = with_form(&host).await;
+    (host, declared)
+}
+
+async fn with_form(host: &Host) -> Declared {
+    host.converter(guests::example_form()).await;
+    host.declare(FORM).await
+}
+
+/// A connection of the misbehaving converter that does this.
+fn harm(name: &str, word: &str, size: u64) -> String {
+    format!(
+        r#"
+[[connections]]
+name = "{name}"
+partner = "acme"
+plugin = "misbehave"
+config = {{ do = "{word}", size = {size} }}
+"#
+    )
+}
+
+/// What the form sends of a person.
+fn lead(id: &str, name: &str, phone: &str) -> Value {
+    json!({"id": id, "nome": name, "telefone": phone, "imovel": "AP-10", "mensagem": "Posso visitar?"})
+}

@@ -1,0 +1,220 @@
+//! What a sender hears, and what is stored, for each way a delivery can go.
+
+use leadhost::domain::delivery::DeliveryStatus;
+use leadhost::pipeline::deploy;
+use leadhost_tests::guests::{self, Variant};
+use leadhost_tests::{Host, Options};
+use serde_json::json;
+
+use super::{form, harm, lead};
+
+#[tokio::test]
+async fn a_lead_is_converted_and_the_answer_names_deal_and_contact() {
+    let (host, declared) = form().await;
+    let body = lead("f-1", "Lia Prado", "11 98888-0001");
+    let ask = host.post(&declared.address("form")).json(&body);
+    let answer = ask.send().await.expect(200);
+    let deals = host.deals(&declared, "externalId=f-1").await;
+    let id = answer.json()["deliveryId"].clone();
+    let expect = json!({
+        "success": true,
+        "deliveryId": id,
+        "status": "converted",
+        "leads": [{
+            "item": 0,
+            "status": "converted",
+            "externalId": "f-1",
+            "dealId": deals[0]["deal"]["id"],
+            "contactId": deals[0]["person"]["id"],
+            "duplicate": false,
+        }],
+        "problems": [],
+    });
+    assert_eq!(answer.json(), expect);
+    let stored = host.delivery(&answer).await;
+    assert_eq!(stored.summary.status, DeliveryStatus::Converted);
+    assert_eq!(stored.request.body, body.to_string().as_bytes());
+}
+
+#[tokio::test]
+async fn a_bad_item_harms_no_other_and_the_answer_says_which_is_which() {
+    let (host, declared) = form().await;
+    let body = json!([
+        lead("f-1", "Lia Prado", "11 98888-0001"),
+        {"nome": "Sem contato"},
+        lead("f-1", "Lia Prado", "11 98888-0001"),
+    ]);
+    let ask = host.post(&declared.address("form")).json(&body);
+    let answer = ask.send().await.expect(200).json();
+    assert_eq!(answer["status"], "converted");
+    let leads = answer["leads"].as_array().unwrap();
+    assert_eq!(leads.len(), 2);
+    assert_eq!(leads[0]["item"], 0);
+    assert_eq!(leads[1]["item"], 2);
+    assert_eq!(leads[1]["status"], "duplicate");
+    assert_eq!(leads[1]["duplicate"], true);
+    assert_eq!(leads[0]["dealId"], leads[1]["dealId"]);
+    let problem = json!([{
+        "item": 1,
+        "status": "invalid",
+        "message": "1: the lead has neither `telefone` nor `email`",
+    }]);
+    assert_eq!(answer["problems"], problem);
+}
+
+#[tokio::test]
+async fn a_delivery_of_nothing_but_bad_items_is_rejected_and_answered_200() {
+    let (host, declared) = form().await;
+    let ask = host.post(&declared.address("form"));
+    let answer = ask.json(&json!([{}])).send().await.expect(200);
+    assert_eq!(answer.json()["status"], "rejected");
+    let stored = host.delivery(&answer).await;
+    assert_eq!(stored.summary.status, DeliveryStatus::Rejected);
+}
+
+#[tokio::test]
+async fn a_delivery_with_nothing_in_it_is_ignored() {
+    let (host, declared) = form().await;
+    let ask = host.post(&declared.address("form"));
+    let answer = ask.json(&json!([])).send().await.expect(200).json();
+    assert_eq!(answer["status"], "ignored");
+    assert_eq!(answer["leads"], json!([]));
+    assert_eq!(answer["problems"], json!([]));
+}
+
+#[tokio::test]
+async fn a_body_that_cannot_be_read_is_refused_and_kept() {
+    let (host, declared) = form().await;
+    let ask = host.post(&declared.address("form")).body("{nothing");
+    let answer = ask.send().await.expect(400).json();
+    let [kept] = host.with_status(DeliveryStatus::Rejected).await[..] else {
+        panic!("one delivery is kept");
+    };
+    let message = format!(
+        "The body cannot be read: the body is not valid JSON. It is kept as delivery {kept}."
+    );
+    let expect = json!({"statusCode": 400, "message": message, "error": "Bad Request"});
+    assert_eq!(answer, expect);
+    assert_eq!(host.stored(kept).await.request.body, b"{nothing");
+}
+
+#[tokio::test]
+async fn a_conversion_past_the_inline_budget_goes_on_behind_the_answer() {
+    let options = Options::patient().with("plugins.inline_ms", 1);
+    let host = Host::working_with(options).await;
+    host.converter(guests::misbehave()).await;
+    let declared = host.declare(&harm("slow", "burn", 300_000_000)).await;
+    let answer = host
+        .post(&declared.address("slow"))
+        .send()
+        .await
+        .expect(200);
+    assert_eq!(answer.json()["status"], "queued");
+    assert_eq!(answer.json()["leads"], json!([]));
+    let id = host.delivery(&answer).await.summary.id;
+    let stored = host.becomes(id, DeliveryStatus::Ignored).await;
+    assert_eq!(stored.summary.attempts, 0, "it was nobody's fault");
+    assert_eq!(stored.notes.len(), 1);
+}
+
+#[tokio::test]
+async fn a_converter_that_fails_costs_no_delivery_and_the_sender_hears_queued() {
+    let options = Options::patient()
+        .with("plugins.output_mib", 8)
+        .with("plugins.memory_mib", 32);
+    let host = Host::start(options).await;
+    host.converter(guests::misbehave()).await;
+    let cases = [
+        ("trap", 0),
+        ("grow", 0),
+        ("recurse", 0),
+        ("output", 10 << 20),
+        ("status", 0),
+    ];
+    let file: String = cases
+        .iter()
+        .map(|(word, size)| harm(word, word, *size))
+        .collect();
+    let declared = host.declare(&file).await;
+    for (word, _) in cases {
+        let ask = host.post(&declared.address(word)).body("kept");
+        let answer = ask.send().await.expect(200);
+        let json = answer.json();
+        assert_eq!(json["success"], true, "{word}");
+        assert_eq!(json["status"], "queued", "{word}");
+        let stored = host.delivery(&answer).await;
+        assert_eq!(stored.summary.status, DeliveryStatus::Failed, "{word}");
+        assert_eq!(stored.summary.attempts, 1, "{word}");
+        assert!(stored.summary.error.is_some(), "{word}");
+        assert_eq!(stored.request.body, b"kept", "{word}");
+        assert!(stored.next_attempt_at.is_some(), "{word}");
+    }
+}
+
+#[tokio::test]
+async fn a_converter_that_never_ends_fails_at_the_workers_deadline() {
+    let options = Options::default()
+        .with("plugins.inline_ms", 20)
+        .with("plugins.deadline_ms", 100);
+    let host = Host::working_with(options).await;
+    host.converter(guests::misbehave()).await;
+    let declared = host.declare(&harm("loop", "loop", 0)).await;
+    let answer = host
+        .post(&declared.address("loop"))
+        .send()
+        .await
+        .expect(200);
+    assert_eq!(answer.json()["status"], "queued");
+    let id = host.delivery(&answer).await.summary.id;
+    let stored = host.becomes(id, DeliveryStatus::Failed).await;
+    assert_eq!(stored.summary.attempts, 1);
+}
+
+#[tokio::test]
+async fn three_failures_on_one_version_park_a_delivery_until_another_serves() {
+    let host = Host::working().await;
+    host.converter(guests::misbehave()).await;
+    let declared = host.declare(&harm("trap", "trap", 0)).await;
+    let answer = host
+        .post(&declared.address("trap"))
+        .send()
+        .await
+        .expect(200);
+    let id = host.delivery(&answer).await.summary.id;
+    for attempts in 2..=3 {
+        host.pass(3_600);
+        leadhost_tests::until("the next attempt", async || {
+            (host.stored(id).await.summary.attempts == attempts).then_some(())
+        })
+        .await;
+    }
+    let parked = host.stored(id).await;
+    assert_eq!(parked.summary.status, DeliveryStatus::Parked);
+    assert_eq!(parked.next_attempt_at, None);
+
+    let mended = Variant {
+        version: "1.0.1",
+        mended: "trap",
+        ..Variant::default()
+    };
+    let digest = host.converter(mended.component()).await;
+    let converted = host.becomes(id, DeliveryStatus::Converted).await;
+    assert_eq!(converted.summary.ran.expect("it ran").digest, digest);
+}
+
+#[tokio::test]
+async fn a_delivery_whose_converter_does_not_serve_waits_for_it() {
+    let (host, declared) = form().await;
+    // As after a start on which the stored version did not load.
+    let serving = host.app.plugins.active("example-form").expect("it serves");
+    host.app.plugins.retire(&serving.digest);
+    let ask = host.post(&declared.address("form"));
+    let body = lead("f-1", "Lia Prado", "11 98888-0001");
+    let answer = ask.json(&body).send().await.expect(200);
+    assert_eq!(answer.json()["status"], "queued");
+    let id = host.delivery(&answer).await.summary.id;
+    deploy::load_active(&host.app).await.expect("it loads");
+    host.pass(3_600);
+    host.becomes(id, DeliveryStatus::Converted).await;
+    assert_eq!(host.deals(&declared, "externalId=f-1").await.len(), 1);
+}

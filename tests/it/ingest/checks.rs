@@ -1,0 +1,298 @@
+//! Who may send: the checks of converters and of connections, handshakes, and
+//! the quarantine for those who could not prove themselves.
+
+use leadhost::domain::delivery::DeliveryStatus;
+use leadhost::pipeline::replay::{self, ReplayError, ReplayOptions};
+use leadhost_tests::way::signature;
+use leadhost_tests::{Declared, Host, guests};
+use serde_json::json;
+
+const OLX: &str = r#"
+[[connections]]
+name = "portal"
+partner = "acme"
+plugin = "grupo-olx"
+secrets = { basic = "portal:made-up-word" }
+"#;
+
+async fn portal() -> (Host, Declared) {
+    let host = Host::working().await;
+    host.converter(guests::rust_component("converter-grupo-olx"))
+        .await;
+    let declared = host.declare(OLX).await;
+    (host, declared)
+}
+
+fn olx(id: &str) -> String {
+    let body = json!({
+        "leadOrigin": "Portal",
+        "originLeadId": id,
+        "clientListingId": "CA-7",
+        "name": "Rui Tavares",
+        "ddd": "21",
+        "phone": "988880002",
+        "email": "rui@example.com",
+        "message": "Ainda está livre?",
+    });
+    body.to_string()
+}
+
+#[tokio::test]
+async fn basic_credentials_let_a_sender_in_and_nothing_of_them_is_kept() {
+    let (host, declared) = portal().await;
+    let ask = host.post(&declared.address("portal")).body(olx("o-1"));
+    let answer = ask.basic("portal:made-up-word").send().await.expect(200);
+    assert_eq!(answer.json()["status"], "converted");
+    let stored = host.delivery(&answer).await;
+    let header = stored.request.headers.iter();
+    let header = header.filter(|(name, _)| name == "authorization");
+    assert_eq!(header.map(|(_, value)| value).collect::<Vec<_>>(), ["***"]);
+    for secret in ["made-up-word", "cG9ydGFsOm1hZGUtdXAtd29yZA"] {
+        assert!(!host.keeps(secret), "{secret} is on disk");
+    }
+}
+
+#[tokio::test]
+async fn who_cannot_prove_itself_hears_401_and_what_it_sent_is_kept() {
+    let (host, declared) = portal().await;
+    let ask = || host.post(&declared.address("portal")).body(olx("o-1"));
+    let asks = [
+        ask(),
+        ask().basic("portal:other"),
+        ask().header("authorization", "Basic %%%"),
+        ask().header("authorization", "Bearer made-up-word"),
+    ];
+    let count = asks.len();
+    for ask in asks {
+        let answer = ask.send().await.expect(401);
+        let body = answer.json();
+        assert_eq!(body["statusCode"], 401);
+        assert_eq!(body["error"], "Unauthorized");
+        assert!(!answer.header("www-authenticate").is_empty());
+    }
+    let kept = host.with_status(DeliveryStatus::Quarantined).await;
+    assert_eq!(kept.len(), count);
+    assert!(host.deals(&declared, "externalId=o-1").await.is_empty());
+}
+
+#[tokio::test]
+async fn the_quarantine_of_a_connection_is_bounded() {
+    let (host, declared) = portal().await;
+    let body = "x".repeat(4 << 20);
+    for _ in 0..17 {
+        let ask = host.post(&declared.address("portal"));
+        ask.body(body.clone()).send().await.expect(401);
+    }
+    let kept = host.with_status(DeliveryStatus::Quarantined).await;
+    assert_eq!(kept.len(), 16, "64 MiB of them");
+    let answer = host.post(&declared.address("portal")).body(olx("o-1"));
+    let answer = answer.basic("portal:made-up-word").send().await;
+    assert_eq!(answer.expect(200).json()["status"], "converted");
+}
+
+#[tokio::test]
+async fn a_secret_put_right_releases_what_it_held_back() {
+    let host = Host::working().await;
+    host.converter(guests::rust_component("converter-grupo-olx"))
+        .await;
+    let wrong = OLX.replace("made-up-word", "mistyped");
+    let declared = host.declare(&wrong).await;
+    let ask = host.post(&declared.address("portal")).body(olx("o-1"));
+    ask.basic("portal:made-up-word").send().await.expect(401);
+    let id = host.with_status(DeliveryStatus::Quarantined).await[0];
+    assert!(
+        !host.keeps("cG9ydGFsOm1hZGUtdXAtd29yZA"),
+        "the proof is sealed"
+    );
+
+    let replay = async |release: bool| {
+        let options = ReplayOptions {
+            apply: false,
+            release,
+        };
+        replay::one(&host.app, id, options).await
+    };
+    let refused = replay(false).await;
+    assert!(
+        matches!(refused, Err(ReplayError::Quarantined(_))),
+        "{refused:?}"
+    );
+    let refused = replay(true).await;
+    assert!(
+        matches!(refused, Err(ReplayError::StillUnproven { .. })),
+        "{refused:?}"
+    );
+    assert_eq!(
+        host.stored(id).await.summary.status,
+        DeliveryStatus::Quarantined
+    );
+
+    host.declare(OLX).await;
+    let refused = replay(false).await;
+    assert!(
+        matches!(refused, Err(ReplayError::Quarantined(_))),
+        "{refused:?}"
+    );
+    let released = replay(true).await.expect("the proof holds now");
+    assert_eq!(released.status, DeliveryStatus::Converted);
+    assert_eq!(host.deals(&declared, "externalId=o-1").await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_signature_is_over_the_bytes_as_they_came() {
+    let host = Host::working().await;
+    host.converter(guests::example_form()).await;
+    let file = format!(
+        "{}secrets = {{ form-key = \"made-up-key\" }}\n",
+        super::FORM
+    );
+    let declared = host.declare(&file).await;
+    // Escapes and blanks that a parser would not write again like this.
+    let body = br#"{"id":"f-1",  "nome":"Jo\u00e3o \u002f Zo\u00E9","telefone":"11 98888-0003"}"#;
+    let address = declared.address("form");
+    let ask = |secret: &str| {
+        let ask = host.post(&address);
+        ask.signed("x-form-signature", "", secret, body)
+    };
+    let answer = ask("made-up-key").send().await.expect(200).json();
+    assert_eq!(answer["status"], "converted");
+    let deals = host.deals(&declared, "externalId=f-1").await;
+    assert_eq!(deals[0]["person"]["name"], "João / Zoé");
+    ask("another-key").send().await.expect(401);
+    let other = host.post(&address).body(&b"{}"[..]);
+    let other = other.header("x-form-signature", &signature("made-up-key", body));
+    other.send().await.expect(401);
+    host.post(&address).body(&body[..]).send().await.expect(401);
+}
+
+#[tokio::test]
+async fn a_connection_adds_checks_of_its_own() {
+    let host = Host::working().await;
+    host.converter(guests::rust_component("converter-mapping"))
+        .await;
+    let declared = host
+        .declare(
+            r#"
+[[connections]]
+name = "hook"
+partner = "acme"
+plugin = "mapping"
+secrets = { token = "made-up-token", key = "made-up-key" }
+[[connections.checks]]
+secret = "token"
+scheme = "equals"
+proof = { place = "query", name = "token" }
+[[connections.checks]]
+secret = "key"
+scheme = "hmac-sha256"
+encoding = "base64"
+proof = { place = "header", name = "X-Signature" }
+"#,
+        )
+        .await;
+    let body = json!({"id": "m-1", "nome": "Eva Luz", "telefone": "11 98888-0004"}).to_string();
+    let proof = {
+        use base64::Engine as _;
+        let hex = signature("made-up-key", body.as_bytes());
+        let bytes: Vec<u8> = (0..hex.len())
+            .step_by(2)
+            .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap())
+            .collect();
+        base64::engine::general_purpose::STANDARD.encode(bytes)
+    };
+    let ask = |query: &str| {
+        let target = format!("{}{query}", declared.address("hook"));
+        host.post(&target).body(body.clone())
+    };
+    let signed = |query: &str| ask(query).header("x-signature", &proof);
+    signed("").send().await.expect(401);
+    signed("?token=wrong").send().await.expect(401);
+    ask("?token=made-up-token").send().await.expect(401);
+    let answer = signed("?token=made-up-token").send().await.expect(200);
+    assert_eq!(answer.json()["status"], "converted");
+    let stored = host.delivery(&answer).await;
+    assert_eq!(stored.request.query[0].1, "***");
+    assert!(!host.keeps("made-up-token"));
+}
+
+const META: &str = r#"
+[[connections]]
+name = "meta"
+partner = "acme"
+plugin = "meta-lead-ads"
+secrets = { verify-token = "made-up-verify", app-secret = "made-up-app" }
+"#;
+
+#[tokio::test]
+async fn a_handshake_is_answered_to_who_knows_the_token() {
+    let host = Host::working().await;
+    host.converter(guests::rust_component("converter-meta-lead-ads"))
+        .await;
+    let declared = host.declare(META).await;
+    let address = declared.address("meta");
+    let ask = |token: &str| {
+        host.get(&format!(
+            "{address}?hub.mode=subscribe&hub.challenge=1158201444&hub.verify_token={token}"
+        ))
+    };
+    let answer = ask("made-up-verify").send().await.expect(200);
+    assert_eq!(answer.text(), "1158201444");
+    assert!(answer.header("content-type").starts_with("text/plain"));
+    let answer = ask("other").send().await.expect(403);
+    assert_eq!(answer.json()["statusCode"], 403);
+    ask("").send().await.expect(403);
+    let without = format!("{address}?hub.mode=subscribe&hub.challenge=1");
+    host.get(&without).send().await.expect(403);
+    let answer = host.get(&address).send().await.expect(405);
+    assert_eq!(answer.header("allow"), "POST");
+    assert!(!host.keeps("made-up-verify"));
+    assert!(!host.keeps("made-up-app"));
+}
+
+#[tokio::test]
+async fn a_source_without_a_handshake_says_what_it_takes() {
+    let (host, declared) = portal().await;
+    let answer = host.get(&declared.address("portal")).send().await;
+    let answer = answer.expect(405);
+    assert_eq!(answer.header("allow"), "POST");
+    assert_eq!(answer.json()["statusCode"], 405);
+}
+
+#[tokio::test]
+async fn a_guest_sees_no_secret_in_what_it_is_given() {
+    let host = Host::working().await;
+    host.converter(guests::misbehave()).await;
+    let declared = host
+        .declare(
+            r#"
+[[connections]]
+name = "eyes"
+partner = "acme"
+plugin = "misbehave"
+secrets = { token = "tok", word = "made-up-key" }
+[[connections.checks]]
+secret = "token"
+scheme = "equals"
+proof = { place = "query", name = "token" }
+[[connections.checks]]
+secret = "word"
+scheme = "bearer"
+proof = { place = "header", name = "X-Proof" }
+"#,
+        )
+        .await;
+    let ask = host.post(&format!("{}?token=tok&a=1", declared.address("eyes")));
+    let ask = ask.header("x-proof", "Bearer made-up-key");
+    let answer = ask.header("cookie", "session=1").send().await.expect(200);
+    assert_eq!(answer.json()["status"], "converted");
+    let id = answer.json()["leads"][0]["dealId"].clone();
+    let deals = host
+        .deals(&declared, &format!("dealId={}", id.as_str().unwrap()))
+        .await;
+    // The misbehaving converter makes attributes of all that it was given.
+    let seen = deals[0]["deal"]["props"]["attributes"].to_string();
+    assert!(seen.contains("x-proof"), "{seen}");
+    for secret in ["\"tok\"", "made-up-key", "session=1"] {
+        assert!(!seen.contains(secret), "{secret} in {seen}");
+    }
+}

@@ -1,0 +1,80 @@
+//! Who a lead is about: one person is one contact, however the phone is written.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::{form, lead};
+
+#[tokio::test]
+async fn the_ninth_digit_makes_no_second_person_and_a_landline_is_another() {
+    let (host, declared) = form().await;
+    let phones = [
+        ("m-1", "(11) 98765-4321"),
+        ("m-2", "(11) 8765-4321"),
+        ("l-1", "(11) 3456-7890"),
+        ("l-2", "(11) 93456-7890"),
+    ];
+    let mut contacts = Vec::new();
+    for (id, phone) in phones {
+        let ask = host.post(&declared.address("form"));
+        let answer = ask.json(&lead(id, "Nara Lima", phone)).send().await;
+        let answer = answer.expect(200).json();
+        assert_eq!(answer["status"], "converted", "{phone}");
+        contacts.push(answer["leads"][0]["contactId"].as_str().unwrap().to_owned());
+    }
+    assert_eq!(contacts[0], contacts[1]);
+    assert_eq!(contacts.iter().collect::<BTreeSet<_>>().len(), 3);
+
+    for spelling in ["11987654321", "1187654321", "%2B5511987654321"] {
+        let found = host
+            .deals(&declared, &format!("phoneNumber={spelling}"))
+            .await;
+        let ids: BTreeSet<&str> = found
+            .iter()
+            .map(|view| {
+                view["deal"]["props"]["externalIntegrationId"]
+                    .as_str()
+                    .unwrap()
+            })
+            .collect();
+        assert_eq!(ids, BTreeSet::from(["m-1", "m-2"]), "{spelling}");
+    }
+    for (spelling, id) in [("1134567890", "l-1"), ("11934567890", "l-2")] {
+        let found = host.deals(&declared, &format!("phone={spelling}")).await;
+        assert_eq!(found.len(), 1, "{spelling}");
+        assert_eq!(found[0]["deal"]["props"]["externalIntegrationId"], id);
+    }
+}
+
+#[tokio::test]
+async fn exports_have_a_row_of_each_deal_and_contact() {
+    let (host, declared) = form().await;
+    let ask = host.post(&declared.address("form"));
+    let answer = ask
+        .json(&lead("f-1", "Nara Lima", "(11) 98765-4321"))
+        .send()
+        .await;
+    let answer = answer.expect(200).json();
+    let (deals, contacts) = (
+        host.rows(&declared, "deals").await,
+        host.rows(&declared, "contacts").await,
+    );
+    assert_eq!((deals.len(), contacts.len()), (1, 1));
+    assert_eq!(deals[0]["id"], answer["leads"][0]["dealId"]);
+    assert_eq!(contacts[0]["id"], answer["leads"][0]["contactId"]);
+    assert_eq!(contacts[0]["name"], "Nara Lima");
+    for row in [&deals[0], &contacts[0]] {
+        assert!(row["cursor_at"].is_string(), "{row}");
+        let columns = row.as_object().unwrap().iter();
+        for (column, value) in columns.filter(|(column, _)| column.ends_with("_at")) {
+            let length = value.as_str().map_or(27, str::len);
+            assert_eq!(length, 27, "{column} of {row}");
+        }
+    }
+    let props = match &deals[0]["props"] {
+        Value::String(text) => serde_json::from_str(text).unwrap(),
+        other => other.clone(),
+    };
+    assert_eq!(props["message"], "Posso visitar?", "{props}");
+}

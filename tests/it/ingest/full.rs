@@ -1,0 +1,69 @@
+//! A store without room: what is there can be read, what comes is told to come
+//! again, and nothing that was answered is lost.
+
+use std::sync::Arc;
+
+use leadhost::app::App;
+use leadhost::http::server;
+use leadhost::shutdown::Shutdown;
+use leadhost::store::sqlite::SqliteStore;
+use leadhost_tests::Host;
+
+use super::{lead, with_form};
+
+#[tokio::test]
+async fn reads_go_on_while_writes_are_refused_and_room_heals_it() {
+    let first = Host::working().await;
+    let store_of = async |host: &Host| {
+        let file = host.folder.path().join("bounded.db");
+        SqliteStore::open(&file, host.clock.clone())
+            .await
+            .expect("a store")
+    };
+    let store = store_of(&first).await;
+    let app = App::new(
+        first.app.config.clone(),
+        first.clock.clone(),
+        Arc::clone(&store) as _,
+        first.app.sealer.clone(),
+        Shutdown::new(),
+    )
+    .expect("a plugin engine");
+    let addresses = server::start(&app).await.expect("free ports");
+    let host = Host {
+        app,
+        addresses,
+        ..first
+    };
+    let declared = with_form(&host).await;
+    let ask = |id: &str| {
+        let mut body = lead(id, "Lia Prado", "11 98888-0001");
+        body["texto"] = "x".repeat(100_000).into();
+        host.post(&declared.address("form")).json(&body)
+    };
+    ask("f-0").send().await.expect(200);
+    store.limit_pages(1).await;
+    let mut stored = 1;
+    let refused = loop {
+        let answer = ask(&format!("f-{stored}")).send().await;
+        if answer.status != 200 {
+            break answer;
+        }
+        stored += 1;
+        assert!(stored < 1_000, "the file has a bound");
+    };
+    assert!([503, 507].contains(&refused.status), "{refused:?}");
+    assert!(!refused.header("retry-after").is_empty());
+    assert_eq!(refused.json()["statusCode"], refused.status);
+    for _ in 0..3 {
+        let status = ask("f-again").send().await.status;
+        assert!([503, 507].contains(&status), "{status}");
+    }
+    let rows = host.rows(&declared, "deals").await;
+    assert_eq!(rows.len(), stored, "what was answered is there");
+    assert_eq!(host.deals(&declared, "externalId=f-0").await.len(), 1);
+
+    store.limit_pages(0).await;
+    let answer = ask("f-again").send().await.expect(200).json();
+    assert_eq!(answer["status"], "converted");
+}

@@ -1,0 +1,135 @@
+//! What comes in that is odd, broken, too large or cut off.
+
+use std::time::Instant;
+
+use leadhost::domain::delivery::DeliveryStatus;
+use leadhost_tests::until;
+use serde_json::Value;
+use tokio::io::AsyncWriteExt as _;
+
+use super::{form, lead};
+
+#[tokio::test]
+async fn an_unknown_connection_is_not_found_in_the_gateways_shape() {
+    let (host, _) = form().await;
+    for id in ["AAAAAAAAAAAAAAAAAAAAAA", "x", "..", "%00"] {
+        let target = format!("/ingest-lead/{id}");
+        for ask in [host.post(&target), host.get(&target)] {
+            let answer = ask.send().await.expect(404).json();
+            assert_eq!(answer["statusCode"], 404, "{id}");
+            assert_eq!(answer["error"], "Not Found", "{id}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn bodies_that_are_no_json_are_refused_and_kept() {
+    let (host, declared) = form().await;
+    let bodies: [&[u8]; 3] = [b"", b"nome=Ana", b"\xff\xfe{}"];
+    for body in bodies {
+        let ask = host.post(&declared.address("form")).body(body.to_vec());
+        ask.send().await.expect(400);
+    }
+    let kept = host.with_status(DeliveryStatus::Rejected).await;
+    assert_eq!(kept.len(), bodies.len());
+}
+
+#[tokio::test]
+async fn a_body_that_is_no_utf_8_is_read_as_the_old_encoding_that_it_is() {
+    let (host, declared) = form().await;
+    let body = b"{\"id\":\"f-1\",\"nome\":\"Jos\xe9\",\"telefone\":\"11 98888-0001\"}";
+    let ask = host.post(&declared.address("form")).body(&body[..]);
+    let answer = ask.send().await.expect(200);
+    assert_eq!(answer.json()["status"], "converted");
+    assert_eq!(host.delivery(&answer).await.request.body, body);
+    let deals = host.deals(&declared, "externalId=f-1").await;
+    assert_eq!(deals[0]["person"]["name"], "José");
+}
+
+#[tokio::test]
+async fn a_body_over_four_mebibytes_is_too_large_and_one_of_that_size_is_not() {
+    let (host, declared) = form().await;
+    let mut body = lead("f-1", "Lia Prado", "11 98888-0001").to_string();
+    body.push_str(&" ".repeat((4 << 20) - body.len()));
+    let ask = |body: String| host.post(&declared.address("form")).body(body);
+    let answer = ask(format!("{body} ")).send().await.expect(413);
+    assert_eq!(answer.json()["statusCode"], 413);
+    let answer = ask(body).send().await.expect(200);
+    assert_eq!(answer.json()["status"], "converted");
+}
+
+#[tokio::test]
+async fn a_body_nested_without_end_is_refused_at_once() {
+    let (host, declared) = form().await;
+    for open in ["[", r#"{"a":"#] {
+        let began = Instant::now();
+        let ask = host.post(&declared.address("form"));
+        let answer = ask.body(open.repeat(100_000)).send().await.expect(400);
+        assert!(answer.text().contains("64 levels"), "{}", answer.text());
+        assert!(began.elapsed().as_secs() < 10, "it took its time");
+    }
+}
+
+#[tokio::test]
+async fn ids_keep_all_their_digits() {
+    let (host, declared) = form().await;
+    let body =
+        r#"{"id": 90071992547409931234, "telefone": "11 98888-0001", "anuncio": 9007199254740993}"#;
+    let answer = host.post(&declared.address("form")).body(body).send().await;
+    let answer = answer.expect(200).json();
+    assert_eq!(answer["leads"][0]["externalId"], "90071992547409931234");
+    let deals = host
+        .deals(&declared, "externalId=90071992547409931234")
+        .await;
+    let attributes = &deals[0]["deal"]["props"]["attributes"];
+    assert_eq!(attributes["anuncio"].to_string(), "9007199254740993");
+    let rows = host.rows(&declared, "deals").await;
+    assert!(
+        rows[0].to_string().contains("9007199254740993"),
+        "{}",
+        rows[0]
+    );
+}
+
+#[tokio::test]
+async fn a_sender_that_hangs_up_after_its_body_loses_nothing() {
+    let (host, declared) = form().await;
+    let body = lead("f-1", "Lia Prado", "11 98888-0001").to_string();
+    let mut stream = host.raw().await;
+    let head = format!(
+        "POST {} HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{body}",
+        declared.address("form"),
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    drop(stream);
+    let deals: Vec<Value> = until("the lead is there", async || {
+        let deals = host.deals(&declared, "externalId=f-1").await;
+        (!deals.is_empty()).then_some(deals)
+    })
+    .await;
+    assert_eq!(deals.len(), 1);
+}
+
+#[tokio::test]
+async fn a_body_that_never_becomes_whole_leaves_nothing() {
+    let (host, declared) = form().await;
+    let mut stream = host.raw().await;
+    let head = format!(
+        "POST {} HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n{{",
+        declared.address("form")
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    drop(stream);
+    host.post(&declared.address("form"))
+        .body("[]")
+        .send()
+        .await
+        .expect(200);
+    let filter = leadhost::store::DeliveryFilter {
+        limit: 10,
+        ..Default::default()
+    };
+    let stored = host.store().deliveries(&filter).await.unwrap();
+    assert_eq!(stored.len(), 1, "only the one that was whole");
+}

@@ -1,0 +1,121 @@
+//! Secrets that a source carries in its body: checked, and masked in whatever
+//! is kept or shown.
+
+use leadhost::domain::delivery::DeliveryStatus;
+use leadhost::pipeline::deploy;
+use leadhost::pipeline::replay::{self, ReplayOptions};
+use leadhost_tests::{Declared, Host, guests};
+use serde_json::json;
+
+/// As the form of an advertiser that carries its key in the body.
+const ADS: &str = r#"
+[[connections]]
+name = "ads"
+partner = "acme"
+plugin = "mapping"
+secrets = { form-key = "made-up-form-key" }
+[connections.config]
+carriedSecrets = [{ place = "json", name = "google_key" }]
+[[connections.checks]]
+secret = "form-key"
+scheme = "equals"
+proof = { place = "json", name = "google_key" }
+"#;
+
+async fn ads() -> (Host, Declared) {
+    let host = Host::working().await;
+    host.converter(guests::rust_component("converter-mapping"))
+        .await;
+    let declared = host.declare(ADS).await;
+    (host, declared)
+}
+
+fn body(key: &str) -> Vec<u8> {
+    let body = json!({
+        "lead_id": "TeSter-1",
+        "google_key": key,
+        "user_column_data": [
+            {"column_id": "FULL_NAME", "string_value": "Ivo Salles"},
+            {"column_id": "PHONE_NUMBER", "string_value": "+55 11 98888-0005"},
+        ],
+    });
+    body.to_string().into_bytes()
+}
+
+#[tokio::test]
+async fn a_declared_secret_in_the_body_is_masked_where_it_is_kept() {
+    let (host, declared) = ads().await;
+    let ask = host.post(&declared.address("ads"));
+    let answer = ask.body(body("made-up-form-key")).send().await.expect(200);
+    assert_eq!(answer.json()["status"], "converted");
+    let stored = host.delivery(&answer).await;
+    let kept = String::from_utf8(stored.request.body).unwrap();
+    assert!(kept.contains(r#""google_key":"***""#), "{kept}");
+    assert!(!host.keeps("made-up-form-key"));
+}
+
+#[tokio::test]
+async fn a_wrong_one_is_kept_to_be_checked_again_and_not_shown() {
+    let (host, declared) = ads().await;
+    let ask = host.post(&declared.address("ads"));
+    ask.body(body("their-own-key")).send().await.expect(401);
+    let id = host.with_status(DeliveryStatus::Quarantined).await[0];
+    let admin = host.admin_key().await;
+    let shown = async || {
+        let target = format!("/admin/v1/deliveries/{id}");
+        let answer = host
+            .admin("GET", &target)
+            .header("host", "localhost")
+            .bearer(&admin)
+            .send()
+            .await;
+        answer.expect(200).text().to_owned()
+    };
+    assert!(
+        !shown().await.contains("their-own-key"),
+        "{}",
+        shown().await
+    );
+    host.declare(&ADS.replace("made-up-form-key", "their-own-key"))
+        .await;
+    let options = ReplayOptions {
+        apply: false,
+        release: true,
+    };
+    let released = replay::one(&host.app, id, options).await.expect("proven");
+    assert_eq!(released.status, DeliveryStatus::Converted);
+    assert!(
+        !shown().await.contains("their-own-key"),
+        "{}",
+        shown().await
+    );
+}
+
+#[tokio::test]
+async fn a_delivery_that_could_not_be_checked_at_once_is_checked_later() {
+    let (host, declared) = ads().await;
+    let serving = host.app.plugins.active("mapping").expect("it serves");
+    host.app.plugins.retire(&serving.digest);
+    let ask = |key: &str| host.post(&declared.address("ads")).body(body(key));
+    let mut ids = Vec::new();
+    for key in ["made-up-form-key", "wrong-form-key"] {
+        let answer = ask(key).send().await.expect(200);
+        assert_eq!(answer.json()["status"], "queued");
+        ids.push(host.delivery(&answer).await.summary.id);
+    }
+    deploy::load_active(&host.app).await.expect("it loads");
+    host.pass(3_600);
+    host.becomes(ids[0], DeliveryStatus::Converted).await;
+    host.becomes(ids[1], DeliveryStatus::Quarantined).await;
+}
+
+#[tokio::test]
+async fn bytes_that_are_no_utf_8_are_masked_too() {
+    let (host, declared) = ads().await;
+    let mut bytes = body("made-up-form-key");
+    let name = bytes.windows(4).position(|part| part == b"Ivo ").unwrap();
+    bytes[name] = 0xe9;
+    let ask = host.post(&declared.address("ads")).body(bytes);
+    ask.send().await;
+    assert!(!host.keeps("made-up-form-key"));
+}

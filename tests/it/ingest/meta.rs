@@ -1,0 +1,579 @@
+//! Pointers: a signed webhook names leads, the host fetches them from a double
+//! of the Graph API, and what goes wrong there is waited out or told.
+
+use leadhost::domain::connection::AllowedHost;
+use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
+use leadhost::domain::id::DeliveryId;
+use leadhost::domain::time::Micros;
+use leadhost::store::Job;
+use leadhost_tests::graph::{GraphDouble, GraphOptions, proof};
+use leadhost_tests::guests::{self, Variant};
+use leadhost_tests::{Answer, Declared, Host, Options, until};
+use serde_json::{Value, json};
+
+const APP_SECRET: &str = "double-app-secret";
+const TOKEN: &str = "double-page-token";
+const PAGE: &str = "700000000000001";
+const OTHER_PAGE: &str = "700000000000002";
+
+fn double() -> GraphDouble {
+    GraphDouble::start(GraphOptions::default()).expect("a free port")
+}
+
+/// A connection whose pages are fetched from the double.
+fn connection(name: &str, double: &GraphDouble, page: &str) -> String {
+    let address = double.address();
+    format!(
+        r#"
+[[connections]]
+name = "{name}"
+partner = "acme"
+plugin = "meta-lead-ads"
+config = {{ graphUrl = "http://{address}" }}
+allow = [{{ url = "http://{address}", private = true }}]
+routes = {{ page-id = "{page}" }}
+secrets = {{ app-secret = "{APP_SECRET}", "page-token/{page}" = "{TOKEN}" }}
+"#
+    )
+}
+
+struct Meta {
+    host: Host,
+    declared: Declared,
+    double: GraphDouble,
+}
+
+impl Meta {
+    async fn new() -> Self {
+        Self::with(Options::patient()).await
+    }
+
+    async fn with(options: Options) -> Self {
+        let host = Host::working_with(options).await;
+        let double = double();
+        host.converter(guests::rust_component("converter-meta-lead-ads"))
+            .await;
+        let declared = host.declare(&connection("meta", &double, PAGE)).await;
+        Self {
+            host,
+            declared,
+            double,
+        }
+    }
+
+    async fn announce(&self, leads: &[&str]) -> DeliveryId {
+        let answer = self.send(&webhook(PAGE, leads)).await.expect(200);
+        assert_eq!(answer.json()["status"], "queued");
+        self.host.delivery(&answer).await.summary.id
+    }
+
+    async fn send(&self, body: &Value) -> Answer {
+        send(&self.host, &self.declared.address("meta"), body).await
+    }
+
+    async fn asked(&self, times: usize) {
+        until("the double is asked", async || {
+            (self.double.requests().len() >= times).then_some(())
+        })
+        .await;
+    }
+
+    /// Waits until an attempt has failed, and gives why.
+    async fn noted(&self, id: DeliveryId) -> String {
+        until("an attempt fails", async || {
+            self.host.stored(id).await.items[0].message.clone()
+        })
+        .await
+    }
+
+    async fn paused(&self) -> String {
+        until("the connection is paused", async || {
+            let connection = self.host.connection(&self.declared.id("meta")).await;
+            connection.paused.map(|pause| pause.reason)
+        })
+        .await
+    }
+}
+
+async fn send(host: &Host, address: &str, body: &Value) -> Answer {
+    let bytes = body.to_string();
+    let ask = host.post(address);
+    let ask = ask.signed(
+        "x-hub-signature-256",
+        "sha256=",
+        APP_SECRET,
+        bytes.as_bytes(),
+    );
+    ask.send().await
+}
+
+fn webhook(page: &str, leads: &[&str]) -> Value {
+    let changes: Vec<Value> = leads
+        .iter()
+        .map(|lead| {
+            json!({"field": "leadgen", "value": {
+                "leadgen_id": lead, "page_id": page, "form_id": "920000000000001",
+                "created_time": 1_893_456_000,
+            }})
+        })
+        .collect();
+    json!({"object": "page", "entry": [{"id": page, "time": 1_893_456_000, "changes": changes}]})
+}
+
+#[tokio::test]
+async fn a_signed_webhook_with_two_changes_becomes_two_deals() {
+    let meta = Meta::new().await;
+    let body = webhook(PAGE, &["440000000000011", "440000000000012"]);
+    let answer = meta.send(&body).await.expect(200);
+    let json = answer.json();
+    assert_eq!(json["status"], "queued");
+    assert_eq!(json["leads"][1]["item"], 1);
+    assert_eq!(json["leads"][1]["status"], "waiting");
+    assert_eq!(json["leads"][1]["externalId"], "440000000000012");
+    assert!(json["leads"][1]["dealId"].is_null());
+    let id = meta.host.delivery(&answer).await.summary.id;
+    let done = meta.host.becomes(id, DeliveryStatus::Converted).await;
+    assert!(
+        done.items
+            .iter()
+            .all(|item| item.status == ItemStatus::Converted)
+    );
+    for lead in ["440000000000011", "440000000000012"] {
+        let deals = meta
+            .host
+            .deals(&meta.declared, &format!("externalId={lead}"))
+            .await;
+        assert_eq!(deals.len(), 1, "{lead}");
+        assert_eq!(deals[0]["person"]["id"].as_str().map(str::len), Some(36));
+    }
+    let requests = meta.double.requests();
+    assert_eq!(requests.len(), 2);
+    for request in requests {
+        assert!(
+            request.contains(&format!("access_token={TOKEN}")),
+            "{request}"
+        );
+        let expect = format!("appsecret_proof={}", proof(APP_SECRET, TOKEN));
+        assert!(request.contains(&expect), "{request}");
+    }
+    for secret in [APP_SECRET, TOKEN, &proof(APP_SECRET, TOKEN)] {
+        assert!(!meta.host.keeps(secret), "{secret} is on disk");
+    }
+    // The webhook again: Meta repeats what it is unsure of.
+    let again = meta.send(&body).await.expect(200).json();
+    assert_eq!(again["status"], "duplicate");
+    assert!(again["leads"][0]["dealId"].is_string());
+    assert_eq!(meta.double.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn a_webhook_with_a_wrong_signature_is_quarantined() {
+    let meta = Meta::new().await;
+    let ask = meta.host.post(&meta.declared.address("meta"));
+    let body = webhook(PAGE, &["440000000000011"]).to_string();
+    let ask = ask.signed("x-hub-signature-256", "sha256=", "other", body.as_bytes());
+    ask.send().await.expect(401);
+    assert!(meta.double.requests().is_empty());
+}
+
+#[tokio::test]
+async fn a_change_of_something_else_is_ignored() {
+    let meta = Meta::new().await;
+    let body = json!({"object": "page", "entry": [{"id": PAGE, "changes": [{"field": "feed", "value": {}}]}]});
+    let answer = meta.send(&body).await.expect(200).json();
+    assert_eq!(answer["status"], "ignored");
+    assert_eq!(answer["leads"], json!([]));
+    assert_eq!(answer["problems"][0]["status"], "ignored");
+    assert_eq!(
+        answer["problems"][0]["message"],
+        "a change of `feed`, not of `leadgen`"
+    );
+}
+
+#[tokio::test]
+async fn a_lead_that_is_not_there_yet_is_asked_for_until_it_is() {
+    // Time passes in leaps here: nobody takes over what is in hand.
+    let meta = Meta::with(Options::patient().with("worker.lease_seconds", 1_000_000)).await;
+    let id = meta.announce(&["440000000000001"]).await;
+    let message = meta.noted(id).await;
+    assert!(message.contains("100/33"), "{message}");
+    let done = until("the lead", async || {
+        meta.host.pass(120);
+        let stored = meta.host.stored(id).await;
+        (stored.summary.status == DeliveryStatus::Converted).then_some(stored)
+    })
+    .await;
+    assert_eq!(done.items[0].status, ItemStatus::Converted);
+    assert_eq!(meta.double.requests().len(), 3);
+}
+
+#[tokio::test]
+async fn an_expired_token_pauses_the_connection_and_a_new_one_goes_on() {
+    let meta = Meta::new().await;
+    let id = meta.announce(&["440000000000002"]).await;
+    let reason = meta.paused().await;
+    assert!(reason.contains("190"), "{reason}");
+    // While it is paused, what comes is taken in and nothing is fetched.
+    let later = meta.announce(&["440000000000013"]).await;
+    meta.host.pass(3_600);
+    let requests = meta.double.requests().len();
+    assert_eq!(requests, 1);
+    assert_eq!(
+        meta.host.stored(later).await.summary.status,
+        DeliveryStatus::Queued
+    );
+    meta.host.resume(&meta.declared.id("meta")).await;
+    meta.host.becomes(later, DeliveryStatus::Converted).await;
+    assert_eq!(
+        meta.host.stored(id).await.summary.status,
+        DeliveryStatus::Queued
+    );
+}
+
+#[tokio::test]
+async fn a_limit_is_waited_out_for_as_long_as_it_says() {
+    let options = Options::patient()
+        .with("worker.backoff_first_seconds", 0)
+        .with("worker.backoff_longest_seconds", 0);
+    let meta = Meta::with(options).await;
+    let id = meta.announce(&["440000000000003"]).await;
+    let message = meta.noted(id).await;
+    assert!(message.contains("613"), "{message}");
+    let now = Micros(meta.host.app.clock.now().0);
+    let early = meta.host.store().claim(1, now, now).await.expect("a store");
+    assert!(early.is_empty(), "Retry-After says one second");
+    meta.host.pass(1);
+    meta.host.becomes(id, DeliveryStatus::Converted).await;
+    assert_eq!(meta.double.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn a_far_end_that_hangs_up_is_tried_again() {
+    let meta = Meta::new().await;
+    let id = meta.announce(&["440000000000004"]).await;
+    let message = meta.noted(id).await;
+    assert!(message.contains("no answer from"), "{message}");
+    let connection = meta.host.connection(&meta.declared.id("meta")).await;
+    assert!(connection.paused.is_none(), "nobody has to do anything");
+    let asked = meta.double.requests().len();
+    meta.host.pass(3_600);
+    meta.asked(asked + 1).await;
+}
+
+#[tokio::test]
+async fn a_page_of_html_in_place_of_an_answer_is_tried_again() {
+    let meta = Meta::new().await;
+    let id = meta.announce(&["440000000000005"]).await;
+    let message = meta.noted(id).await;
+    assert!(message.contains("status 500"), "{message}");
+    assert_eq!(
+        meta.host.stored(id).await.summary.status,
+        DeliveryStatus::Queued
+    );
+}
+
+/// A host on which the connection's allow-list is this.
+async fn allowed(list: &str) -> Meta {
+    let host = Host::working().await;
+    let double = double();
+    host.converter(guests::rust_component("converter-meta-lead-ads"))
+        .await;
+    let file: String = connection("meta", &double, PAGE)
+        .lines()
+        .map(|line| match line.strip_prefix("allow") {
+            Some(_) => format!(
+                "allow = {}\n",
+                list.replace("{}", &double.address().to_string())
+            ),
+            None => format!("{line}\n"),
+        })
+        .collect();
+    let declared = host.declare(&file).await;
+    Meta {
+        host,
+        declared,
+        double,
+    }
+}
+
+#[tokio::test]
+async fn a_host_that_nobody_allowed_pauses_the_connection_and_is_never_called() {
+    let meta = allowed("[]").await;
+    meta.announce(&["440000000000011"]).await;
+    let reason = meta.paused().await;
+    let address = meta.double.address();
+    assert_eq!(
+        reason,
+        format!(
+            "http://{address} is not on the connection's allow-list; add it there if the plugin may call it"
+        )
+    );
+    assert!(meta.double.requests().is_empty());
+}
+
+#[tokio::test]
+async fn a_private_address_needs_leave_of_its_own() {
+    let host = Host::working().await;
+    let double = double();
+    let fetch = format!("http://{}/leads", double.address());
+    let variant = Variant {
+        fetch: &fetch,
+        ..Variant::default()
+    };
+    host.converter(variant.component()).await;
+    let file = pointer("harm", "fetch", &double);
+    let without = file.replace(", private = true", "");
+    let refused = host.try_declare(&without).await.err().expect("refused");
+    assert!(
+        refused.to_string().contains("not a public address"),
+        "{refused}"
+    );
+    // Past that, as with a name that comes to mean a private address.
+    let declared = host.declare(&file).await;
+    let seeded = host
+        .workspace_with("other", |plan| {
+            let connection = &mut plan.connections[0];
+            connection.plugin = "misbehave".to_owned();
+            connection.config = r#"{"do": "fetch"}"#.to_owned();
+            connection.allow = vec![AllowedHost {
+                scheme: "http".to_owned(),
+                authority: double.address().to_string(),
+                private: false,
+            }];
+        })
+        .await;
+    let address = format!("/ingest-lead/{}", seeded.connection);
+    let answer = host.post(&address).send().await.expect(200);
+    let id = host.delivery(&answer).await.summary.id;
+    let reason = until("the connection is paused", async || {
+        let connection = host.connection(&seeded.connection).await;
+        connection.paused.map(|pause| pause.reason)
+    })
+    .await;
+    assert!(reason.contains("not a public address"), "{reason}");
+    assert!(double.requests().is_empty());
+    assert_eq!(host.stored(id).await.summary.status, DeliveryStatus::Queued);
+    let answer = host
+        .post(&declared.address("harm"))
+        .send()
+        .await
+        .expect(200);
+    let id = host.delivery(&answer).await.summary.id;
+    host.becomes(id, DeliveryStatus::Ignored).await;
+    assert_eq!(double.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn a_restart_goes_on_with_what_waits() {
+    let meta = Meta::new().await;
+    let id = meta.announce(&["440000000000003"]).await;
+    meta.noted(id).await;
+    let Meta {
+        host,
+        double,
+        declared,
+    } = meta;
+    let host = host.restart().await;
+    assert_eq!(host.stored(id).await.summary.status, DeliveryStatus::Queued);
+    host.pass(3_600);
+    host.becomes(id, DeliveryStatus::Converted).await;
+    assert_eq!(double.requests().len(), 2);
+    assert_eq!(
+        host.deals(&declared, "externalId=440000000000003")
+            .await
+            .len(),
+        1
+    );
+}
+
+#[tokio::test]
+async fn a_claim_that_a_host_died_with_is_taken_over_when_its_lease_ends() {
+    let host = Host::start(Options::patient()).await;
+    let double = double();
+    host.converter(guests::rust_component("converter-meta-lead-ads"))
+        .await;
+    let declared = host.declare(&connection("meta", &double, PAGE)).await;
+    let answer = send(
+        &host,
+        &declared.address("meta"),
+        &webhook(PAGE, &["440000000000011"]),
+    )
+    .await;
+    let id = host.delivery(&answer).await.summary.id;
+    let now = host.app.clock.now();
+    let until = now.plus_seconds(60);
+    let held = host.store().claim(10, now, until).await.expect("a store");
+    assert!(matches!(held[..], [Job::Fetch(_)]));
+    let host = host.restart().await;
+    host.pass(59);
+    assert_eq!(host.stored(id).await.summary.status, DeliveryStatus::Queued);
+    host.pass(2);
+    host.becomes(id, DeliveryStatus::Converted).await;
+}
+
+fn pointer(name: &str, word: &str, double: &GraphDouble) -> String {
+    format!(
+        r#"
+[[connections]]
+name = "{name}"
+partner = "acme"
+plugin = "misbehave"
+config = {{ do = "{word}" }}
+allow = [{{ url = "http://{}", private = true }}]
+"#,
+        double.address()
+    )
+}
+
+#[tokio::test]
+async fn the_answer_is_stored_before_the_converter_reads_it() {
+    let host = Host::working().await;
+    let double = double();
+    let fetch = format!("http://{}/leads", double.address());
+    let variant = Variant {
+        fetch: &fetch,
+        ..Variant::default()
+    };
+    host.converter(variant.component()).await;
+    let declared = host
+        .declare(&pointer("harm", "fetch-and-loop", &double))
+        .await;
+    let answer = host
+        .post(&declared.address("harm"))
+        .send()
+        .await
+        .expect(200);
+    assert_eq!(answer.json()["status"], "queued");
+    let file = host.folder.path().join("leadhost.db");
+    let options = sqlx::sqlite::SqliteConnectOptions::new()
+        .filename(file)
+        .read_only(true);
+    let pool = sqlx::sqlite::SqlitePoolOptions::new()
+        .connect_with(options)
+        .await
+        .unwrap();
+    // The converter is at it, and never ends by itself.
+    until("the answer is in the store", async || {
+        let kept: i64 =
+            sqlx::query_scalar("select count(*) from fetches where response_head is not null")
+                .fetch_one(&pool)
+                .await
+                .unwrap();
+        (kept == 1).then_some(())
+    })
+    .await;
+    host.clock.advance_seconds(61);
+    let now = host.app.clock.now();
+    let taken = until("another host takes it over", async || {
+        let jobs = host.store().claim(1, now, now.plus_seconds(60)).await;
+        jobs.expect("a store").pop()
+    })
+    .await;
+    let Job::Fetch(held) = taken else {
+        panic!("a fetch waits");
+    };
+    assert!(held.response.is_some(), "it needs no second call");
+    assert_eq!(double.requests().len(), 1);
+    drop(answer);
+}
+
+#[tokio::test]
+async fn another_version_completes_what_an_earlier_one_asked_for() {
+    let host = Host::start(Options::patient()).await;
+    let (old, new) = (double(), double());
+    let fetch = |double: &GraphDouble| format!("http://{}/leads", double.address());
+    let first = Variant {
+        fetch: &fetch(&old),
+        ..Variant::default()
+    };
+    host.converter(first.component()).await;
+    let declared = host.declare(&pointer("harm", "fetch", &new)).await;
+    let answer = host
+        .post(&declared.address("harm"))
+        .send()
+        .await
+        .expect(200);
+    let id = host.delivery(&answer).await.summary.id;
+    let second = Variant {
+        version: "1.1.0",
+        fetch: &fetch(&new),
+        ..Variant::default()
+    };
+    let digest = host.converter(second.component()).await;
+    host.work();
+    let done = host.becomes(id, DeliveryStatus::Ignored).await;
+    assert_eq!(done.summary.ran.expect("it ran").digest, digest);
+    assert!(
+        old.requests().is_empty(),
+        "the new one knows better where to ask"
+    );
+    assert_eq!(new.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn a_name_that_looks_like_a_slot_is_only_a_name() {
+    let meta = Meta::new().await;
+    let name = "{{secret:app-secret}} ${page-token} slot{secret,app-secret}";
+    let body = json!({"object": "page", "entry": [{"id": PAGE, "changes": [{"field": "leadgen", "value": {
+        "leadgen_id": "{{secret:app-secret}}", "page_id": PAGE,
+    }}, {"field": "leadgen", "value": {
+        "leadgen_id": "440000000000021", "page_id": PAGE,
+        "field_data": [{"name": "full_name", "values": [name]}, {"name": "email", "values": ["ana@example.com"]}],
+    }}]}]});
+    let answer = meta.send(&body).await.expect(200).json();
+    let deals = meta
+        .host
+        .deals(&meta.declared, "externalId=440000000000021")
+        .await;
+    assert_eq!(deals[0]["person"]["name"], name, "{answer}");
+    meta.asked(1).await;
+    let request = &meta.double.requests()[0];
+    assert!(
+        request.contains("%7B%7Bsecret%3Aapp-secret%7D%7D"),
+        "{request}"
+    );
+}
+
+#[tokio::test]
+async fn one_address_serves_two_pages_and_an_unknown_one_is_unrouted() {
+    let host = Host::working().await;
+    let double = double();
+    host.converter(guests::rust_component("converter-meta-lead-ads"))
+        .await;
+    let file = [
+        connection("first", &double, PAGE),
+        connection("second", &double, OTHER_PAGE),
+    ]
+    .concat();
+    let declared = host.declare(&file).await;
+    let address = declared.address("first");
+    for (page, lead, name) in [
+        (PAGE, "440000000000011", "first"),
+        (OTHER_PAGE, "440000000000012", "second"),
+    ] {
+        let answer = send(&host, &address, &webhook(page, &[lead]))
+            .await
+            .expect(200);
+        let id = host.delivery(&answer).await.summary.id;
+        host.becomes(id, DeliveryStatus::Converted).await;
+        let deals = host.deals(&declared, &format!("externalId={lead}")).await;
+        assert_eq!(deals[0]["deal"]["props"]["connection"], name);
+    }
+    let answer = send(
+        &host,
+        &address,
+        &webhook("700000000000009", &["440000000000013"]),
+    )
+    .await;
+    let answer = answer.expect(200);
+    let json = answer.json();
+    assert_eq!(json["success"], true);
+    assert_eq!(json["status"], "queued");
+    assert_eq!(json["problems"][0]["status"], "unrouted");
+    assert_eq!(
+        json["problems"][0]["message"],
+        "no connection of the workspace answers to page-id 700000000000009"
+    );
+    let stored = host.delivery(&answer).await;
+    assert_eq!(stored.summary.status, DeliveryStatus::Unrouted);
+}

@@ -1,0 +1,320 @@
+//! Converters come, are refused, are swapped and go back while leads come in.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use leadhost::domain::delivery::DeliveryStatus;
+use leadhost::domain::plugin::Digest;
+use leadhost::pipeline::deploy::{self, Accept, DeployError};
+use leadhost_tests::guests::{self, Variant};
+use leadhost_tests::{Host, Options, until};
+use tempfile::TempDir;
+
+use super::{harm, lead};
+
+/// A host that watches the folder.
+async fn watching(inbox: &TempDir) -> Host {
+    Host::working_with(Options::patient().with("plugins.inbox", inbox.path().display())).await
+}
+
+/// Puts a file there as a whole.
+fn put(inbox: &TempDir, name: &str, bytes: &[u8]) {
+    let aside = inbox.path().join(format!(".{name}"));
+    std::fs::write(&aside, bytes).unwrap();
+    std::fs::rename(aside, inbox.path().join(name)).unwrap();
+}
+
+fn version(version: &str) -> Variant<'_> {
+    Variant {
+        version,
+        ..Variant::default()
+    }
+}
+
+async fn serving(host: &Host) -> Option<Digest> {
+    let activations = host.store().activations().await.unwrap();
+    let found = activations
+        .into_iter()
+        .find(|activation| activation.name == "misbehave");
+    found.map(|activation| activation.digest)
+}
+
+async fn serves(host: &Host, wasm: &[u8]) {
+    let digest = Digest::of(wasm);
+    until("the file serves", async || {
+        (serving(host).await.as_ref() == Some(&digest)).then_some(())
+    })
+    .await;
+}
+
+async fn refused(host: &Host, wasm: &[u8]) -> String {
+    let digest = Digest::of(wasm);
+    until("the file is refused", async || {
+        let refusals = host.store().refusals().await.unwrap();
+        let found = refusals
+            .into_iter()
+            .find(|refusal| refusal.digest.as_ref() == Some(&digest));
+        found.map(|refusal| refusal.reason)
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_file_in_the_inbox_serves_without_a_restart() {
+    let inbox = tempfile::tempdir().unwrap();
+    let host = watching(&inbox).await;
+    let first = version("1.0.0").component();
+    put(&inbox, "misbehave.wasm", &first);
+    serves(&host, &first).await;
+    let declared = host.declare(&harm("good", "", 0)).await;
+    let answer = host
+        .post(&declared.address("good"))
+        .send()
+        .await
+        .expect(200);
+    assert_eq!(answer.json()["status"], "converted");
+
+    let second = version("1.1.0").component();
+    put(&inbox, "misbehave.wasm", &second);
+    serves(&host, &second).await;
+    let answer = host
+        .post(&declared.address("good"))
+        .send()
+        .await
+        .expect(200);
+    let ran = host.delivery(&answer).await.summary.ran;
+    assert_eq!(ran.expect("it ran").digest, Digest::of(&second));
+}
+
+#[tokio::test]
+async fn a_file_that_is_being_written_is_waited_for() {
+    use std::io::Write as _;
+    let inbox = tempfile::tempdir().unwrap();
+    let host = watching(&inbox).await;
+    let wasm = version("1.0.0").component();
+    let mut file = std::fs::File::create(inbox.path().join("slow.wasm")).unwrap();
+    for part in wasm.chunks(wasm.len() / 3) {
+        file.write_all(part).unwrap();
+        file.sync_all().unwrap();
+        tokio::task::yield_now().await;
+    }
+    serves(&host, &wasm).await;
+    assert!(host.store().refusals().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn what_does_not_pass_is_refused_with_a_reason_and_changes_nothing() {
+    let inbox = tempfile::tempdir().unwrap();
+    let host = watching(&inbox).await;
+    let good = version("1.1.0").component();
+    put(&inbox, "misbehave.wasm", &good);
+    serves(&host, &good).await;
+    let declared = host.declare(&harm("good", "", 0)).await;
+
+    let broken = [b"\0asm\x0d\0\x01\0".as_slice(), &[0xff; 64]].concat();
+    put(&inbox, "broken.wasm", &broken);
+    put(&inbox, "text.wasm", b"this is no component");
+    let same = Variant {
+        prefix: "other ",
+        ..version("1.1.0")
+    };
+    let same = same.component();
+    put(&inbox, "copy.wasm", &same);
+    let older = version("1.0.9").component();
+    put(&inbox, "older.wasm", &older);
+    let weaker = Variant {
+        check: "",
+        ..version("1.2.0")
+    };
+    let weaker = weaker.component();
+    put(&inbox, "weaker.wasm", &weaker);
+
+    assert!(!refused(&host, &broken).await.is_empty());
+    let reason = refused(&host, b"this is no component").await;
+    assert!(reason.contains("not WebAssembly"), "{reason}");
+    let reason = refused(&host, &same).await;
+    assert!(reason.contains("--accept same-version"), "{reason}");
+    let reason = refused(&host, &older).await;
+    assert!(reason.contains("--accept older"), "{reason}");
+    let reason = refused(&host, &weaker).await;
+    assert!(reason.contains("--accept weaker-checks"), "{reason}");
+
+    assert_eq!(serving(&host).await, Some(Digest::of(&good)));
+    let answer = host
+        .post(&declared.address("good"))
+        .send()
+        .await
+        .expect(200);
+    let ran = host.delivery(&answer).await.summary.ran;
+    assert_eq!(ran.expect("it ran").digest, Digest::of(&good));
+
+    let accept = Accept::of(["weaker-checks"]).unwrap();
+    let accepted = deploy::upload(&host.app, weaker.clone(), "operator", true, &accept).await;
+    assert!(accepted.is_ok(), "an operator may");
+    assert_eq!(serving(&host).await, Some(Digest::of(&weaker)));
+}
+
+#[tokio::test]
+async fn a_restart_and_a_removed_file_change_nothing() {
+    let inbox = tempfile::tempdir().unwrap();
+    let host = watching(&inbox).await;
+    let (first, second) = (version("1.0.0").component(), version("1.1.0").component());
+    put(&inbox, "misbehave.wasm", &first);
+    serves(&host, &first).await;
+    host.converter(second.clone()).await;
+    let between = version("1.0.5").component();
+    put(&inbox, "between.wasm", &between);
+    refused(&host, &between).await;
+    deploy::rollback(&host.app, "misbehave")
+        .await
+        .expect("one before");
+    assert_eq!(serving(&host).await, Some(Digest::of(&first)));
+    put(&inbox, "second.wasm", &second);
+
+    let host = host.restart().await;
+    // A new file is taken in after those that were there.
+    let marker = b"this is no component".as_slice();
+    put(&inbox, "zzz.wasm", marker);
+    refused(&host, marker).await;
+    assert_eq!(
+        serving(&host).await,
+        Some(Digest::of(&first)),
+        "the rollback stands"
+    );
+
+    std::fs::remove_file(inbox.path().join("misbehave.wasm")).unwrap();
+    let marker = b"this is no component either".as_slice();
+    put(&inbox, "zzzz.wasm", marker);
+    refused(&host, marker).await;
+    assert_eq!(serving(&host).await, Some(Digest::of(&first)));
+}
+
+#[tokio::test]
+async fn a_rollback_goes_to_the_version_before() {
+    let host = Host::working().await;
+    let missing = deploy::rollback(&host.app, "misbehave").await;
+    assert!(matches!(missing, Err(DeployError::NothingBefore(_))));
+    let first = host.converter(version("1.0.0").component()).await;
+    let missing = deploy::rollback(&host.app, "misbehave").await;
+    assert!(matches!(missing, Err(DeployError::NothingBefore(_))));
+    let second = host.converter(version("1.1.0").component()).await;
+    let declared = host.declare(&harm("good", "", 0)).await;
+    let ran = async || {
+        let answer = host
+            .post(&declared.address("good"))
+            .send()
+            .await
+            .expect(200);
+        host.delivery(&answer)
+            .await
+            .summary
+            .ran
+            .expect("it ran")
+            .digest
+    };
+    assert_eq!(ran().await, second);
+    deploy::rollback(&host.app, "misbehave")
+        .await
+        .expect("one before");
+    assert_eq!(ran().await, first);
+}
+
+#[tokio::test]
+async fn a_swap_under_traffic_loses_no_lead_and_fails_none() {
+    let host = Arc::new(Host::working().await);
+    let old = host.converter(version("1.0.0").component()).await;
+    let declared = Arc::new(host.declare(&harm("good", "", 0)).await);
+    let swapped = Arc::new(AtomicBool::new(false));
+    let enough = Arc::new(AtomicBool::new(false));
+    let clients: Vec<_> = (0..20)
+        .map(|_| {
+            let (host, declared) = (Arc::clone(&host), Arc::clone(&declared));
+            let (swapped, enough) = (Arc::clone(&swapped), Arc::clone(&enough));
+            tokio::spawn(async move {
+                let mut answers = Vec::new();
+                let mut after = 0;
+                while after < 3 {
+                    let is_after = swapped.load(Ordering::SeqCst);
+                    let answer = host.post(&declared.address("good")).send().await;
+                    after += u32::from(is_after);
+                    answers.push((is_after, answer));
+                    if answers.len() >= 3 {
+                        enough.store(true, Ordering::SeqCst);
+                    }
+                }
+                answers
+            })
+        })
+        .collect();
+    until("traffic", async || {
+        enough.load(Ordering::SeqCst).then_some(())
+    })
+    .await;
+    let new = host.converter(version("1.1.0").component()).await;
+    swapped.store(true, Ordering::SeqCst);
+    let mut sent = 0;
+    let mut by_old = 0;
+    for client in clients {
+        for (is_after, answer) in client.await.unwrap() {
+            let answer = answer.expect(200);
+            assert_eq!(answer.json()["status"], "converted");
+            let ran = host.delivery(&answer).await.summary.ran.expect("it ran");
+            assert!([&old, &new].contains(&&ran.digest));
+            assert!(
+                !is_after || ran.digest == new,
+                "begun after the swap was answered"
+            );
+            sent += 1;
+            by_old += usize::from(ran.digest == old);
+        }
+    }
+    assert!(by_old > 0, "some came before");
+    assert_eq!(host.rows(&declared, "deals").await.len(), sent);
+}
+
+#[tokio::test]
+async fn what_a_version_failed_on_is_tried_again_by_the_next() {
+    let host = Host::working().await;
+    host.converter(version("1.0.0").component()).await;
+    let declared = host.declare(&harm("trap", "trap", 0)).await;
+    let mut ids = Vec::new();
+    for _ in 0..20 {
+        let answer = host
+            .post(&declared.address("trap"))
+            .send()
+            .await
+            .expect(200);
+        ids.push(host.delivery(&answer).await.summary.id);
+    }
+    assert_eq!(host.with_status(DeliveryStatus::Failed).await.len(), 20);
+    let mended = Variant {
+        mended: "trap",
+        ..version("1.0.1")
+    };
+    let digest = host.converter(mended.component()).await;
+    // Without the clock being moved: nobody waits for the next attempt.
+    for id in ids {
+        let done = host.becomes(id, DeliveryStatus::Converted).await;
+        assert_eq!(done.summary.ran.expect("it ran").digest, digest);
+    }
+    assert_eq!(host.rows(&declared, "deals").await.len(), 20);
+}
+
+#[tokio::test]
+async fn first_party_converters_serve_beside_each_other() {
+    let host = Host::working().await;
+    for crate_name in [
+        "converter-grupo-olx",
+        "converter-mapping",
+        "converter-meta-lead-ads",
+    ] {
+        host.converter(guests::rust_component(crate_name)).await;
+    }
+    let declared = super::with_form(&host).await;
+    let ask = host.post(&declared.address("form"));
+    let answer = ask.json(&lead("f-1", "Lia", "11 98888-0001")).send().await;
+    answer.expect(200);
+    assert_eq!(host.store().activations().await.unwrap().len(), 4);
+    assert!(Path::new(host.folder.path()).join("compiled").is_dir());
+}

@@ -1,0 +1,332 @@
+//! The way of a lead through a host: converters that serve, connections that
+//! are declared, deliveries that are sent, and waiting for what happens behind.
+//!
+//! Waiting is for a condition, looked at again and again within a bound; the
+//! host's clock stands until a test moves it.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use leadhost::app::App;
+use leadhost::domain::connection::Connection;
+use leadhost::domain::delivery::DeliveryStatus;
+use leadhost::domain::id::{ConnectionId, DeliveryId};
+use leadhost::domain::plugin::Digest;
+use leadhost::http::server;
+use leadhost::pipeline::apply::{self, ApplyError, Report};
+use leadhost::pipeline::deploy::{self, Accept, DeployError, Deployed};
+use leadhost::pipeline::{self};
+use leadhost::shutdown::Shutdown;
+use leadhost::store::{self, DeliveryDetail};
+use serde_json::Value;
+
+use crate::client::{Answer, Ask};
+use crate::components::target;
+use crate::host::{Host, Options};
+
+/// Far more than anything here takes, also on a busy machine.
+const LONG: Duration = Duration::from_secs(60);
+
+/// Between two looks at a condition.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// What `look` finds, as soon as it finds something.
+///
+/// # Panics
+/// When that takes far too long; the message says what was waited for.
+pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let end = Instant::now() + LONG;
+    loop {
+        if let Some(found) = look().await {
+            return found;
+        }
+        assert!(Instant::now() < end, "still waiting: {what}");
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// What a declaration made.
+pub struct Declared {
+    pub report: Report,
+}
+
+impl Declared {
+    pub fn id(&self, connection: &str) -> ConnectionId {
+        self.report.connections[connection].clone()
+    }
+
+    /// Where the connection's source sends to.
+    pub fn address(&self, connection: &str) -> String {
+        format!("/ingest-lead/{}", self.id(connection))
+    }
+
+    /// The text of a key that this declaration made.
+    pub fn key(&self, label: &str) -> String {
+        let made = self.report.keys.iter().find(|key| key.label == label);
+        made.and_then(|key| key.key.clone())
+            .expect("the declaration made the key")
+    }
+}
+
+impl Options {
+    /// A machine that is busy with other tests makes no conversion late.
+    pub fn patient() -> Self {
+        Self::default()
+            .with("plugins.inline_ms", 30_000)
+            .with("plugins.deadline_ms", 30_000)
+    }
+}
+
+impl Host {
+    /// A host whose conversions end within their request, and whose worker runs.
+    pub async fn working() -> Self {
+        Self::working_with(Options::patient()).await
+    }
+
+    pub async fn working_with(options: Options) -> Self {
+        let host = Self::start(options).await;
+        host.work();
+        host
+    }
+
+    /// Starts what runs beside the requests.
+    pub fn work(&self) {
+        drop(pipeline::start(&self.app, &self.app.shutdown));
+    }
+
+    /// Makes a component serve.
+    pub async fn converter(&self, wasm: Vec<u8>) -> Digest {
+        self.upload(wasm, "test")
+            .await
+            .expect("the component serves")
+            .record
+            .digest
+    }
+
+    /// Makes a component serve, if nothing stands against it.
+    pub async fn upload(&self, wasm: Vec<u8>, origin: &str) -> Result<Deployed, DeployError> {
+        self.know_compiled(&wasm);
+        let deployed = deploy::upload(&self.app, wasm, origin, true, &Accept::default()).await;
+        self.keep_compiled();
+        deployed
+    }
+
+    /// Applies a workspace file; workspace, partner, agent and keys are there already.
+    pub async fn declare(&self, connections: &str) -> Declared {
+        self.try_declare(connections)
+            .await
+            .expect("the declaration holds")
+    }
+
+    pub async fn try_declare(&self, connections: &str) -> Result<Declared, ApplyError> {
+        let text = format!("{BEGINNING}{connections}");
+        let file: Value = toml::from_str(&text).expect("TOML");
+        let report = apply::apply(&self.app, &file, false).await?;
+        Ok(Declared { report })
+    }
+
+    /// What came of a delivery that was just sent, as the store has it.
+    pub async fn delivery(&self, answer: &Answer) -> DeliveryDetail {
+        let id = answer.json()["deliveryId"].clone();
+        let id = id.as_str().expect("an id").parse().expect("an id");
+        self.stored(id).await
+    }
+
+    pub async fn stored(&self, id: DeliveryId) -> DeliveryDetail {
+        let found = self.store().delivery(id).await.expect("a store");
+        found.expect("the delivery is stored")
+    }
+
+    /// The deliveries with this status, newest first.
+    pub async fn with_status(&self, status: DeliveryStatus) -> Vec<DeliveryId> {
+        let filter = store::DeliveryFilter {
+            status: Some(status),
+            limit: 1_000,
+            ..Default::default()
+        };
+        let found = self.store().deliveries(&filter).await.expect("a store");
+        found.iter().map(|delivery| delivery.id).collect()
+    }
+
+    /// Waits until the delivery is this, and gives it.
+    pub async fn becomes(&self, id: DeliveryId, status: DeliveryStatus) -> DeliveryDetail {
+        until(
+            &format!("delivery {id} becomes {}", status.as_str()),
+            async || {
+                let delivery = self.stored(id).await;
+                (delivery.summary.status == status).then_some(delivery)
+            },
+        )
+        .await
+    }
+
+    /// The deals that a partner finds.
+    pub async fn deals(&self, declared: &Declared, query: &str) -> Vec<Value> {
+        let ask = self.get(&format!("/deal?{query}"));
+        let ask = ask.header("x-service-api-key", &declared.key("partner"));
+        let found = ask.send().await.expect(200).json();
+        found.as_array().expect("a list").clone()
+    }
+
+    /// All rows of an export.
+    pub async fn rows(&self, declared: &Declared, entity: &str) -> Vec<Value> {
+        let ask = self.get(&format!("/v1/export/{entity}?limit=1000"));
+        let key = format!("Bearer {}", declared.key("workspace"));
+        let page = ask.header("authorization", &key).send().await;
+        page.expect(200).json()["data"]
+            .as_array()
+            .expect("rows")
+            .clone()
+    }
+
+    pub async fn connection(&self, id: &ConnectionId) -> Connection {
+        let found = self.store().connection(id).await.expect("a store");
+        found.expect("the connection is there")
+    }
+
+    /// Lets a paused connection go on.
+    pub async fn resume(&self, id: &ConnectionId) {
+        let store = self.store();
+        store.pause_connection(id, None).await.expect("a store");
+        self.app.pipeline.wake();
+    }
+
+    /// Time passes, and the worker looks what is due.
+    pub fn pass(&self, seconds: i64) {
+        self.clock.advance_seconds(seconds);
+        self.app.pipeline.wake();
+    }
+
+    /// Whether these bytes stand anywhere in what the host keeps on disk.
+    pub fn keeps(&self, needle: &str) -> bool {
+        let files = fs::read_dir(self.folder.path()).expect("the folder");
+        files
+            .map(|file| file.expect("an entry").path())
+            .filter(|path| path.is_file())
+            .any(|path| {
+                let bytes = fs::read(path).expect("a file");
+                bytes
+                    .windows(needle.len())
+                    .any(|window| window == needle.as_bytes())
+            })
+    }
+
+    /// Stops, and starts again on the same folder, as the same command would.
+    pub async fn restart(self) -> Self {
+        let Self {
+            app, clock, folder, ..
+        } = self;
+        app.shutdown.drain(LONG).await;
+        let (config, sealer) = (app.config.clone(), app.sealer.clone());
+        drop(app);
+        let file = folder.path().join("leadhost.db");
+        let store = until("the old host lets go of its store", async || {
+            store::open(&file, clock.clone()).await.ok()
+        })
+        .await;
+        let app = App::new(config, clock.clone(), store, sealer, Shutdown::new())
+            .expect("a plugin engine");
+        deploy::load_active(&app).await.expect("a store");
+        let addresses = server::start(&app).await.expect("free ports");
+        let host = Self {
+            app,
+            clock,
+            addresses,
+            folder,
+        };
+        host.work();
+        host
+    }
+
+    /// Compiling takes longest: what an earlier host compiled is taken from there.
+    fn know_compiled(&self, wasm: &[u8]) {
+        let digest = Digest::of(wasm).to_string();
+        for file in files(&shared()) {
+            let name = name_of(&file);
+            if name.starts_with(&digest) {
+                // Not there yet, or there already: both are well.
+                let _ = fs::copy(&file, self.compiled().join(name));
+            }
+        }
+    }
+
+    fn keep_compiled(&self) {
+        let shared = shared();
+        for file in files(&self.compiled()) {
+            let name = name_of(&file);
+            if name.ends_with(".cwasm") && !shared.join(&name).exists() {
+                let aside = tempfile::NamedTempFile::new_in(&shared).expect("a file");
+                fs::copy(&file, aside.path()).expect("a copy");
+                aside.persist(shared.join(&name)).expect("a name");
+            }
+        }
+    }
+
+    fn compiled(&self) -> PathBuf {
+        self.folder.path().join("compiled")
+    }
+}
+
+impl Ask {
+    /// With HTTP Basic.
+    pub fn basic(self, credentials: &str) -> Self {
+        use base64::Engine as _;
+        let text = base64::engine::general_purpose::STANDARD.encode(credentials);
+        self.header("authorization", &format!("Basic {text}"))
+    }
+
+    /// Signed as Meta signs.
+    pub fn signed(self, header: &str, prefix: &str, secret: &str, body: &[u8]) -> Self {
+        let signature = signature(secret, body);
+        self.header(header, &format!("{prefix}{signature}"))
+            .body(body.to_vec())
+    }
+}
+
+/// HMAC-SHA256 in hex.
+pub fn signature(secret: &str, message: &[u8]) -> String {
+    use hmac::{KeyInit as _, Mac as _};
+    let mut mac =
+        hmac::Hmac::<sha2::Sha256>::new_from_slice(secret.as_bytes()).expect("any length");
+    mac.update(message);
+    let bytes = mac.finalize().into_bytes();
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+const BEGINNING: &str = r#"
+[workspace]
+slug = "demo"
+name = "Demo"
+[[partners]]
+name = "acme"
+[[instances]]
+name = "desk"
+[[keys]]
+kind = "partner"
+label = "partner"
+partner = "acme"
+[[keys]]
+kind = "workspace"
+label = "workspace"
+"#;
+
+/// What hosts of all tests have compiled.
+fn shared() -> PathBuf {
+    let folder = target().join("tmp").join("compiled");
+    fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+fn files(folder: &std::path::Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("a folder");
+    entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .collect()
+}
+
+fn name_of(path: &std::path::Path) -> String {
+    path.file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default()
+}
