@@ -34,7 +34,14 @@ pub async fn items(
 ) -> Result<Vec<NewItem>, ConnectionError> {
     let mut accepted = Vec::with_capacity(items.len());
     for (index, item) in items.into_iter().enumerate() {
-        let result = match connections.route(received_by, &item.route).await? {
+        // What is not meant for anybody needs nobody who answers to its route.
+        let connection = match item.outcome {
+            Outcome::Lead(_) | Outcome::Fetch(_) => {
+                connections.route(received_by, &item.route).await?
+            }
+            Outcome::Ignored(_) | Outcome::Invalid(_) => Some(Arc::clone(received_by)),
+        };
+        let result = match connection {
             Some(connection) => result(&connection, item.outcome, 1, now, fetch_until),
             None => ItemResult::Unrouted(format!(
                 "no connection of the workspace answers to {}",
