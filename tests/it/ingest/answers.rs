@@ -218,3 +218,47 @@ async fn a_delivery_whose_converter_does_not_serve_waits_for_it() {
     host.becomes(id, DeliveryStatus::Converted).await;
     assert_eq!(host.deals(&declared, "externalId=f-1").await.len(), 1);
 }
+
+#[tokio::test]
+async fn past_the_deliveries_that_may_wait_a_sender_is_told_to_come_again() {
+    let host = Host::start(Options::patient().with("intake.waiting", 2)).await;
+    host.converter(guests::misbehave()).await;
+    let declared = host.declare(&harm("trap", "trap", 0)).await;
+    for _ in 0..2 {
+        let ask = host.post(&declared.address("trap"));
+        ask.send().await.expect(200);
+    }
+    let answer = host.post(&declared.address("trap")).send().await;
+    let answer = answer.expect(503);
+    assert_eq!(answer.header("retry-after"), "10");
+    assert_eq!(answer.json()["statusCode"], 503);
+    assert_eq!(host.with_status(DeliveryStatus::Failed).await.len(), 2);
+}
+
+#[tokio::test]
+async fn a_delivery_is_kept_for_its_days_and_its_deal_and_key_for_longer() {
+    let (host, declared) = form().await;
+    let body = lead("f-1", "Lia Prado", "11 98888-0001");
+    let ask = host.post(&declared.address("form")).json(&body);
+    let answer = ask.send().await.expect(200);
+    let id = host.delivery(&answer).await.summary.id;
+    host.clock.advance_seconds(89 * 24 * 3_600);
+    // The sweep looks when a host starts.
+    let host = host.restart().await;
+    host.stored(id).await;
+    host.clock.advance_seconds(2 * 24 * 3_600);
+    let host = host.restart().await;
+    leadhost_tests::until("the delivery is gone", async || {
+        let found = host.store().delivery(id).await.expect("a store");
+        found.is_none().then_some(())
+    })
+    .await;
+    assert_eq!(host.deals(&declared, "externalId=f-1").await.len(), 1);
+    let ask = host.post(&declared.address("form")).json(&body);
+    let again = ask.send().await.expect(200).json();
+    assert_eq!(again["status"], "duplicate");
+    assert_eq!(
+        again["leads"][0]["dealId"],
+        answer.json()["leads"][0]["dealId"]
+    );
+}

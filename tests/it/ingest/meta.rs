@@ -5,6 +5,7 @@ use leadhost::domain::connection::AllowedHost;
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost::domain::id::DeliveryId;
 use leadhost::domain::time::Micros;
+use leadhost::pipeline::replay::{self, ReplayOptions};
 use leadhost::store::Job;
 use leadhost_tests::graph::{GraphDouble, GraphOptions, proof};
 use leadhost_tests::guests::{self, Variant};
@@ -179,7 +180,8 @@ async fn a_webhook_with_a_wrong_signature_is_quarantined() {
 #[tokio::test]
 async fn a_change_of_something_else_is_ignored() {
     let meta = Meta::new().await;
-    let body = json!({"object": "page", "entry": [{"id": PAGE, "changes": [{"field": "feed", "value": {}}]}]});
+    // Also of a page that nobody answers to.
+    let body = json!({"object": "page", "entry": [{"id": "700000000000009", "changes": [{"field": "feed", "value": {}}]}]});
     let answer = meta.send(&body).await.expect(200).json();
     assert_eq!(answer["status"], "ignored");
     assert_eq!(answer["leads"], json!([]));
@@ -576,4 +578,81 @@ async fn one_address_serves_two_pages_and_an_unknown_one_is_unrouted() {
     );
     let stored = host.delivery(&answer).await;
     assert_eq!(stored.summary.status, DeliveryStatus::Unrouted);
+}
+
+#[tokio::test]
+async fn what_was_unrouted_goes_its_way_when_a_connection_answers_to_it() {
+    let meta = Meta::new().await;
+    let answer = meta.send(&webhook(OTHER_PAGE, &["440000000000012"])).await;
+    let id = meta.host.delivery(&answer.expect(200)).await.summary.id;
+    assert_eq!(
+        meta.host.stored(id).await.summary.status,
+        DeliveryStatus::Unrouted
+    );
+    let second = connection("second", &meta.double, OTHER_PAGE);
+    meta.host.declare(&second).await;
+    let replayed = replay::one(&meta.host.app, id, ReplayOptions::default()).await;
+    assert_eq!(
+        replayed.expect("it is replayed").status,
+        DeliveryStatus::Queued
+    );
+    meta.host.becomes(id, DeliveryStatus::Converted).await;
+    let deals = meta
+        .host
+        .deals(&meta.declared, "externalId=440000000000012")
+        .await;
+    assert_eq!(deals[0]["deal"]["props"]["connection"], "second");
+}
+
+#[tokio::test]
+async fn a_page_without_a_token_pauses_the_connection_with_the_secrets_name() {
+    let host = Host::working().await;
+    let double = double();
+    host.converter(guests::rust_component("converter-meta-lead-ads"))
+        .await;
+    let whole = connection("meta", &double, PAGE);
+    let without = whole.replace(&format!(", \"page-token/{PAGE}\" = \"{TOKEN}\""), "");
+    assert_ne!(whole, without);
+    let declared = host.declare(&without).await;
+    let meta = Meta {
+        host,
+        declared,
+        double,
+    };
+    let id = meta.announce(&["440000000000011"]).await;
+    let reason = meta.paused().await;
+    assert!(reason.contains(&format!("page-token/{PAGE}")), "{reason}");
+    meta.host.declare(&whole).await;
+    meta.host.resume(&meta.declared.id("meta")).await;
+    meta.host.pass(3_600);
+    meta.host.becomes(id, DeliveryStatus::Converted).await;
+}
+
+#[tokio::test]
+async fn a_connection_beside_it_that_cannot_be_opened_costs_no_delivery() {
+    let host = Host::working().await;
+    host.converter(guests::rust_component("converter-meta-lead-ads"))
+        .await;
+    let seeded = host
+        .workspace_with("demo", |plan| {
+            let connection = &mut plan.connections[0];
+            connection.plugin = "meta-lead-ads".to_owned();
+            let mut beside = connection.clone();
+            beside.name = "beside".to_owned();
+            beside.sealed = b"sealed with a key that is lost".to_vec();
+            plan.connections.push(beside);
+        })
+        .await;
+    let address = format!("/ingest-lead/{}", seeded.connection);
+    let answer = send(&host, &address, &webhook(PAGE, &["440000000000011"])).await;
+    let answer = answer.expect(200);
+    assert_eq!(answer.json()["status"], "queued");
+    let stored = host.delivery(&answer).await;
+    assert!(
+        stored
+            .summary
+            .error
+            .expect("it says why")
+            .contains("cannot be opened")
+    );
 }

@@ -221,6 +221,19 @@ async fn a_rollback_goes_to_the_version_before() {
 }
 
 #[tokio::test]
+async fn activating_what_serves_already_does_not_lose_the_version_before() {
+    let host = Host::working().await;
+    let first = host.converter(version("1.0.0").component()).await;
+    let second = version("1.1.0").component();
+    host.converter(second.clone()).await;
+    host.converter(second).await;
+    deploy::rollback(&host.app, "misbehave")
+        .await
+        .expect("one before");
+    assert_eq!(serving(&host).await, Some(first));
+}
+
+#[tokio::test]
 async fn a_swap_under_traffic_loses_no_lead_and_fails_none() {
     let host = Arc::new(Host::working().await);
     let old = host.converter(version("1.0.0").component()).await;
