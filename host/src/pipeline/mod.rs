@@ -86,11 +86,13 @@ where
     })
 }
 
-/// Starts what runs beside the requests: the worker, the sweep, the inbox.
+/// Starts what runs beside the requests: the worker, the sweep, the inbox, and
+/// what was cut short by the last stop.
 pub fn start(app: &Arc<App>, shutdown: &Shutdown) -> Vec<tokio::task::JoinHandle<()>> {
     let mut tasks = vec![
         tokio::spawn(worker::run(Arc::clone(app), shutdown.clone())),
         tokio::spawn(sweep::run(Arc::clone(app), shutdown.clone())),
+        spawn(app, redrive::resume(Arc::clone(app))),
     ];
     if !app.config.plugins.inbox.is_empty() {
         tasks.push(tokio::spawn(deploy::watch_inbox(

@@ -13,9 +13,28 @@ use crate::store::{HeldDelivery, Mode, Reconversion, Write};
 /// Deliveries tried between two looks at how it goes.
 const STEP: u32 = 8;
 
+/// Goes on with what a stop or a crash cut short.
+pub async fn resume(app: Arc<App>) {
+    match app.store.activations().await {
+        Ok(activations) => {
+            for activation in activations {
+                run(&app, &activation.name, &activation.digest).await;
+            }
+        }
+        Err(error) => {
+            tracing::warn!(%error, "failed deliveries cannot be tried again now");
+        }
+    }
+}
+
 pub async fn run(app: &Arc<App>, plugin: &str, digest: &Digest) {
     let mut redriven = 0u64;
-    loop {
+    let serves = |app: &App| {
+        let active = app.plugins.active(plugin);
+        active.is_some_and(|active| active.digest == *digest)
+    };
+    // Another activation has a redrive of its own, and the next start goes on.
+    while serves(app) && !app.shutdown.has_begun() {
         let now = app.clock.now();
         let until = now.plus_seconds(app.config.worker.lease_seconds);
         let held = match app

@@ -40,10 +40,12 @@ async fn serving(host: &Host) -> Option<Digest> {
     found.map(|activation| activation.digest)
 }
 
+/// Waits until calls begin on it: the store's word comes a moment before that.
 async fn serves(host: &Host, wasm: &[u8]) {
     let digest = Digest::of(wasm);
     until("the file serves", async || {
-        (serving(host).await.as_ref() == Some(&digest)).then_some(())
+        let active = host.app.plugins.active("misbehave")?;
+        (active.digest == digest).then_some(())
     })
     .await;
 }
@@ -312,6 +314,31 @@ async fn what_a_version_failed_on_is_tried_again_by_the_next() {
         assert_eq!(done.summary.ran.expect("it ran").digest, digest);
     }
     assert_eq!(host.rows(&declared, "deals").await.len(), 20);
+}
+
+#[tokio::test]
+async fn a_start_goes_on_with_what_a_stop_left_to_the_next_version() {
+    let host = Host::working().await;
+    host.converter(version("1.0.0").component()).await;
+    let declared = host.declare(&harm("trap", "trap", 0)).await;
+    let answer = host.post(&declared.address("trap")).send().await;
+    let id = host.delivery(&answer.expect(200)).await.summary.id;
+    let mended = Variant {
+        mended: "trap",
+        ..version("1.0.1")
+    };
+    let wasm = mended.component();
+    let digest = Digest::of(&wasm);
+    let stored = deploy::upload(&host.app, wasm, "test", false, &Accept::default()).await;
+    assert!(stored.is_ok(), "{:?}", stored.err());
+    // As if the host had died right after the store's word.
+    let now = host.app.clock.now();
+    let store = host.store();
+    store.activate("misbehave", &digest, now).await.unwrap();
+    assert_eq!(host.stored(id).await.summary.status, DeliveryStatus::Failed);
+    let host = host.restart().await;
+    let done = host.becomes(id, DeliveryStatus::Converted).await;
+    assert_eq!(done.summary.ran.expect("it ran").digest, digest);
 }
 
 #[tokio::test]
