@@ -3,11 +3,11 @@
 use std::time::Instant;
 
 use leadhost::domain::delivery::DeliveryStatus;
-use leadhost_tests::until;
+use leadhost_tests::{Host, guests, until};
 use serde_json::Value;
 use tokio::io::AsyncWriteExt as _;
 
-use super::{form, lead};
+use super::{form, harm, lead};
 
 #[tokio::test]
 async fn an_unknown_connection_is_not_found_in_the_gateways_shape() {
@@ -132,4 +132,33 @@ async fn a_body_that_never_becomes_whole_leaves_nothing() {
     };
     let stored = host.store().deliveries(&filter).await.unwrap();
     assert_eq!(stored.len(), 1, "only the one that was whole");
+}
+
+#[tokio::test]
+async fn a_sender_that_does_not_wait_for_a_slow_conversion_loses_nothing() {
+    let host = Host::working().await;
+    host.converter(guests::misbehave()).await;
+    let declared = host.declare(&harm("slow", "burn", 300_000_000)).await;
+    let mut stream = host.raw().await;
+    let head = format!(
+        "POST {} HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{{}}",
+        declared.address("slow")
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    drop(stream);
+    until("the delivery is done", async || {
+        let done = host.with_status(DeliveryStatus::Ignored).await;
+        (done.len() == 1).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn other_methods_hear_which_there_are() {
+    let (host, declared) = form().await;
+    for method in ["PUT", "DELETE", "PATCH"] {
+        let answer = host.ask(method, &declared.address("form")).send().await;
+        let answer = answer.expect(405);
+        assert!(answer.header("allow").contains("POST"), "{method}");
+    }
 }

@@ -656,3 +656,20 @@ async fn a_connection_beside_it_that_cannot_be_opened_costs_no_delivery() {
             .contains("cannot be opened")
     );
 }
+
+#[tokio::test]
+async fn a_lead_that_the_far_end_does_not_have_is_given_up_and_may_come_again() {
+    let meta = Meta::new().await;
+    for times in 1..=2 {
+        let id = meta.announce(&["no-such-lead"]).await;
+        let done = until("the fetch is given up", async || {
+            let stored = meta.host.stored(id).await;
+            (stored.items[0].status == ItemStatus::Failed).then_some(stored)
+        })
+        .await;
+        let message = done.items[0].message.as_deref().unwrap_or_default();
+        assert!(message.contains("803"), "{message}");
+        assert_ne!(done.summary.status, DeliveryStatus::Queued);
+        assert_eq!(meta.double.requests().len(), times);
+    }
+}
