@@ -8,9 +8,7 @@ use super::worker;
 use crate::app::App;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::DeliveryId;
-use crate::store::{
-    DeliveryFilter, DeliveryOutcome, Mode, Reconversion, StoreError, Write, Written,
-};
+use crate::store::{DeliveryOutcome, Mode, Reconversion, StoreError, Write, Written};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReplayOptions {
@@ -82,45 +80,4 @@ pub async fn one(
         }
         Written::Stale | Written::NotKept => Err(ReplayError::TakenOver(id)),
     }
-}
-
-/// Replays every delivery that the filter names, oldest first, telling each
-/// result as it comes. `false` from `tell` ends it.
-pub async fn many<F>(
-    app: &Arc<App>,
-    filter: DeliveryFilter,
-    options: ReplayOptions,
-    mut tell: F,
-) -> Result<u64, StoreError>
-where
-    F: FnMut(DeliveryId, Result<DeliveryOutcome, ReplayError>) -> bool + Send,
-{
-    /// Ids read at once.
-    const PAGE: u32 = 500;
-    let mut ids = Vec::new();
-    let mut before = filter.before;
-    loop {
-        let page = app
-            .store
-            .deliveries(&DeliveryFilter {
-                before,
-                limit: PAGE,
-                ..filter.clone()
-            })
-            .await?;
-        before = page.last().map(|delivery| delivery.id);
-        ids.extend(page.iter().map(|delivery| delivery.id));
-        if page.len() < PAGE as usize {
-            break;
-        }
-    }
-    let mut done = 0;
-    for id in ids.into_iter().rev() {
-        let outcome = one(app, id, options).await;
-        done += 1;
-        if !tell(id, outcome) {
-            break;
-        }
-    }
-    Ok(done)
 }
