@@ -13,12 +13,15 @@ use super::convert::{self, ConvertError, Evidence};
 use super::fetch;
 use crate::app::App;
 use crate::domain::delivery::DeliveryStatus;
-use crate::plugin::Budget;
+use crate::plugin::{Budget, CallError};
 use crate::shutdown::Shutdown;
 use crate::store::{ConversionResult, HeldDelivery, Job, Mode, Reconversion, Write};
 
 /// How long the worker rests when nothing woke it: due times pass by themselves.
 const REST: Duration = Duration::from_millis(250);
+
+/// Seconds until a conversion that found the plugins' queue full is tried again.
+const BUSY_SECONDS: i64 = 1;
 
 pub async fn run(app: Arc<App>, shutdown: Shutdown) {
     let permits = Arc::new(Semaphore::new(app.config.worker.concurrency));
@@ -167,7 +170,13 @@ pub async fn reconvert(app: &Arc<App>, held: &HeldDelivery) -> ConversionResult 
         Ok(converted) => converted.result,
         Err(error) => {
             tracing::warn!(delivery = %delivery.id, plugin = %plugin.description.name, digest = plugin.digest.short(), %error, "the conversion failed again");
-            failed(&error)
+            let mut result = failed(&error);
+            if matches!(error, ConvertError::Call(CallError::Busy)) {
+                // Requests fill the queue: asking again at once would only
+                // keep the store busy too.
+                result.next_attempt_at = Some(app.clock.now().plus_seconds(BUSY_SECONDS));
+            }
+            result
         }
     }
 }
