@@ -262,3 +262,34 @@ async fn a_delivery_is_kept_for_its_days_and_its_deal_and_key_for_longer() {
         answer.json()["leads"][0]["dealId"]
     );
 }
+
+#[tokio::test]
+async fn more_at_once_than_the_converters_queue_takes_waits_and_fails_nothing() {
+    let options = Options::patient()
+        .with("plugins.threads", 1)
+        .with("worker.lease_seconds", 1_000_000)
+        .with("plugins.queue", 2);
+    let host = Host::working_with(options).await;
+    host.converter(guests::misbehave()).await;
+    let declared = host.declare(&harm("slow", "burn", 20_000_000)).await;
+    let asks: Vec<_> = (0..24)
+        .map(|_| tokio::spawn(host.post(&declared.address("slow")).send()))
+        .collect();
+    let mut queued = Vec::new();
+    for ask in asks {
+        let answer = ask.await.unwrap().expect(200);
+        if answer.json()["status"] == "queued" {
+            queued.push(host.delivery(&answer).await.summary.id);
+        }
+    }
+    assert!(!queued.is_empty(), "the queue takes two");
+    for id in queued {
+        let done = leadhost_tests::until("the worker has done it", async || {
+            host.pass(1);
+            let stored = host.stored(id).await;
+            (stored.summary.status == DeliveryStatus::Ignored).then_some(stored)
+        })
+        .await;
+        assert_eq!(done.summary.attempts, 0, "it was nobody's fault");
+    }
+}

@@ -210,7 +210,7 @@ async fn a_lead_that_is_not_there_yet_is_asked_for_until_it_is() {
 }
 
 #[tokio::test]
-async fn an_expired_token_pauses_the_connection_and_a_new_one_goes_on() {
+async fn an_expired_token_pauses_the_connection_and_resumed_it_goes_on() {
     let meta = Meta::new().await;
     let id = meta.announce(&["440000000000002"]).await;
     let reason = meta.paused().await;
@@ -230,6 +230,28 @@ async fn an_expired_token_pauses_the_connection_and_a_new_one_goes_on() {
         meta.host.stored(id).await.summary.status,
         DeliveryStatus::Queued
     );
+}
+
+#[tokio::test]
+async fn a_token_that_is_put_right_fetches_what_the_wrong_one_could_not() {
+    let host = Host::working().await;
+    let double = double();
+    host.converter(guests::rust_component("converter-meta-lead-ads"))
+        .await;
+    let right = connection("meta", &double, PAGE);
+    let declared = host.declare(&right.replace(TOKEN, "revoked-token")).await;
+    let meta = Meta {
+        host,
+        declared,
+        double,
+    };
+    let id = meta.announce(&["440000000000011"]).await;
+    let reason = meta.paused().await;
+    assert!(reason.contains("190"), "{reason}");
+    meta.host.declare(&right).await;
+    meta.host.resume(&meta.declared.id("meta")).await;
+    meta.host.pass(3_600);
+    meta.host.becomes(id, DeliveryStatus::Converted).await;
 }
 
 #[tokio::test]
