@@ -1,4 +1,18 @@
-//! What can be said about JSON text without reading it as JSON.
+//! What can be said about JSON text without reading it as JSON, and where in
+//! what was read a path leads.
+
+use serde_json::Value;
+
+/// The value at a path of member names with dots between them, whatever their case.
+pub fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
+    path.split('.').try_fold(value, |value, key| {
+        value
+            .as_object()?
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(key))
+            .map(|(_, value)| value)
+    })
+}
 
 /// Whether brackets and braces nest deeper than `most`. One pass over the bytes
 /// without recursion, so it is safe on anything; brackets inside strings do not

@@ -165,13 +165,7 @@ fn find(location: &Location, sent: Presented<'_>) -> Option<String> {
                 return None;
             }
             let body: Value = serde_json::from_slice(sent.body).ok()?;
-            let found = location.name.split('.').try_fold(&body, |value, key| {
-                value
-                    .as_object()?
-                    .iter()
-                    .find(|(name, _)| name.eq_ignore_ascii_case(key))
-                    .map(|(_, value)| value)
-            })?;
+            let found = crate::domain::json::at(&body, &location.name)?;
             match found {
                 Value::String(text) => Some(text.clone()),
                 Value::Number(number) => Some(number.to_string()),

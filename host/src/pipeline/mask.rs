@@ -5,6 +5,8 @@
 use std::borrow::Cow;
 
 use crate::domain::exchange::{Location, Pairs};
+use crate::domain::json;
+use crate::limits;
 use crate::seal::Secrets;
 
 /// What stands in for a secret.
@@ -78,7 +80,7 @@ pub fn body(body: Vec<u8>, carried: &[Location], secrets: &Secrets) -> Vec<u8> {
     let names: Vec<&str> = carried
         .iter()
         .filter(|at| at.place == "json" || at.place == "form")
-        .map(|at| at.name.rsplit('.').next().unwrap_or(&at.name))
+        .map(|at| at.name.as_str())
         .collect();
     let holds =
         |body: &[u8], needle: &[u8]| body.windows(needle.len()).any(|window| window == needle);
@@ -113,13 +115,36 @@ pub fn body(body: Vec<u8>, carried: &[Location], secrets: &Secrets) -> Vec<u8> {
 
 fn fields(content: String, names: &[&str]) -> String {
     names.iter().fold(content, |content, name| {
-        form_field(&json_member(&content, name), name)
+        let masked = match name.rsplit_once('.') {
+            None => json_member(&content, name, |_| true),
+            // Members elsewhere may have the same name: an id, for one.
+            Some((_, last)) => match value_at(&content, name) {
+                Some(secret) => json_member(&content, last, |raw| unescaped(raw) == secret),
+                None => content,
+            },
+        };
+        form_field(&masked, name)
     })
 }
 
-/// Masks the string values of members of this name, whatever its case, without
-/// parsing: bytes that are not JSON are masked as well.
-fn json_member(content: &str, name: &str) -> String {
+/// The text at this path of a JSON body.
+fn value_at(content: &str, path: &str) -> Option<String> {
+    if json::too_deep(content.as_bytes(), limits::JSON_DEPTH) {
+        return None;
+    }
+    let body: serde_json::Value = serde_json::from_str(content).ok()?;
+    json::at(&body, path)?.as_str().map(str::to_owned)
+}
+
+/// What stands between the quotes of a JSON text, as its reader has it.
+fn unescaped(raw: &str) -> String {
+    serde_json::from_str(&format!("\"{raw}\"")).unwrap_or_default()
+}
+
+/// Masks the string values of members of this name, whatever its case, where
+/// `is_secret` says so of what stands between the quotes. Without parsing: what
+/// is not JSON is masked as well.
+fn json_member(content: &str, name: &str, is_secret: impl Fn(&str) -> bool) -> String {
     let lower = content.to_ascii_lowercase();
     let needle = format!("\"{}\"", name.to_ascii_lowercase());
     let mut out = String::with_capacity(content.len());
@@ -145,7 +170,11 @@ fn json_member(content: &str, name: &str) -> String {
         let start = content.len() - inner.len();
         let stop = start + end.unwrap_or(inner.len());
         out.push_str(&content[at..start]);
-        out.push_str(MASK);
+        out.push_str(if is_secret(&content[start..stop]) {
+            MASK
+        } else {
+            &content[start..stop]
+        });
         at = stop;
     }
     out.push_str(&content[at..]);
@@ -196,6 +225,19 @@ mod tests {
             r#"{"google_key":5,"é":"google_key"}"#,
             r#"{"google_key":5,"é":"google_key"}"#,
         );
+    }
+
+    #[test]
+    fn a_path_masks_its_own_member_and_no_other_of_that_name() {
+        let check = |body: &str, expect: &str| {
+            let masked = super::body(body.into(), &[at("json", "auth.id")], &none());
+            assert_eq!(String::from_utf8(masked).expect("text"), expect);
+        };
+        check(
+            r#"{"id":"lead-1","Auth":{"id":"a\u0062c"},"x":{"id":"abc"}}"#,
+            r#"{"id":"lead-1","Auth":{"id":"***"},"x":{"id":"***"}}"#,
+        );
+        check(r#"{"id":"lead-1"}"#, r#"{"id":"lead-1"}"#);
     }
 
     #[test]
