@@ -119,3 +119,41 @@ async fn bytes_that_are_no_utf_8_are_masked_too() {
     ask.send().await;
     assert!(!host.keeps("made-up-form-key"));
 }
+
+#[tokio::test]
+async fn a_secret_that_stands_under_the_name_of_an_id_leaves_the_leads_own_id() {
+    let host = Host::working().await;
+    host.converter(guests::rust_component("converter-mapping"))
+        .await;
+    let declared = host
+        .declare(
+            r#"
+[[connections]]
+name = "crm"
+partner = "acme"
+plugin = "mapping"
+secrets = { account = "made-up-account" }
+[connections.config]
+carriedSecrets = [{ place = "json", name = "conta.id" }]
+[[connections.checks]]
+secret = "account"
+scheme = "equals"
+proof = { place = "json", name = "conta.id" }
+"#,
+        )
+        .await;
+    let ask = |account: &str| {
+        let body = json!({
+            "id": "c-1",
+            "nome": "Ivo Salles",
+            "telefone": "11 98888-0005",
+            "conta": {"id": account},
+        });
+        host.post(&declared.address("crm")).json(&body)
+    };
+    ask("another-account").send().await.expect(401);
+    let answer = ask("made-up-account").send().await.expect(200).json();
+    assert_eq!(answer["leads"][0]["externalId"], "c-1");
+    assert!(!host.keeps("made-up-account"));
+    assert!(!host.keeps("another-account"));
+}
