@@ -5,6 +5,7 @@ mod answers;
 mod checks;
 mod contacts;
 mod dedupe;
+mod fetches;
 mod full;
 mod input;
 mod masking;

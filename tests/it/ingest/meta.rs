@@ -1,28 +1,26 @@
 //! Pointers: a signed webhook names leads, the host fetches them from a double
 //! of the Graph API, and what goes wrong there is waited out or told.
 
-use leadhost::domain::connection::AllowedHost;
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost::domain::id::DeliveryId;
 use leadhost::domain::time::Micros;
 use leadhost::pipeline::replay::{self, ReplayOptions};
-use leadhost::store::Job;
 use leadhost_tests::graph::{GraphDouble, GraphOptions, proof};
-use leadhost_tests::guests::{self, Variant};
-use leadhost_tests::{Answer, Declared, Host, Options, until};
+
+use leadhost_tests::{Answer, Declared, Host, Options, guests, until};
 use serde_json::{Value, json};
 
 const APP_SECRET: &str = "double-app-secret";
 const TOKEN: &str = "double-page-token";
-const PAGE: &str = "700000000000001";
+pub(super) const PAGE: &str = "700000000000001";
 const OTHER_PAGE: &str = "700000000000002";
 
-fn double() -> GraphDouble {
+pub(super) fn double() -> GraphDouble {
     GraphDouble::start(GraphOptions::default()).expect("a free port")
 }
 
 /// A connection whose pages are fetched from the double.
-fn connection(name: &str, double: &GraphDouble, page: &str) -> String {
+pub(super) fn connection(name: &str, double: &GraphDouble, page: &str) -> String {
     let address = double.address();
     format!(
         r#"
@@ -38,18 +36,18 @@ secrets = {{ app-secret = "{APP_SECRET}", "page-token/{page}" = "{TOKEN}" }}
     )
 }
 
-struct Meta {
-    host: Host,
-    declared: Declared,
-    double: GraphDouble,
+pub(super) struct Meta {
+    pub(super) host: Host,
+    pub(super) declared: Declared,
+    pub(super) double: GraphDouble,
 }
 
 impl Meta {
-    async fn new() -> Self {
+    pub(super) async fn new() -> Self {
         Self::with(Options::patient()).await
     }
 
-    async fn with(options: Options) -> Self {
+    pub(super) async fn with(options: Options) -> Self {
         let host = Host::working_with(options).await;
         let double = double();
         host.converter(guests::rust_component("converter-meta-lead-ads"))
@@ -62,17 +60,17 @@ impl Meta {
         }
     }
 
-    async fn announce(&self, leads: &[&str]) -> DeliveryId {
+    pub(super) async fn announce(&self, leads: &[&str]) -> DeliveryId {
         let answer = self.send(&webhook(PAGE, leads)).await.expect(200);
         assert_eq!(answer.json()["status"], "queued");
         self.host.delivery(&answer).await.summary.id
     }
 
-    async fn send(&self, body: &Value) -> Answer {
+    pub(super) async fn send(&self, body: &Value) -> Answer {
         send(&self.host, &self.declared.address("meta"), body).await
     }
 
-    async fn asked(&self, times: usize) {
+    pub(super) async fn asked(&self, times: usize) {
         until("the double is asked", async || {
             (self.double.requests().len() >= times).then_some(())
         })
@@ -80,14 +78,14 @@ impl Meta {
     }
 
     /// Waits until an attempt has failed, and gives why.
-    async fn noted(&self, id: DeliveryId) -> String {
+    pub(super) async fn noted(&self, id: DeliveryId) -> String {
         until("an attempt fails", async || {
             self.host.stored(id).await.items[0].message.clone()
         })
         .await
     }
 
-    async fn paused(&self) -> String {
+    pub(super) async fn paused(&self) -> String {
         until("the connection is paused", async || {
             let connection = self.host.connection(&self.declared.id("meta")).await;
             connection.paused.map(|pause| pause.reason)
@@ -96,7 +94,7 @@ impl Meta {
     }
 }
 
-async fn send(host: &Host, address: &str, body: &Value) -> Answer {
+pub(super) async fn send(host: &Host, address: &str, body: &Value) -> Answer {
     let bytes = body.to_string();
     let ask = host.post(address);
     let ask = ask.signed(
@@ -108,7 +106,7 @@ async fn send(host: &Host, address: &str, body: &Value) -> Answer {
     ask.send().await
 }
 
-fn webhook(page: &str, leads: &[&str]) -> Value {
+pub(super) fn webhook(page: &str, leads: &[&str]) -> Value {
     let changes: Vec<Value> = leads
         .iter()
         .map(|lead| {
@@ -296,244 +294,6 @@ async fn a_page_of_html_in_place_of_an_answer_is_tried_again() {
     );
 }
 
-/// A host on which the connection's allow-list is this.
-async fn allowed(list: &str) -> Meta {
-    let host = Host::working().await;
-    let double = double();
-    host.converter(guests::rust_component("converter-meta-lead-ads"))
-        .await;
-    let file: String = connection("meta", &double, PAGE)
-        .lines()
-        .map(|line| match line.strip_prefix("allow") {
-            Some(_) => format!(
-                "allow = {}\n",
-                list.replace("{}", &double.address().to_string())
-            ),
-            None => format!("{line}\n"),
-        })
-        .collect();
-    let declared = host.declare(&file).await;
-    Meta {
-        host,
-        declared,
-        double,
-    }
-}
-
-#[tokio::test]
-async fn a_host_that_nobody_allowed_pauses_the_connection_and_is_never_called() {
-    let meta = allowed("[]").await;
-    meta.announce(&["440000000000011"]).await;
-    let reason = meta.paused().await;
-    let address = meta.double.address();
-    assert_eq!(
-        reason,
-        format!(
-            "http://{address} is not on the connection's allow-list; add it there if the plugin may call it"
-        )
-    );
-    assert!(meta.double.requests().is_empty());
-}
-
-#[tokio::test]
-async fn a_private_address_needs_leave_of_its_own() {
-    let host = Host::working().await;
-    let double = double();
-    let fetch = format!("http://{}/leads", double.address());
-    let variant = Variant {
-        fetch: &fetch,
-        ..Variant::default()
-    };
-    host.converter(variant.component()).await;
-    let file = pointer("harm", "fetch", &double);
-    let without = file.replace(", private = true", "");
-    let refused = host.try_declare(&without).await.err().expect("refused");
-    assert!(
-        refused.to_string().contains("not a public address"),
-        "{refused}"
-    );
-    // Past that, as with a name that comes to mean a private address.
-    let declared = host.declare(&file).await;
-    let seeded = host
-        .workspace_with("other", |plan| {
-            let connection = &mut plan.connections[0];
-            connection.plugin = "misbehave".to_owned();
-            connection.config = r#"{"do": "fetch"}"#.to_owned();
-            connection.allow = vec![AllowedHost {
-                scheme: "http".to_owned(),
-                authority: double.address().to_string(),
-                private: false,
-            }];
-        })
-        .await;
-    let address = format!("/ingest-lead/{}", seeded.connection);
-    let answer = host.post(&address).send().await.expect(200);
-    let id = host.delivery(&answer).await.summary.id;
-    let reason = until("the connection is paused", async || {
-        let connection = host.connection(&seeded.connection).await;
-        connection.paused.map(|pause| pause.reason)
-    })
-    .await;
-    assert!(reason.contains("not a public address"), "{reason}");
-    assert!(double.requests().is_empty());
-    assert_eq!(host.stored(id).await.summary.status, DeliveryStatus::Queued);
-    let answer = host
-        .post(&declared.address("harm"))
-        .send()
-        .await
-        .expect(200);
-    let id = host.delivery(&answer).await.summary.id;
-    host.becomes(id, DeliveryStatus::Ignored).await;
-    assert_eq!(double.requests().len(), 1);
-}
-
-#[tokio::test]
-async fn a_restart_goes_on_with_what_waits() {
-    let meta = Meta::new().await;
-    let id = meta.announce(&["440000000000003"]).await;
-    meta.noted(id).await;
-    let Meta {
-        host,
-        double,
-        declared,
-    } = meta;
-    let host = host.restart().await;
-    assert_eq!(host.stored(id).await.summary.status, DeliveryStatus::Queued);
-    host.pass(3_600);
-    host.becomes(id, DeliveryStatus::Converted).await;
-    assert_eq!(double.requests().len(), 2);
-    assert_eq!(
-        host.deals(&declared, "externalId=440000000000003")
-            .await
-            .len(),
-        1
-    );
-}
-
-#[tokio::test]
-async fn a_claim_that_a_host_died_with_is_taken_over_when_its_lease_ends() {
-    let host = Host::start(Options::patient()).await;
-    let double = double();
-    host.converter(guests::rust_component("converter-meta-lead-ads"))
-        .await;
-    let declared = host.declare(&connection("meta", &double, PAGE)).await;
-    let answer = send(
-        &host,
-        &declared.address("meta"),
-        &webhook(PAGE, &["440000000000011"]),
-    )
-    .await;
-    let id = host.delivery(&answer).await.summary.id;
-    let now = host.app.clock.now();
-    let until = now.plus_seconds(60);
-    let held = host.store().claim(10, now, until).await.expect("a store");
-    assert!(matches!(held[..], [Job::Fetch(_)]));
-    let host = host.restart().await;
-    host.pass(59);
-    assert_eq!(host.stored(id).await.summary.status, DeliveryStatus::Queued);
-    host.pass(2);
-    host.becomes(id, DeliveryStatus::Converted).await;
-}
-
-fn pointer(name: &str, word: &str, double: &GraphDouble) -> String {
-    format!(
-        r#"
-[[connections]]
-name = "{name}"
-partner = "acme"
-plugin = "misbehave"
-config = {{ do = "{word}" }}
-allow = [{{ url = "http://{}", private = true }}]
-"#,
-        double.address()
-    )
-}
-
-#[tokio::test]
-async fn the_answer_is_stored_before_the_converter_reads_it() {
-    let host = Host::working().await;
-    let double = double();
-    let fetch = format!("http://{}/leads", double.address());
-    let variant = Variant {
-        fetch: &fetch,
-        ..Variant::default()
-    };
-    host.converter(variant.component()).await;
-    let declared = host
-        .declare(&pointer("harm", "fetch-and-loop", &double))
-        .await;
-    let answer = host
-        .post(&declared.address("harm"))
-        .send()
-        .await
-        .expect(200);
-    assert_eq!(answer.json()["status"], "queued");
-    let file = host.folder.path().join("leadhost.db");
-    let options = sqlx::sqlite::SqliteConnectOptions::new()
-        .filename(file)
-        .read_only(true);
-    let pool = sqlx::sqlite::SqlitePoolOptions::new()
-        .connect_with(options)
-        .await
-        .unwrap();
-    // The converter is at it, and never ends by itself.
-    until("the answer is in the store", async || {
-        let kept: i64 =
-            sqlx::query_scalar("select count(*) from fetches where response_head is not null")
-                .fetch_one(&pool)
-                .await
-                .unwrap();
-        (kept == 1).then_some(())
-    })
-    .await;
-    host.clock.advance_seconds(61);
-    let now = host.app.clock.now();
-    let taken = until("another host takes it over", async || {
-        let jobs = host.store().claim(1, now, now.plus_seconds(60)).await;
-        jobs.expect("a store").pop()
-    })
-    .await;
-    let Job::Fetch(held) = taken else {
-        panic!("a fetch waits");
-    };
-    assert!(held.response.is_some(), "it needs no second call");
-    assert_eq!(double.requests().len(), 1);
-    drop(answer);
-}
-
-#[tokio::test]
-async fn another_version_completes_what_an_earlier_one_asked_for() {
-    let host = Host::start(Options::patient()).await;
-    let (old, new) = (double(), double());
-    let fetch = |double: &GraphDouble| format!("http://{}/leads", double.address());
-    let first = Variant {
-        fetch: &fetch(&old),
-        ..Variant::default()
-    };
-    host.converter(first.component()).await;
-    let declared = host.declare(&pointer("harm", "fetch", &new)).await;
-    let answer = host
-        .post(&declared.address("harm"))
-        .send()
-        .await
-        .expect(200);
-    let id = host.delivery(&answer).await.summary.id;
-    let second = Variant {
-        version: "1.1.0",
-        fetch: &fetch(&new),
-        ..Variant::default()
-    };
-    let digest = host.converter(second.component()).await;
-    host.work();
-    let done = host.becomes(id, DeliveryStatus::Ignored).await;
-    assert_eq!(done.summary.ran.expect("it ran").digest, digest);
-    assert!(
-        old.requests().is_empty(),
-        "the new one knows better where to ask"
-    );
-    assert_eq!(new.requests().len(), 1);
-}
-
 #[tokio::test]
 async fn a_name_that_looks_like_a_slot_is_only_a_name() {
     let meta = Meta::new().await;
@@ -648,35 +408,6 @@ async fn a_page_without_a_token_pauses_the_connection_with_the_secrets_name() {
     meta.host.resume(&meta.declared.id("meta")).await;
     meta.host.pass(3_600);
     meta.host.becomes(id, DeliveryStatus::Converted).await;
-}
-
-#[tokio::test]
-async fn a_connection_beside_it_that_cannot_be_opened_costs_no_delivery() {
-    let host = Host::working().await;
-    host.converter(guests::rust_component("converter-meta-lead-ads"))
-        .await;
-    let seeded = host
-        .workspace_with("demo", |plan| {
-            let connection = &mut plan.connections[0];
-            connection.plugin = "meta-lead-ads".to_owned();
-            let mut beside = connection.clone();
-            beside.name = "beside".to_owned();
-            beside.sealed = b"sealed with a key that is lost".to_vec();
-            plan.connections.push(beside);
-        })
-        .await;
-    let address = format!("/ingest-lead/{}", seeded.connection);
-    let answer = send(&host, &address, &webhook(PAGE, &["440000000000011"])).await;
-    let answer = answer.expect(200);
-    assert_eq!(answer.json()["status"], "queued");
-    let stored = host.delivery(&answer).await;
-    assert!(
-        stored
-            .summary
-            .error
-            .expect("it says why")
-            .contains("cannot be opened")
-    );
 }
 
 #[tokio::test]

@@ -1,0 +1,278 @@
+//! What the host owes a fetch: only where it may go, no answer lost, whatever
+//! stops or swaps in between.
+
+use leadhost::domain::connection::AllowedHost;
+use leadhost::domain::delivery::DeliveryStatus;
+use leadhost::store::Job;
+use leadhost_tests::graph::GraphDouble;
+use leadhost_tests::guests::{self, Variant};
+use leadhost_tests::{Host, Options, until};
+
+use super::meta::{Meta, PAGE, connection, double, send, webhook};
+
+/// A host on which the connection's allow-list is this.
+async fn allowed(list: &str) -> Meta {
+    let host = Host::working().await;
+    let double = double();
+    host.converter(guests::rust_component("converter-meta-lead-ads"))
+        .await;
+    let file: String = connection("meta", &double, PAGE)
+        .lines()
+        .map(|line| match line.strip_prefix("allow") {
+            Some(_) => format!(
+                "allow = {}\n",
+                list.replace("{}", &double.address().to_string())
+            ),
+            None => format!("{line}\n"),
+        })
+        .collect();
+    let declared = host.declare(&file).await;
+    Meta {
+        host,
+        declared,
+        double,
+    }
+}
+
+#[tokio::test]
+async fn a_host_that_nobody_allowed_pauses_the_connection_and_is_never_called() {
+    let meta = allowed("[]").await;
+    meta.announce(&["440000000000011"]).await;
+    let reason = meta.paused().await;
+    let address = meta.double.address();
+    assert_eq!(
+        reason,
+        format!(
+            "http://{address} is not on the connection's allow-list; add it there if the plugin may call it"
+        )
+    );
+    assert!(meta.double.requests().is_empty());
+}
+
+#[tokio::test]
+async fn a_private_address_needs_leave_of_its_own() {
+    let host = Host::working().await;
+    let double = double();
+    let fetch = format!("http://{}/leads", double.address());
+    let variant = Variant {
+        fetch: &fetch,
+        ..Variant::default()
+    };
+    host.converter(variant.component()).await;
+    let file = pointer("harm", "fetch", &double);
+    let without = file.replace(", private = true", "");
+    let refused = host.try_declare(&without).await.err().expect("refused");
+    assert!(
+        refused.to_string().contains("not a public address"),
+        "{refused}"
+    );
+    // Past that, as with a name that comes to mean a private address.
+    let declared = host.declare(&file).await;
+    let seeded = host
+        .workspace_with("other", |plan| {
+            let connection = &mut plan.connections[0];
+            connection.plugin = "misbehave".to_owned();
+            connection.config = r#"{"do": "fetch"}"#.to_owned();
+            connection.allow = vec![AllowedHost {
+                scheme: "http".to_owned(),
+                authority: double.address().to_string(),
+                private: false,
+            }];
+        })
+        .await;
+    let address = format!("/ingest-lead/{}", seeded.connection);
+    let answer = host.post(&address).send().await.expect(200);
+    let id = host.delivery(&answer).await.summary.id;
+    let reason = until("the connection is paused", async || {
+        let connection = host.connection(&seeded.connection).await;
+        connection.paused.map(|pause| pause.reason)
+    })
+    .await;
+    assert!(reason.contains("not a public address"), "{reason}");
+    assert!(double.requests().is_empty());
+    assert_eq!(host.stored(id).await.summary.status, DeliveryStatus::Queued);
+    let answer = host
+        .post(&declared.address("harm"))
+        .send()
+        .await
+        .expect(200);
+    let id = host.delivery(&answer).await.summary.id;
+    host.becomes(id, DeliveryStatus::Ignored).await;
+    assert_eq!(double.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn a_restart_goes_on_with_what_waits() {
+    let meta = Meta::new().await;
+    let id = meta.announce(&["440000000000003"]).await;
+    meta.noted(id).await;
+    let Meta {
+        host,
+        double,
+        declared,
+    } = meta;
+    let host = host.restart().await;
+    assert_eq!(host.stored(id).await.summary.status, DeliveryStatus::Queued);
+    host.pass(3_600);
+    host.becomes(id, DeliveryStatus::Converted).await;
+    assert_eq!(double.requests().len(), 2);
+    assert_eq!(
+        host.deals(&declared, "externalId=440000000000003")
+            .await
+            .len(),
+        1
+    );
+}
+
+#[tokio::test]
+async fn a_claim_that_a_host_died_with_is_taken_over_when_its_lease_ends() {
+    let host = Host::start(Options::patient()).await;
+    let double = double();
+    host.converter(guests::rust_component("converter-meta-lead-ads"))
+        .await;
+    let declared = host.declare(&connection("meta", &double, PAGE)).await;
+    let answer = send(
+        &host,
+        &declared.address("meta"),
+        &webhook(PAGE, &["440000000000011"]),
+    )
+    .await;
+    let id = host.delivery(&answer).await.summary.id;
+    let now = host.app.clock.now();
+    let until = now.plus_seconds(60);
+    let held = host.store().claim(10, now, until).await.expect("a store");
+    assert!(matches!(held[..], [Job::Fetch(_)]));
+    let host = host.restart().await;
+    host.pass(59);
+    assert_eq!(host.stored(id).await.summary.status, DeliveryStatus::Queued);
+    host.pass(2);
+    host.becomes(id, DeliveryStatus::Converted).await;
+}
+
+fn pointer(name: &str, word: &str, double: &GraphDouble) -> String {
+    format!(
+        r#"
+[[connections]]
+name = "{name}"
+partner = "acme"
+plugin = "misbehave"
+config = {{ do = "{word}" }}
+allow = [{{ url = "http://{}", private = true }}]
+"#,
+        double.address()
+    )
+}
+
+#[tokio::test]
+async fn the_answer_is_stored_before_the_converter_reads_it() {
+    let host = Host::working().await;
+    let double = double();
+    let fetch = format!("http://{}/leads", double.address());
+    let variant = Variant {
+        fetch: &fetch,
+        ..Variant::default()
+    };
+    host.converter(variant.component()).await;
+    let declared = host
+        .declare(&pointer("harm", "fetch-and-loop", &double))
+        .await;
+    let answer = host
+        .post(&declared.address("harm"))
+        .send()
+        .await
+        .expect(200);
+    assert_eq!(answer.json()["status"], "queued");
+    let file = host.folder.path().join("leadhost.db");
+    let options = sqlx::sqlite::SqliteConnectOptions::new()
+        .filename(file)
+        .read_only(true);
+    let pool = sqlx::sqlite::SqlitePoolOptions::new()
+        .connect_with(options)
+        .await
+        .unwrap();
+    // The converter is at it, and never ends by itself.
+    until("the answer is in the store", async || {
+        let kept: i64 =
+            sqlx::query_scalar("select count(*) from fetches where response_head is not null")
+                .fetch_one(&pool)
+                .await
+                .unwrap();
+        (kept == 1).then_some(())
+    })
+    .await;
+    host.clock.advance_seconds(61);
+    let now = host.app.clock.now();
+    let taken = until("another host takes it over", async || {
+        let jobs = host.store().claim(1, now, now.plus_seconds(60)).await;
+        jobs.expect("a store").pop()
+    })
+    .await;
+    let Job::Fetch(held) = taken else {
+        panic!("a fetch waits");
+    };
+    assert!(held.response.is_some(), "it needs no second call");
+    assert_eq!(double.requests().len(), 1);
+    drop(answer);
+}
+
+#[tokio::test]
+async fn another_version_completes_what_an_earlier_one_asked_for() {
+    let host = Host::start(Options::patient()).await;
+    let (old, new) = (double(), double());
+    let fetch = |double: &GraphDouble| format!("http://{}/leads", double.address());
+    let first = Variant {
+        fetch: &fetch(&old),
+        ..Variant::default()
+    };
+    host.converter(first.component()).await;
+    let declared = host.declare(&pointer("harm", "fetch", &new)).await;
+    let answer = host
+        .post(&declared.address("harm"))
+        .send()
+        .await
+        .expect(200);
+    let id = host.delivery(&answer).await.summary.id;
+    let second = Variant {
+        version: "1.1.0",
+        fetch: &fetch(&new),
+        ..Variant::default()
+    };
+    let digest = host.converter(second.component()).await;
+    host.work();
+    let done = host.becomes(id, DeliveryStatus::Ignored).await;
+    assert_eq!(done.summary.ran.expect("it ran").digest, digest);
+    assert!(
+        old.requests().is_empty(),
+        "the new one knows better where to ask"
+    );
+    assert_eq!(new.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn a_connection_beside_it_that_cannot_be_opened_costs_no_delivery() {
+    let host = Host::working().await;
+    host.converter(guests::rust_component("converter-meta-lead-ads"))
+        .await;
+    let seeded = host
+        .workspace_with("demo", |plan| {
+            let connection = &mut plan.connections[0];
+            connection.plugin = "meta-lead-ads".to_owned();
+            let mut beside = connection.clone();
+            beside.name = "beside".to_owned();
+            beside.sealed = b"sealed with a key that is lost".to_vec();
+            plan.connections.push(beside);
+        })
+        .await;
+    let address = format!("/ingest-lead/{}", seeded.connection);
+    let answer = send(&host, &address, &webhook(PAGE, &["440000000000011"])).await;
+    let answer = answer.expect(200);
+    assert_eq!(answer.json()["status"], "queued");
+    let stored = host.delivery(&answer).await;
+    assert!(
+        stored
+            .summary
+            .error
+            .expect("it says why")
+            .contains("cannot be opened")
+    );
+}
