@@ -8,6 +8,8 @@
 //! no guest of ours needs is no surface either.
 
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
@@ -48,24 +50,63 @@ pub fn compatibility(engine: &Engine) -> String {
     format!("{:016x}", hasher.finish())
 }
 
-/// Starts the thread that ends calls which compute for too long. It ends with the engine.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a thread that does nothing but let time pass"
-)]
-pub fn start_ticking(engine: &Engine) -> Result<(), EngineError> {
-    let engine = engine.weak();
-    std::thread::Builder::new()
-        .name("plugin-ticks".to_owned())
-        .spawn(move || {
-            while let Some(engine) = engine.upgrade() {
-                engine.increment_epoch();
-                drop(engine);
-                std::thread::sleep(TICK);
-            }
+/// Raises the engine's epoch while guests run, and rests while none does: an
+/// idle service wakes nobody a thousand times a second.
+pub struct Ticker {
+    running: Arc<AtomicUsize>,
+    thread: std::thread::Thread,
+}
+
+/// A guest that runs; dropped when it has ended.
+pub struct Running<'a>(&'a AtomicUsize);
+
+impl Ticker {
+    /// Its thread ends with the engine.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a thread that does nothing but let time pass"
+    )]
+    pub fn start(engine: &Engine) -> Result<Self, EngineError> {
+        /// So often a resting ticker looks whether its engine is still there.
+        const REST: Duration = Duration::from_secs(1);
+
+        let engine = engine.weak();
+        let running = Arc::new(AtomicUsize::new(0));
+        let watched = Arc::clone(&running);
+        let thread = std::thread::Builder::new()
+            .name("plugin-ticks".to_owned())
+            .spawn(move || {
+                while let Some(engine) = engine.upgrade() {
+                    if watched.load(Ordering::SeqCst) == 0 {
+                        drop(engine);
+                        std::thread::park_timeout(REST);
+                        continue;
+                    }
+                    engine.increment_epoch();
+                    drop(engine);
+                    std::thread::sleep(TICK);
+                }
+            })
+            .map_err(EngineError::Thread)?;
+        Ok(Self {
+            running,
+            thread: thread.thread().clone(),
         })
-        .map(drop)
-        .map_err(EngineError::Thread)
+    }
+
+    /// To be held while a guest runs.
+    pub fn guest_runs(&self) -> Running<'_> {
+        if self.running.fetch_add(1, Ordering::SeqCst) == 0 {
+            self.thread.unpark();
+        }
+        Running(&self.running)
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 fn code_settings() -> Config {

@@ -40,6 +40,7 @@ pub use self::registry::Listed;
 
 use self::abi::Fault;
 use self::compile::Compilation;
+use self::engine::Ticker;
 use self::imports::Wasi;
 use self::instance::{Allowance, State, Ticket};
 use self::registry::Registry;
@@ -69,6 +70,7 @@ pub struct Plugins(Arc<Inner>);
 
 struct Inner {
     engine: Engine,
+    ticker: Arc<Ticker>,
     bare_linker: Linker<State>,
     wasi_linker: Linker<State>,
     compilation: Compilation,
@@ -107,7 +109,7 @@ impl Plugins {
         };
         let memory = config.memory_mib << 20;
         let engine = engine::serving(threads, memory)?;
-        engine::start_ticking(&engine)?;
+        let ticker = Arc::new(Ticker::start(&engine)?);
         let compilation = Compilation::new(
             compiler,
             data_dir,
@@ -121,6 +123,7 @@ impl Plugins {
             bare_linker: Linker::new(&engine),
             wasi_linker,
             engine,
+            ticker,
             compilation,
             registry: Registry::default(),
             threads: Threads::start(Shares {
@@ -313,13 +316,16 @@ impl Inner {
         let waiting = Waiting(Arc::clone(&ticket));
         let (answer, answered) = oneshot::channel();
         let engine = self.engine.clone();
+        let ticker = Arc::clone(&self.ticker);
         let job = Box::new(move || {
             if ticket.is_given_up() {
                 return;
             }
             ticket.start();
             let wasi = imports_wasi.then(|| Wasi::new(&id, &received_at));
+            let running = ticker.guest_runs();
             let result = instance::run(&engine, allowance, &ticket, wasi, guest);
+            drop(running);
             // Nobody waits any more: then nobody misses it.
             let _ = answer.send(result);
         });
