@@ -1,0 +1,327 @@
+//! What stands against making a version serve that nobody agreed to yet, and
+//! the words by which an operator agrees.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::DeployError;
+use crate::app::App;
+use crate::domain::exchange::SenderChecks;
+use crate::domain::plugin::Digest;
+use crate::plugin::{Budget, CallError, LoadError, Loaded, Prepared};
+
+/// What an operator accepts that otherwise stops an activation.
+#[derive(Clone, Debug, Default)]
+pub struct Accept(BTreeSet<String>);
+
+impl Accept {
+    /// The words that may be accepted; `all` accepts each of them.
+    pub const WORDS: [&str; 6] = [
+        "weaker-checks",
+        "new-hosts",
+        "new-secrets",
+        "older",
+        "same-version",
+        "all",
+    ];
+
+    /// None names the first word that means nothing.
+    pub fn of<I: IntoIterator<Item = S>, S: AsRef<str>>(words: I) -> Result<Self, String> {
+        words
+            .into_iter()
+            .map(|word| {
+                let word = word.as_ref().trim().to_owned();
+                if Self::WORDS.contains(&word.as_str()) {
+                    Ok(word)
+                } else {
+                    Err(word)
+                }
+            })
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+
+    pub(super) fn has(&self, word: &str) -> bool {
+        self.0.contains(word) || self.0.contains("all")
+    }
+}
+
+/// What an activation would bring that nobody agreed to yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Concern {
+    /// The word that accepts it; empty: nothing does.
+    pub accept: String,
+    pub what: String,
+}
+
+pub(super) fn describe(concerns: &[Concern]) -> String {
+    let line = |concern: &Concern| match concern.accept.as_str() {
+        "" => concern.what.clone(),
+        word => format!("{} (accept with --accept {word})", concern.what),
+    };
+    concerns.iter().map(line).collect::<Vec<_>>().join("; ")
+}
+
+/// What stands against making this version serve. `origin` is the file or
+/// upload that it came with, when it came just now.
+pub(super) async fn find(
+    app: &App,
+    prepared: &Prepared,
+    origin: Option<&str>,
+) -> Result<Vec<Concern>, DeployError> {
+    let new = &prepared.loaded;
+    let mut concerns = configurations(app, new).await?;
+    let name = &new.description.name;
+    let Some(active) = app
+        .store
+        .activations()
+        .await?
+        .into_iter()
+        .find(|activation| &activation.name == name)
+    else {
+        return Ok(concerns);
+    };
+    let Some(old) = app.store.plugin(&active.digest).await? else {
+        return Ok(concerns);
+    };
+    if old.digest == new.digest {
+        return Ok(concerns);
+    }
+    let mut ask = |accept: &str, what: String| {
+        concerns.push(Concern {
+            accept: accept.to_owned(),
+            what,
+        })
+    };
+
+    match compare_versions(&new.description.version, &old.description.version) {
+        std::cmp::Ordering::Less => {
+            ask(
+                "older",
+                format!(
+                    "version {} is older than {}, which serves",
+                    new.description.version, old.description.version
+                ),
+            );
+        }
+        // The same file edited again is its author at work; any other is a mix-up.
+        std::cmp::Ordering::Equal if origin.is_some_and(|origin| origin != old.origin) => {
+            ask(
+                "same-version",
+                format!(
+                    "version {} has other content than the one from {}, which serves",
+                    new.description.version, old.origin
+                ),
+            );
+        }
+        _ => {}
+    }
+    let added = |new: Vec<&str>, old: Vec<&str>| {
+        new.iter()
+            .filter(|name| !old.contains(name))
+            .map(|name| (*name).to_owned())
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let hosts = added(
+        new.description.hosts.iter().map(String::as_str).collect(),
+        old.description.hosts.iter().map(String::as_str).collect(),
+    );
+    if !hosts.is_empty() {
+        ask("new-hosts", format!("it asks to call {hosts}"));
+    }
+    let secrets = added(
+        new.description
+            .secrets
+            .iter()
+            .map(|secret| secret.name.as_str())
+            .collect(),
+        old.description
+            .secrets
+            .iter()
+            .map(|secret| secret.name.as_str())
+            .collect(),
+    );
+    if !secrets.is_empty() {
+        ask("new-secrets", format!("it asks for the secrets {secrets}"));
+    }
+    for weaker in weaker_checks(&prepared.checks, &old.checks) {
+        ask("weaker-checks", weaker);
+    }
+    for weaker in weaker_for_connections(app, new, &active.digest).await? {
+        ask("weaker-checks", weaker);
+    }
+    Ok(concerns)
+}
+
+/// Connections whose configuration the new version would refuse.
+async fn configurations(app: &App, new: &Loaded) -> Result<Vec<Concern>, DeployError> {
+    let mut concerns = Vec::new();
+    for connection in app
+        .store
+        .connections(None)
+        .await?
+        .iter()
+        .filter(|connection| connection.plugin == new.description.name)
+    {
+        let config = serde_json::from_str(&connection.config).unwrap_or_default();
+        if let Err(problems) = new.validate_config(&config) {
+            let what = format!(
+                "the configuration of connection `{}` does not fit it: {}",
+                connection.name,
+                problems.join(", ")
+            );
+            concerns.push(Concern {
+                accept: String::new(),
+                what,
+            });
+        }
+    }
+    Ok(concerns)
+}
+
+/// Connections whose senders would have to prove less than now.
+async fn weaker_for_connections(
+    app: &App,
+    new: &Arc<Loaded>,
+    active: &Digest,
+) -> Result<Vec<String>, DeployError> {
+    let Some(old) = app.plugins.by_digest(active) else {
+        return Ok(vec![]);
+    };
+    let mut weaker = BTreeSet::new();
+    for connection in app
+        .store
+        .connections(None)
+        .await?
+        .iter()
+        .filter(|connection| connection.plugin == new.description.name)
+    {
+        let lane = connection.id.as_str();
+        let (before, after) = (
+            app.plugins
+                .sender_checks(&old, lane, &connection.config, Budget::Worker)
+                .await,
+            app.plugins
+                .sender_checks(new, lane, &connection.config, Budget::Worker)
+                .await,
+        );
+        match (before, after) {
+            (Ok(Ok(before)), Ok(Ok(after))) => {
+                weaker.extend(
+                    weaker_checks(&after, &before)
+                        .into_iter()
+                        .map(|what| format!("{what} (connection `{}`)", connection.name)),
+                );
+            }
+            (_, Ok(Err(problem))) => {
+                weaker.insert(format!(
+                    "it cannot say how senders of connection `{}` prove themselves: {}",
+                    connection.name, problem.message
+                ));
+            }
+            (_, Err(error @ (CallError::Busy | CallError::ShuttingDown))) => {
+                return Err(DeployError::Load(LoadError::Host(error.to_string())));
+            }
+            (_, Err(error)) => {
+                weaker.insert(format!(
+                    "it fails when asked how senders of connection `{}` prove themselves: {error}",
+                    connection.name
+                ));
+            }
+            (Err(_) | Ok(Err(_)), Ok(Ok(_))) => {}
+        }
+    }
+    Ok(weaker.into_iter().collect())
+}
+
+/// Checks of the old that the new lacks or loosens.
+fn weaker_checks(new: &SenderChecks, old: &SenderChecks) -> Vec<String> {
+    let mut weaker = Vec::new();
+    for before in &old.checks {
+        let same_secret = new
+            .checks
+            .iter()
+            .find(|after| after.secret == before.secret);
+        let what = match same_secret {
+            None => format!("senders no longer prove that they know `{}`", before.secret),
+            Some(after) if after == before => continue,
+            Some(after) => {
+                let longer = before.tolerance_seconds > 0
+                    && (after.tolerance_seconds == 0
+                        || after.tolerance_seconds > before.tolerance_seconds);
+                let mut alike = after.clone();
+                alike.tolerance_seconds = before.tolerance_seconds;
+                if alike == *before && !longer {
+                    continue;
+                }
+                format!("the check of `{}` is another one", before.secret)
+            }
+        };
+        weaker.push(what);
+    }
+    for carried in &old.carried_secrets {
+        if !new.carried_secrets.contains(carried) {
+            weaker.push(format!(
+                "the secret in {} `{}` is no longer masked",
+                carried.place, carried.name
+            ));
+        }
+    }
+    weaker
+}
+
+/// By semantic versioning: numbers first, then a pre-release is below its release.
+fn compare_versions(left: &str, right: &str) -> std::cmp::Ordering {
+    match (semver::Version::parse(left), semver::Version::parse(right)) {
+        (Ok(left), Ok(right)) => left.cmp_precedence(&right),
+        _ => left.cmp(right),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::exchange::{Location, SenderCheck};
+
+    fn check(secret: &str, tolerance_seconds: u32) -> SenderCheck {
+        SenderCheck {
+            secret: secret.into(),
+            scheme: "hmac-sha256".into(),
+            proof: Location {
+                place: "header".into(),
+                name: "x".into(),
+            },
+            encoding: "hex".into(),
+            prefix: String::new(),
+            timestamp_header: String::new(),
+            tolerance_seconds,
+            signed: vec![],
+        }
+    }
+
+    #[test]
+    fn a_check_that_is_gone_or_looser_is_weaker_and_a_stricter_one_is_not() {
+        let checks = |checks: &[SenderCheck]| SenderChecks {
+            checks: checks.to_vec(),
+            carried_secrets: vec![],
+        };
+        let weaker = |new: &[SenderCheck], old: &[SenderCheck]| {
+            weaker_checks(&checks(new), &checks(old)).len()
+        };
+        assert_eq!(weaker(&[], &[check("s", 0)]), 1);
+        assert_eq!(weaker(&[check("s", 600)], &[check("s", 300)]), 1);
+        assert_eq!(weaker(&[check("s", 0)], &[check("s", 300)]), 1);
+        assert_eq!(weaker(&[check("s", 300)], &[check("s", 600)]), 0);
+        assert_eq!(weaker(&[check("s", 0), check("t", 0)], &[check("s", 0)]), 0);
+    }
+
+    #[test]
+    fn versions_compare_as_semantic_ones() {
+        assert!(compare_versions("1.10.0", "1.9.0").is_gt());
+        assert!(compare_versions("1.0.0-rc.1", "1.0.0").is_lt());
+        assert!(compare_versions("1.0.0+b", "1.0.0").is_eq());
+    }
+}

@@ -1,0 +1,89 @@
+//! The inbox's side of a deployment: bytes never seen before are stored and
+//! activated once, or refused once.
+
+use std::sync::Arc;
+
+use super::{Accept, DeployError, upload};
+use crate::app::App;
+use crate::domain::plugin::Digest;
+use crate::plugin::LoadError;
+use crate::plugin::inbox::Inbox;
+use crate::shutdown::Shutdown;
+use crate::store::{Refusal, StoreError};
+
+/// Takes in what appears in the inbox.
+pub async fn watch_inbox(app: Arc<App>, shutdown: Shutdown) {
+    let folder = std::path::PathBuf::from(&app.config.plugins.inbox);
+    let mut inbox = match Inbox::watch(&folder) {
+        Ok(inbox) => inbox,
+        Err(error) => {
+            return tracing::error!(folder = %folder.display(), %error, "the inbox cannot be watched");
+        }
+    };
+    loop {
+        let file = tokio::select! {
+            file = inbox.next() => file,
+            () = shutdown.begun() => return,
+        };
+        let origin = file.path.file_name().map_or_else(
+            || file.path.display().to_string(),
+            |name| name.to_string_lossy().into_owned(),
+        );
+        take_in(&app, file.bytes, &origin).await;
+    }
+}
+
+/// Takes one file in: new bytes are stored and activated once, or refused once.
+pub async fn take_in(app: &Arc<App>, wasm: Vec<u8>, origin: &str) {
+    let digest = Digest::of(&wasm);
+    match is_known(app, &digest).await {
+        Ok(true) => {
+            return tracing::debug!(origin, digest = digest.short(), "the inbox's file is known");
+        }
+        Ok(false) => {}
+        Err(error) => {
+            return tracing::error!(origin, %error, "the inbox's file cannot be looked up");
+        }
+    }
+    match upload(app, wasm, origin, true, &Accept::default()).await {
+        Ok(deployed) => {
+            tracing::info!(origin, plugin = %deployed.record.description.name, digest = digest.short(), "taken in from the inbox")
+        }
+        Err(error) => {
+            tracing::error!(origin, digest = digest.short(), %error, "the inbox's file is refused; nothing changed");
+            app.metrics.plugin_refused();
+            let refusal = Refusal {
+                origin: origin.to_owned(),
+                digest: for_good(&error).then_some(digest),
+                reason: error.to_string(),
+                at: app.clock.now(),
+            };
+            if let Err(error) = app.store.note_refusal(&refusal).await {
+                tracing::warn!(%error, "the refusal cannot be noted");
+            }
+        }
+    }
+}
+
+/// Stored, or refused for good: a restart must not make a version serve that
+/// was once refused, only because another one serves by now.
+async fn is_known(app: &App, digest: &Digest) -> Result<bool, StoreError> {
+    if app.store.plugin(digest).await?.is_some() {
+        return Ok(true);
+    }
+    let refusals = app.store.refusals().await?;
+    Ok(refusals
+        .iter()
+        .any(|refusal| refusal.digest.as_ref() == Some(digest)))
+}
+
+/// Whether the file is at fault, and not the host at that moment.
+fn for_good(error: &DeployError) -> bool {
+    !matches!(
+        error,
+        DeployError::Store(_)
+            | DeployError::Load(
+                LoadError::Host(_) | LoadError::Compiler(_) | LoadError::CompileTimeout { .. }
+            )
+    )
+}
