@@ -12,5 +12,6 @@ mod languages;
 mod layers;
 mod mapping;
 mod plugins;
+mod replay;
 mod server;
 mod store;

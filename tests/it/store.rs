@@ -4,6 +4,7 @@
 
 mod accept;
 mod again;
+mod answers;
 mod claims;
 mod contacts;
 mod deals;
@@ -65,6 +66,13 @@ clauses! {
             a_replay_that_fails_does_not_undo_the_leads,
             a_replay_of_an_update_shows_and_does_not_repeat_it,
             only_who_holds_a_delivery_may_convert_it;
+        answers:
+            answers_stay_with_their_delivery_in_the_order_of_settling,
+            what_was_asked_is_kept_rather_than_what_the_pointer_said,
+            an_answer_that_led_nowhere_is_not_kept,
+            an_item_that_is_fetched_anew_keeps_its_newest_answer,
+            answers_go_with_their_delivery,
+            a_delivery_is_let_go_of_as_it_was;
         claims:
             due_work_is_claimed_oldest_first_and_by_the_limit,
             a_held_delivery_comes_with_all_that_it_needs,

@@ -2,16 +2,18 @@
 //! for, keeps the answer, and hands it to the converter.
 //!
 //! The answer is stored before the converter reads it, so that a crash between
-//! the two costs no second call. If another version serves by now, it is asked
+//! the two costs no second call, and stays with the delivery, so that a replay
+//! needs none. If another version serves by now, it is asked
 //! what it would fetch; the version that made the pointer answers only when the
 //! new one does not know it.
 
 use std::sync::Arc;
 
 use super::connections::Live;
-use super::{convert, normalise, worker};
+use super::{convert, mask, normalise, worker};
 use crate::app::App;
-use crate::domain::plugin::{Failure, FailureCategory, Fetch, Outcome, PluginCompletion};
+use crate::domain::exchange::HttpResponse;
+use crate::domain::plugin::{Failure, FailureCategory, Fetch, Item, Outcome, PluginCompletion};
 use crate::domain::time::Micros;
 use crate::egress::EgressError;
 use crate::limits;
@@ -67,10 +69,14 @@ async fn attempt(app: &Arc<App>, held: &HeldFetch) -> (FetchOutcome, Ran) {
             .await
         {
             Ok(response) => {
+                let response = masked(response, &live);
                 let answer = FetchAnswer {
                     delivery: held.delivery,
                     index: held.index,
                     lease: held.lease,
+                    request: fetch.request.clone(),
+                    state: fetch.state.clone(),
+                    ran: plugin.ran_with(live.connection.config_version),
                     response: response.clone(),
                 };
                 match app
@@ -108,7 +114,10 @@ async fn attempt(app: &Arc<App>, held: &HeldFetch) -> (FetchOutcome, Ran) {
         .plugins
         .complete(&plugin, lane, completion, Budget::Worker);
     let outcome = match app.metrics.calling(&plugin, complete).await {
-        Ok(Ok(items)) => settle_items(app, &live, held, items),
+        Ok(Ok(items)) => {
+            let now = app.clock.now();
+            FetchOutcome::Items(results(&live, items, held.hop, now, held.until))
+        }
         Ok(Err(failure)) => after_failure(app, held, &live, failure),
         Err(error) => retry(app, held, &error.to_string(), None),
     };
@@ -121,14 +130,7 @@ async fn choose(
     app: &Arc<App>,
     live: &Arc<Live>,
     held: &HeldFetch,
-) -> Result<
-    (
-        Arc<Loaded>,
-        Fetch,
-        Option<crate::domain::exchange::HttpResponse>,
-    ),
-    String,
-> {
+) -> Result<(Arc<Loaded>, Fetch, Option<HttpResponse>), String> {
     let own = Fetch {
         external_id: held.external_id.clone(),
         request: held.request.clone(),
@@ -181,15 +183,25 @@ async fn asked_again(app: &Arc<App>, plugin: &Arc<Loaded>, held: &HeldFetch) -> 
         })
 }
 
-fn settle_items(
-    app: &App,
+/// The answer without the connection's secrets, which some sources repeat.
+fn masked(response: HttpResponse, live: &Live) -> HttpResponse {
+    HttpResponse {
+        status: response.status,
+        headers: mask::pairs("answer", &response.headers, &[], &live.secrets),
+        body: mask::body(response.body, &[], &live.secrets),
+    }
+}
+
+/// What the answer to the fetch of this hop gave, as the store accepts it.
+pub(super) fn results(
     live: &Live,
-    held: &HeldFetch,
-    items: Vec<crate::domain::plugin::Item>,
-) -> FetchOutcome {
-    let now = app.clock.now();
-    let hop = held.hop + 1;
-    let results = items
+    items: Vec<Item>,
+    hop: u32,
+    now: Micros,
+    until: Micros,
+) -> Vec<ItemResult> {
+    let hop = hop + 1;
+    items
         .into_iter()
         .map(|item| match item.outcome {
             Outcome::Fetch(_) if hop > limits::FETCH_HOPS => {
@@ -201,10 +213,9 @@ fn settle_items(
                     path: String::new(),
                 })
             }
-            outcome => normalise::result(live, outcome, hop, now, held.until),
+            outcome => normalise::result(live, outcome, hop, now, until),
         })
-        .collect();
-    FetchOutcome::Items(results)
+        .collect()
 }
 
 fn after_failure(app: &App, held: &HeldFetch, live: &Live, failure: Failure) -> FetchOutcome {

@@ -10,6 +10,7 @@ pub mod convert;
 pub mod deploy;
 pub mod fetch;
 pub mod intake;
+pub mod kept;
 pub mod mask;
 pub mod normalise;
 pub mod redrive;

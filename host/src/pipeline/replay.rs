@@ -1,14 +1,16 @@
 //! An operator asks for a delivery to be converted again: with the version that
 //! serves now, showing what would change in what is finished, and changing it
-//! only with `apply`. One replay of a delivery at a time.
+//! only with `apply`. A lead that was fetched is completed from the answer that
+//! is kept. One replay of a delivery at a time.
 
 use std::sync::Arc;
 
+use super::kept::{self, CompletionError, KeptError};
 use super::worker;
 use crate::app::App;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::DeliveryId;
-use crate::store::{DeliveryOutcome, Mode, Reconversion, StoreError, Write, Written};
+use crate::store::{DeliveryOutcome, HeldDelivery, Mode, Reconversion, StoreError, Write, Written};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReplayOptions {
@@ -34,6 +36,15 @@ pub enum ReplayError {
     TakenOver(DeliveryId),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(
+        "item {item} of delivery {delivery} cannot be completed from the answer that is kept: {source}; nothing was changed"
+    )]
+    Completion {
+        delivery: DeliveryId,
+        item: u32,
+        #[source]
+        source: CompletionError,
+    },
 }
 
 /// Replays one delivery.
@@ -52,7 +63,7 @@ pub async fn one(
     let quarantined = held.status == DeliveryStatus::Quarantined;
     // What was never proven is checked again by the conversion itself; without
     // leave it goes back as it is.
-    let result = if quarantined && !options.release {
+    let mut result = if quarantined && !options.release {
         let mut same = super::convert::empty(DeliveryStatus::Quarantined);
         same.presented.clone_from(&held.presented);
         same.error = Some("the sender could not prove itself".to_owned());
@@ -60,6 +71,17 @@ pub async fn one(
     } else {
         worker::reconvert(app, &held).await
     };
+    if let Err(error) = kept::complete(app, &held.delivery, &mut result).await {
+        release(app, &held).await;
+        return Err(match error {
+            KeptError::Store(error) => error.into(),
+            KeptError::Completion { item, source } => ReplayError::Completion {
+                delivery: id,
+                item,
+                source,
+            },
+        });
+    }
     let why = result.error.clone().unwrap_or_default();
     let still = result.status == Some(DeliveryStatus::Quarantined);
     let mode = Mode::Replay {
@@ -79,5 +101,16 @@ pub async fn one(
             Ok(outcome)
         }
         Written::Stale | Written::NotKept => Err(ReplayError::TakenOver(id)),
+    }
+}
+
+/// Lets go of the delivery as it was, so that nobody has to wait for the lease to end.
+async fn release(app: &App, held: &HeldDelivery) {
+    let write = Write::Release {
+        delivery: held.delivery.id,
+        lease: held.lease,
+    };
+    if let Err(error) = app.writer.submit(write).await {
+        tracing::warn!(delivery = %held.delivery.id, %error, "the delivery cannot be let go of; its lease will end");
     }
 }

@@ -145,6 +145,16 @@ pub trait Store: Send + Sync + 'static {
 
     async fn delivery(&self, id: DeliveryId) -> Result<Option<DeliveryDetail>, StoreError>;
 
+    /// What sources answered to the settled fetches of a delivery, in the order
+    /// in which they were settled, from past this number on (0: from the first),
+    /// at most `limit`: bodies may be large. Kept for as long as the delivery.
+    async fn answers(
+        &self,
+        delivery: DeliveryId,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<KeptAnswer>, StoreError>;
+
     /// Newest first.
     async fn deliveries(&self, filter: &DeliveryFilter)
     -> Result<Vec<DeliverySummary>, StoreError>;
@@ -239,7 +249,7 @@ pub struct Backlog {
 /// How long things are kept, in microseconds.
 #[derive(Clone, Debug)]
 pub struct Retention {
-    /// Finished deliveries: bodies, headers, items.
+    /// Finished deliveries: bodies, headers, items, answers to their fetches.
     pub deliveries: i64,
     pub quarantine: i64,
 }
@@ -253,6 +263,8 @@ pub enum Write {
     Accept(Box<Acceptance>),
     /// A stored delivery was converted again.
     Convert(Box<Reconversion>),
+    /// A stored delivery is let go of as it was: nothing came of the work.
+    Release { delivery: DeliveryId, lease: Lease },
     /// A fetch was answered: kept before the plugin reads it.
     Answer(Box<FetchAnswer>),
     /// A fetch is settled.
@@ -328,6 +340,13 @@ pub enum ItemResult {
     Unrouted(String),
 }
 
+impl ItemResult {
+    /// Of a fetch whose answer holds no item.
+    pub fn nothing() -> Self {
+        Self::Ignored("the answer to the fetch held nothing".to_owned())
+    }
+}
+
 /// The key by which a repeat is recognised, within its connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DedupeKey {
@@ -396,6 +415,11 @@ pub struct FetchAnswer {
     pub delivery: DeliveryId,
     pub index: u32,
     pub lease: Lease,
+    /// What was asked, by which version and with which state of its own: it need
+    /// not be the one that made the pointer.
+    pub request: HttpRequest,
+    pub state: Vec<u8>,
+    pub ran: RanWith,
     pub response: HttpResponse,
 }
 
@@ -505,6 +529,19 @@ pub struct HeldFetch {
 }
 
 // ---- reads
+
+/// What a source answered to a fetch that is settled.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeptAnswer {
+    /// Grows in the order in which a delivery's fetches were settled.
+    pub number: i64,
+    /// The place of the item that the fetch was for.
+    pub index: u32,
+    pub hop: u32,
+    pub external_id: Option<String>,
+    pub request: HttpRequest,
+    pub response: HttpResponse,
+}
 
 #[derive(Clone, Debug, Default)]
 pub struct DeliveryFilter {

@@ -196,7 +196,7 @@ fn size(write: &Write) -> usize {
     match write {
         Write::Accept(acceptance) => acceptance.delivery.body.len(),
         Write::Answer(answer) => answer.response.body.len(),
-        Write::Convert(_) | Write::Settle(_) => 0,
+        Write::Convert(_) | Write::Release { .. } | Write::Settle(_) => 0,
     }
 }
 

@@ -114,6 +114,9 @@ pub async fn an_answer_is_kept_for_the_attempt_after_a_crash(world: &World) {
             delivery: held.delivery,
             index: held.index,
             lease: held.lease,
+            request: held.request.clone(),
+            state: held.state.clone(),
+            ran: held.ran.clone(),
             response: response.clone(),
         }))
     };

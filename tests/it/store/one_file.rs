@@ -8,8 +8,8 @@ use leadhost::domain::delivery::ItemStatus;
 use leadhost::domain::row::Entity;
 use leadhost::store::StoreError;
 use leadhost::store::sqlite::{self, SqliteStore};
-use sqlx::ConnectOptions as _;
 use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions as _, Connection as _};
 
 use super::world::*;
 
@@ -73,6 +73,30 @@ async fn a_file_of_a_newer_version_is_refused() {
         panic!("it was opened");
     };
     assert!(message.contains("9999"), "{message}");
+}
+
+#[tokio::test]
+async fn a_file_of_an_older_version_is_brought_up_to_date() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("leadhost.db");
+    let store = sqlite::open(&file, clock()).await.unwrap();
+    let world = World::of(store, clock(), Box::new(())).await;
+    let item = world.item(lead(world.known_as("L1"))).await;
+    drop(world);
+    let options = SqliteConnectOptions::new().filename(&file);
+    let mut connection = options.connect().await.unwrap();
+    sqlx::raw_sql("drop table answers; pragma user_version = 1")
+        .execute(&mut connection)
+        .await
+        .unwrap();
+    connection.close().await.unwrap();
+    let store = sqlite::open(&file, clock()).await.unwrap();
+    let world = World::of(store, clock(), Box::new(())).await;
+    let repeat = world.item(lead(world.known_as("L1"))).await;
+    assert_eq!(repeat.deal_id, item.deal_id);
+    let delivery = world.delivery().id;
+    let answers = world.store.answers(delivery, 0, 1).await.unwrap();
+    assert!(answers.is_empty());
 }
 
 #[tokio::test]

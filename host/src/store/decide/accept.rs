@@ -5,11 +5,14 @@ use std::collections::HashSet;
 use super::known::{Change, ClaimKey, Delivery, Fetch, Item, Known};
 use super::lead;
 use crate::domain::delivery::{DeliveryStatus, ItemStatus, status_of};
+use crate::domain::exchange::HttpRequest;
 use crate::domain::id::{DeliveryId, WorkspaceId};
 use crate::domain::plugin::RanWith;
 use crate::domain::time::Micros;
 use crate::limits;
-use crate::store::{Acceptance, ItemResult, Mode, NewFetch, Reconversion, StoreError, Written};
+use crate::store::{
+    Acceptance, ItemResult, Lease, Mode, NewFetch, Reconversion, StoreError, Written,
+};
 
 /// The delivery whose items are decided.
 pub(super) struct Context<'a> {
@@ -117,6 +120,18 @@ pub fn again(known: &mut Known, new: &Reconversion) -> Result<Written, StoreErro
     Ok(finish(known, new.delivery, None))
 }
 
+/// Whoever held it has nothing to say about it.
+pub fn release(known: &mut Known, id: DeliveryId, lease: Lease) -> Written {
+    match known.deliveries.get_mut(&id) {
+        Some(delivery) if delivery.held && delivery.lease == lease.0 => {
+            delivery.held = false;
+            delivery.change.touch();
+            Written::Done(delivery.outcome(id))
+        }
+        _ => Written::Stale,
+    }
+}
+
 /// Decides one item and puts it into its delivery.
 pub(super) fn item_of(
     known: &mut Known,
@@ -182,9 +197,7 @@ fn fetch_of(
         return Ok((index, item));
     }
     let index = free_place(known, context.delivery, index);
-    let request = serde_json::to_string(&fetch.request).map_err(|_| StoreError::Inconsistent {
-        what: "a fetch's request that is no JSON".to_owned(),
-    })?;
+    let request = request_text(&fetch.request)?;
     let Some(ran) = context.ran.cloned() else {
         return Err(StoreError::Inconsistent {
             what: format!(
@@ -221,6 +234,13 @@ fn fetch_of(
         index,
         Item::new(ItemStatus::Waiting, fetch.external_id.clone()),
     ))
+}
+
+/// A fetch's request as it is stored.
+pub(super) fn request_text(request: &HttpRequest) -> Result<String, StoreError> {
+    serde_json::to_string(request).map_err(|_| StoreError::Inconsistent {
+        what: "a fetch's request that is no JSON".to_owned(),
+    })
 }
 
 /// The item as it is stored, when it is.

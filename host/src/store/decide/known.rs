@@ -56,6 +56,8 @@ pub struct Known {
     pub changed_deals: Vec<DealId>,
     pub new_contact_keys: Vec<(WorkspaceId, String, ContactId)>,
     pub pauses: Vec<(ConnectionId, Pause)>,
+    /// Of fetches that were settled, in that order.
+    pub new_answers: Vec<Answer>,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -175,6 +177,19 @@ pub struct Fetch {
     pub lease: i64,
     pub held: bool,
     pub change: Change,
+}
+
+/// What a source answered to a fetch that is settled.
+#[derive(Debug)]
+pub struct Answer {
+    pub workspace: WorkspaceId,
+    pub delivery: DeliveryId,
+    pub item: u32,
+    pub hop: u32,
+    pub external_id: Option<String>,
+    /// The request as JSON.
+    pub request: String,
+    pub response: HttpResponse,
 }
 
 /// Who made a dedupe key, and what came of it.

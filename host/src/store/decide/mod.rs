@@ -13,7 +13,7 @@ mod needs;
 mod settle;
 
 pub use known::{
-    Change, Claim, ClaimKey, Contact, Deal, Delivery, Fetch, Item, Known, QuarantineUse,
+    Answer, Change, Claim, ClaimKey, Contact, Deal, Delivery, Fetch, Item, Known, QuarantineUse,
 };
 pub use needs::{Needs, needs};
 
@@ -27,7 +27,8 @@ pub fn all(known: &mut Known, writes: &[Write]) -> Result<Vec<Written>, StoreErr
         .map(|(at, write)| match write {
             Write::Accept(acceptance) => accept::first(known, at, acceptance),
             Write::Convert(reconversion) => accept::again(known, reconversion),
-            Write::Answer(answer) => Ok(settle::answer(known, answer)),
+            Write::Release { delivery, lease } => Ok(accept::release(known, *delivery, *lease)),
+            Write::Answer(answer) => settle::answer(known, answer),
             Write::Settle(settlement) => settle::settle(known, settlement),
         })
         .collect()

@@ -49,6 +49,9 @@ pub fn needs(writes: &[Write], workspace_of: impl Fn(DeliveryId) -> Option<Works
                     needs.add_items(workspace, &again.result.items, replay);
                 }
             }
+            Write::Release { delivery, .. } => {
+                needs.deliveries.insert(*delivery);
+            }
             Write::Answer(answer) => {
                 needs.deliveries.insert(answer.delivery);
             }

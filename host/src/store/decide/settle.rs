@@ -1,10 +1,11 @@
 //! Fetches: an answer that is kept, and what came of it. Only who holds the
-//! fetch may settle it; anybody else is told that it is stale.
+//! fetch may settle it; anybody else is told that it is stale. The answer from
+//! which items came stays with the delivery, for a replay.
 
 use std::collections::HashSet;
 
-use super::accept::{Context, drop_fetch, finish, item_of, next_place};
-use super::known::{Change, Known};
+use super::accept::{Context, drop_fetch, finish, item_of, next_place, request_text};
+use super::known::{Answer, Change, Known};
 use crate::domain::connection::Pause;
 use crate::domain::delivery::ItemStatus;
 use crate::domain::id::DeliveryId;
@@ -13,18 +14,21 @@ use crate::store::{
     FetchAnswer, FetchOutcome, FetchSettlement, ItemResult, Lease, StoreError, Written,
 };
 
-pub(super) fn answer(known: &mut Known, answer: &FetchAnswer) -> Written {
+pub(super) fn answer(known: &mut Known, answer: &FetchAnswer) -> Result<Written, StoreError> {
     if !holds(known, answer.delivery, answer.index, answer.lease) {
-        return Written::Stale;
+        return Ok(Written::Stale);
     }
     if let Some(fetch) = known.fetches.get_mut(&(answer.delivery, answer.index)) {
+        fetch.request = request_text(&answer.request)?;
+        fetch.state.clone_from(&answer.state);
+        fetch.ran = Some(answer.ran.clone());
         fetch.response = Some(answer.response.clone());
         fetch.change.touch();
     }
-    match known.deliveries.get(&answer.delivery) {
+    Ok(match known.deliveries.get(&answer.delivery) {
         Some(delivery) => Written::Done(delivery.outcome(answer.delivery)),
         None => Written::Stale,
-    }
+    })
 }
 
 pub(super) fn settle(known: &mut Known, new: &FetchSettlement) -> Result<Written, StoreError> {
@@ -69,6 +73,7 @@ fn replace(
     new: &FetchSettlement,
     items: &[ItemResult],
 ) -> Result<(), StoreError> {
+    keep_answer(known, new.delivery, new.index);
     drop_fetch(known, new.delivery, new.index);
     let Some(delivery) = known.deliveries.get_mut(&new.delivery) else {
         return Ok(());
@@ -86,8 +91,7 @@ fn replace(
         used: HashSet::new(),
     };
     if items.is_empty() {
-        let nothing = ItemResult::Ignored("the answer to the fetch held nothing".to_owned());
-        return item_of(known, &mut context, new.index, &nothing);
+        return item_of(known, &mut context, new.index, &ItemResult::nothing());
     }
     for (at, item) in items.iter().enumerate() {
         let index = if at == 0 {
@@ -98,6 +102,21 @@ fn replace(
         item_of(known, &mut context, index, item)?;
     }
     Ok(())
+}
+
+fn keep_answer(known: &mut Known, delivery: DeliveryId, index: u32) {
+    let answer = known.fetches.get(&(delivery, index)).and_then(|fetch| {
+        Some(Answer {
+            workspace: fetch.workspace,
+            delivery,
+            item: index,
+            hop: fetch.hop,
+            external_id: fetch.external_id.clone(),
+            request: fetch.request.clone(),
+            response: fetch.response.clone()?,
+        })
+    });
+    known.new_answers.extend(answer);
 }
 
 /// It is due again later, and is asked anew: the kept answer led nowhere.

@@ -6,6 +6,7 @@
 //! each on one snapshot.
 
 mod agents;
+mod answers;
 mod apply;
 mod claim;
 mod columns;
@@ -137,6 +138,15 @@ impl Store for SqliteStore {
 
     async fn delivery(&self, id: DeliveryId) -> Result<Option<DeliveryDetail>, StoreError> {
         deliveries::one(&self.db, id).await
+    }
+
+    async fn answers(
+        &self,
+        delivery: DeliveryId,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<KeptAnswer>, StoreError> {
+        answers::list(&self.db, delivery, after, limit).await
     }
 
     async fn deliveries(
@@ -274,6 +284,7 @@ mod tests {
         let all = [
             &[PING][..],
             agents::SQL,
+            answers::SQL,
             apply::SQL,
             claim::SQL,
             connections::SQL,
@@ -307,6 +318,7 @@ mod tests {
         let small = ["connections", "store", "CONSTANT ROW"];
         let listed = ["json_each", "jsonb_each", "wanted", "used"];
         let all = [
+            answers::SQL,
             claim::SQL,
             deals::BY_A_FILTER,
             export::SQL,

@@ -21,7 +21,10 @@ use crate::limits;
 use crate::store::StoreError;
 
 /// In order; a migration is added, never edited.
-const MIGRATIONS: [&str; 1] = [include_str!("../../../migrations/sqlite/0001_begin.sql")];
+const MIGRATIONS: [&str; 2] = [
+    include_str!("../../../migrations/sqlite/0001_begin.sql"),
+    include_str!("../../../migrations/sqlite/0002_answers.sql"),
+];
 
 /// The first version without the fault by which two connections that write and
 /// checkpoint at the same moment can damage the file.

@@ -9,6 +9,7 @@ use sqlx::sqlite::SqliteConnection;
 use super::json;
 use super::stamp::Stamps;
 use crate::domain::deal::{FIRST_STAGE, Status};
+use crate::domain::exchange::HttpResponse;
 use crate::domain::row::Entity;
 use crate::store::decide::{Change, Delivery, Known};
 use crate::store::{StoreError, Write};
@@ -23,6 +24,7 @@ pub async fn rows(
     changed_deliveries(connection, known).await?;
     items(connection, known).await?;
     fetches(connection, known).await?;
+    answers(connection, known).await?;
     claims(connection, known).await?;
     contact_keys(connection, known).await?;
     pauses(connection, known).await
@@ -282,17 +284,58 @@ async fn fetches(connection: &mut SqliteConnection, known: &Known) -> Result<(),
                 held: fetch.held,
                 request: &fetch.request,
                 state: hex(&fetch.state),
-                head: fetch
-                    .response
-                    .as_ref()
-                    .map(|response| json(&(response.status, &response.headers)))
-                    .transpose()?,
+                head: fetch.response.as_ref().map(head).transpose()?,
                 body: fetch.response.as_ref().map(|response| hex(&response.body)),
             }),
         }
     }
     write(connection, REMOVED_FETCHES, &removed).await?;
     write(connection, FETCHES, &rows).await
+}
+
+/// All of an answer but its body.
+fn head(response: &HttpResponse) -> Result<String, StoreError> {
+    json(&(response.status, &response.headers))
+}
+
+#[derive(Serialize)]
+struct AnswerRow<'a> {
+    workspace: String,
+    delivery: String,
+    item: u32,
+    hop: u32,
+    external: Option<&'a str>,
+    request: &'a str,
+    head: String,
+    body: String,
+}
+
+// An item that was fetched anew gets a new number with its new answer.
+const ANSWERS: &str = "
+insert or replace into answers (workspace_id, delivery_id, item, hop, external_id, request,
+  response_head, response_body)
+select value ->> 'workspace', value ->> 'delivery', value ->> 'item', value ->> 'hop',
+  value ->> 'external', value ->> 'request', value ->> 'head', unhex(value ->> 'body')
+from jsonb_each(?1)";
+
+async fn answers(connection: &mut SqliteConnection, known: &Known) -> Result<(), StoreError> {
+    let rows = known
+        .new_answers
+        .iter()
+        .map(|answer| {
+            Ok(AnswerRow {
+                workspace: answer.workspace.to_string(),
+                delivery: answer.delivery.to_string(),
+                item: answer.item,
+                hop: answer.hop,
+                external: answer.external_id.as_deref(),
+                request: &answer.request,
+                head: head(&answer.response)?,
+                body: hex(&answer.response.body),
+            })
+        })
+        .collect::<Result<Vec<_>, StoreError>>()?;
+    write(connection, ANSWERS, &rows).await
 }
 
 #[derive(Serialize)]
@@ -517,6 +560,7 @@ pub(super) const SQL: &[&str] = &[
     REMOVED_ITEMS,
     FETCHES,
     REMOVED_FETCHES,
+    ANSWERS,
     CLAIMS,
     REMOVED_CLAIMS,
     CONTACT_KEYS,

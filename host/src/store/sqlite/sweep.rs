@@ -37,6 +37,10 @@ const ITEMS: &str = "
 delete from items
 where delivery_id in (select value from json_each(?1))";
 
+const ANSWERS: &str = "
+delete from answers
+where delivery_id in (select value from json_each(?1))";
+
 const CLAIMS: &str = "
 delete from dedupe
 where (connection_id, key) in (
@@ -87,10 +91,12 @@ async fn deliveries(
     if removed.is_empty() {
         return Ok(0);
     }
-    sqlx::query(ITEMS)
-        .bind(super::json(&removed)?)
-        .execute(connection)
-        .await?;
+    for of_them in [ITEMS, ANSWERS] {
+        sqlx::query(of_them)
+            .bind(super::json(&removed)?)
+            .execute(&mut *connection)
+            .await?;
+    }
     Ok(u64::try_from(removed.len()).unwrap_or(u64::MAX))
 }
 
@@ -103,4 +109,4 @@ fn first_id_after(time: Micros) -> String {
 }
 
 #[cfg(test)]
-pub(super) const SQL: &[&str] = &[DELIVERIES, QUARANTINE, ITEMS, CLAIMS];
+pub(super) const SQL: &[&str] = &[DELIVERIES, QUARANTINE, ITEMS, ANSWERS, CLAIMS];

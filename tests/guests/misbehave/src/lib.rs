@@ -17,6 +17,7 @@ use leadhost_sdk::serde_json::{Value, json};
 use leadhost_sdk::{
     Completion, Conversion, Converter, Delivery, Description, Failure, HandshakeAnswer,
     HttpRequest, Item, Lead, Problem, Reply, Segment, SenderCheck, SenderPolicy, Slot,
+    content_text,
 };
 
 /// `;` ends each field: version, the secret of the sender check (empty: no
@@ -122,7 +123,8 @@ impl Converter for Misbehave {
                 reply: Some(Reply::text("moved").status(302)),
                 notes: Vec::new(),
             }),
-            "fetch" | "fetch-and-loop" | "fetch-and-trap" => {
+            "fetch" | "fetch-and-loop" | "fetch-and-trap" | "fetch-and-fail" | "fetch-leads"
+            | "fetch-twice" => {
                 let id = delivery.query_field("id").unwrap_or("1").to_owned();
                 Ok(vec![Item::fetch(Some(id), request()?, "state")].into())
             }
@@ -156,6 +158,27 @@ impl Converter for Misbehave {
                 black_box(());
             },
             "fetch-and-trap" => panic!("as asked"),
+            "fetch-and-fail" => Err(Failure::give_up("as asked")),
+            "fetch-twice" if completion.hop == 1 => {
+                let request = HttpRequest::get(&format!("{}/further", variant(2)));
+                let request = request.map_err(|problem| Failure::give_up(problem.message))?;
+                let id = completion.external_id.clone();
+                Ok(vec![Item::fetch(id, request, "further")])
+            }
+            "fetch-leads" | "fetch-twice" => {
+                let message = format!(
+                    "{}{} to {}: {}",
+                    variant(4),
+                    completion.response.status,
+                    String::from_utf8_lossy(&completion.state),
+                    content_text(&completion.response.body)
+                );
+                // The second one is known by its place only.
+                let second = Lead::new().message(format!("{message} too"));
+                let id = completion.external_id.clone();
+                let first = Lead::new().external_id(id).message(message);
+                Ok(vec![Item::lead(first), Item::lead(second)])
+            }
             _ => Ok(vec![Item::ignored(format!(
                 "{} after hop {} with {} bytes of state",
                 completion.response.status,

@@ -57,6 +57,10 @@ fn refusal(error: ReplayError) -> ApiError {
             message: error.to_string(),
             details: Value::Null,
         },
+        ReplayError::Completion { .. } => ApiError::Unprocessable {
+            message: error.to_string(),
+            details: Value::Null,
+        },
         ReplayError::Store(error) => error.into(),
     }
 }

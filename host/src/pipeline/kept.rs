@@ -1,0 +1,247 @@
+//! The pointers of a replay are completed from the answers that are kept with
+//! their delivery: the source is not called again.
+//!
+//! An answer serves only who asks for just that: the same request at the same
+//! hop for the same lead. What was completed takes the pointer's place and
+//! further items come last, as when fetches are settled, in the order of then;
+//! so an item without a key is found by its place. A pointer for which nothing
+//! is kept stays one.
+
+use super::connections::ConnectionError;
+use super::deploy::{self, DeployError};
+use super::fetch;
+use crate::app::App;
+use crate::domain::exchange::HttpResponse;
+use crate::domain::plugin::{Digest, PluginCompletion};
+use crate::plugin::{Budget, CallError};
+use crate::store::{
+    ConversionResult, ItemResult, KeptAnswer, NewDelivery, NewFetch, NewItem, StoreError,
+};
+
+/// Answers read at once: each may be as large as a fetch's answer may be.
+const PAGE: u32 = 8;
+
+/// Why a kept answer gave nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum CompletionError {
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// What the converter answered.
+    #[error("the converter says: {0}")]
+    Failed(String),
+    #[error("its connection is gone")]
+    NoConnection,
+    #[error(transparent)]
+    Connection(#[from] ConnectionError),
+    #[error("the version that converted it is gone")]
+    NoPlugin,
+    #[error("the version that converted it cannot be loaded: {0}")]
+    Plugin(#[from] DeployError),
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum KeptError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("item {item} cannot be completed: {source}")]
+    Completion {
+        item: u32,
+        #[source]
+        source: CompletionError,
+    },
+}
+
+/// Puts what the kept answers give in place of the conversion's pointers.
+pub async fn complete(
+    app: &App,
+    delivery: &NewDelivery,
+    result: &mut ConversionResult,
+) -> Result<(), KeptError> {
+    let Some(digest) = result.ran.as_ref().map(|ran| ran.digest.clone()) else {
+        return Ok(());
+    };
+    let mut after = 0;
+    while result.items.iter().any(|item| pointer(item).is_some()) {
+        let page = app.store.answers(delivery.id, after, PAGE).await?;
+        let Some(last) = page.last() else { break };
+        after = last.number;
+        for answer in page {
+            let Some(at) = asked_for(&result.items, &answer) else {
+                continue;
+            };
+            let ItemResult::Fetch(fetch) = &result.items[at].result else {
+                continue;
+            };
+            let found = call(app, delivery, &digest, fetch, answer.response).await;
+            let found = found.map_err(|source| KeptError::Completion {
+                item: result.items[at].index,
+                source,
+            })?;
+            replace(&mut result.items, at, found);
+        }
+    }
+    Ok(())
+}
+
+fn pointer(item: &NewItem) -> Option<&NewFetch> {
+    match &item.result {
+        ItemResult::Fetch(fetch) => Some(fetch),
+        _ => None,
+    }
+}
+
+/// Where the pointer is that this answers: at the same place, or another one of
+/// the same lead.
+fn asked_for(items: &[NewItem], answer: &KeptAnswer) -> Option<usize> {
+    let fits = |item: &NewItem| {
+        pointer(item).is_some_and(|fetch| {
+            fetch.hop == answer.hop
+                && fetch.external_id == answer.external_id
+                && fetch.request == answer.request
+        })
+    };
+    // The items of a conversion are numbered in their order.
+    let place = usize::try_from(answer.index).ok()?;
+    if items.get(place).is_some_and(fits) {
+        return Some(place);
+    }
+    answer.external_id.as_ref()?;
+    items.iter().position(fits)
+}
+
+async fn call(
+    app: &App,
+    delivery: &NewDelivery,
+    digest: &Digest,
+    fetch: &NewFetch,
+    response: HttpResponse,
+) -> Result<Vec<ItemResult>, CompletionError> {
+    let live = app
+        .pipeline
+        .connections
+        .get(&fetch.connection)
+        .await?
+        .ok_or(CompletionError::NoConnection)?;
+    let plugin = deploy::loaded(app, digest)
+        .await?
+        .ok_or(CompletionError::NoPlugin)?;
+    let completion = PluginCompletion {
+        delivery_id: delivery.id.to_string(),
+        received_at: delivery.received_at.text(),
+        config: live.connection.config.clone(),
+        context: live.context(),
+        external_id: fetch.external_id.clone(),
+        state: fetch.state.clone(),
+        hop: fetch.hop,
+        response,
+    };
+    let lane = live.connection.id.as_str();
+    let complete = app
+        .plugins
+        .complete(&plugin, lane, completion, Budget::Worker);
+    let items = app
+        .metrics
+        .calling(&plugin, complete)
+        .await?
+        .map_err(|failure| CompletionError::Failed(failure.message))?;
+    let now = app.clock.now();
+    Ok(fetch::results(&live, items, fetch.hop, now, fetch.until))
+}
+
+fn replace(items: &mut Vec<NewItem>, at: usize, found: Vec<ItemResult>) {
+    let mut found = found.into_iter();
+    items[at].result = found.next().unwrap_or_else(ItemResult::nothing);
+    for result in found {
+        let index = u32::try_from(items.len()).expect("items are bounded");
+        items.push(NewItem { index, result });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::exchange::{HttpRequest, Segment};
+    use crate::domain::id::ConnectionId;
+    use crate::domain::time::Micros;
+
+    fn request(path: &str) -> HttpRequest {
+        HttpRequest {
+            method: "GET".to_owned(),
+            scheme: "https".to_owned(),
+            authority: "leads.example.com".to_owned(),
+            path: vec![Segment::Literal(path.to_owned())],
+            query: Vec::new(),
+            headers: Vec::new(),
+            body: Vec::new(),
+        }
+    }
+
+    fn pointers(leads: &[(Option<&str>, &str)]) -> Vec<NewItem> {
+        (0..)
+            .zip(leads)
+            .map(|(index, (id, path))| NewItem {
+                index,
+                result: ItemResult::Fetch(Box::new(NewFetch {
+                    connection: ConnectionId::generate(),
+                    dedupe: None,
+                    external_id: id.map(str::to_owned),
+                    request: request(path),
+                    state: Vec::new(),
+                    hop: 1,
+                    due_at: Micros(0),
+                    until: Micros(0),
+                })),
+            })
+            .collect()
+    }
+
+    fn answer(index: u32, hop: u32, id: Option<&str>, path: &str) -> KeptAnswer {
+        KeptAnswer {
+            number: 1,
+            index,
+            hop,
+            external_id: id.map(str::to_owned),
+            request: request(path),
+            response: HttpResponse {
+                status: 200,
+                headers: Vec::new(),
+                body: Vec::new(),
+            },
+        }
+    }
+
+    #[test]
+    fn an_answer_serves_who_asks_for_just_that() {
+        let items = pointers(&[(Some("L1"), "a"), (Some("L2"), "b"), (None, "c")]);
+        let check = |answer: KeptAnswer, expect: Option<usize>| {
+            assert_eq!(asked_for(&items, &answer), expect, "{answer:?}");
+        };
+        check(answer(0, 1, Some("L1"), "a"), Some(0));
+        // A lead with an id is known wherever it stands, another only by its place.
+        check(answer(0, 1, Some("L2"), "b"), Some(1));
+        check(answer(9, 1, Some("L2"), "b"), Some(1));
+        check(answer(2, 1, None, "c"), Some(2));
+        check(answer(1, 1, None, "c"), None);
+        check(answer(0, 1, Some("L1"), "b"), None);
+        check(answer(0, 2, Some("L1"), "a"), None);
+        check(answer(0, 1, Some("L3"), "a"), None);
+    }
+
+    #[test]
+    fn what_is_completed_stands_where_settling_put_it() {
+        let mut items = pointers(&[(None, "a"), (None, "b")]);
+        let note = |text: &str| ItemResult::Ignored(text.to_owned());
+        replace(&mut items, 1, vec![note("b"), note("b too")]);
+        replace(&mut items, 0, vec![note("a"), note("a too")]);
+        let found: Vec<_> = items
+            .iter()
+            .map(|item| match &item.result {
+                ItemResult::Ignored(text) => (item.index, text.as_str()),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(found, [(0, "a"), (1, "b"), (2, "b too"), (3, "a too")]);
+        replace(&mut items, 0, Vec::new());
+        assert!(matches!(items[0].result, ItemResult::Ignored(_)));
+    }
+}

@@ -1,0 +1,275 @@
+//! A replay of leads that were fetched: they are completed again from the
+//! answers that are kept, and their source is not called.
+
+use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
+use leadhost::domain::id::DeliveryId;
+use leadhost::pipeline::replay::{self, ReplayError, ReplayOptions};
+use leadhost::store::DeliveryOutcome;
+use leadhost_tests::graph::{GraphDouble, GraphOptions};
+use leadhost_tests::guests::{self, Variant};
+use leadhost_tests::{Declared, Host};
+use serde_json::{Value, json};
+
+/// What senders say: a word that the double uses too.
+const TOKEN: &str = "OAuthException";
+
+fn double() -> GraphDouble {
+    GraphDouble::start(GraphOptions::default()).expect("a free port")
+}
+
+/// A lead that was fetched from the double, whose refusal is an answer as good as any.
+struct Fetched {
+    host: Host,
+    declared: Declared,
+    double: GraphDouble,
+    delivery: DeliveryId,
+    /// What was exported then.
+    rows: Vec<Value>,
+}
+
+impl Fetched {
+    async fn by(word: &str) -> Self {
+        let host = Host::working().await;
+        let double = double();
+        host.converter(version("1.0.0", &double, "")).await;
+        let declared = host.declare(&pointer(word, &double)).await;
+        let delivery = send(&host, &declared).await;
+        host.becomes(delivery, DeliveryStatus::Converted).await;
+        let rows = host.rows(&declared, "deals").await;
+        Self {
+            host,
+            declared,
+            double,
+            delivery,
+            rows,
+        }
+    }
+
+    async fn replay(&self, apply: bool) -> Result<DeliveryOutcome, ReplayError> {
+        let options = ReplayOptions {
+            apply,
+            release: false,
+        };
+        replay::one(&self.host.app, self.delivery, options).await
+    }
+
+    async fn rows(&self) -> Vec<Value> {
+        self.host.rows(&self.declared, "deals").await
+    }
+}
+
+async fn send(host: &Host, declared: &Declared) -> DeliveryId {
+    let address = declared.address("pointer");
+    let ask = host.post(&format!("{address}?token={TOKEN}"));
+    let answer = ask.send().await.expect(200);
+    assert_eq!(answer.json()["status"], "queued");
+    host.delivery(&answer).await.summary.id
+}
+
+/// A version of the converter that fetches from there.
+fn version(version: &str, double: &GraphDouble, prefix: &str) -> Vec<u8> {
+    let fetch = format!("http://{}/leads", double.address());
+    let variant = Variant {
+        version,
+        fetch: &fetch,
+        prefix,
+        ..Variant::default()
+    };
+    variant.component()
+}
+
+/// A connection that may call the double.
+fn pointer(word: &str, double: &GraphDouble) -> String {
+    format!(
+        r#"
+[[connections]]
+name = "pointer"
+partner = "acme"
+plugin = "misbehave"
+config = {{ do = "{word}" }}
+allow = [{{ url = "http://{}", private = true }}]
+secrets = {{ token = "{TOKEN}" }}
+[[connections.checks]]
+secret = "token"
+scheme = "equals"
+proof = {{ place = "query", name = "token" }}
+"#,
+        double.address()
+    )
+}
+
+async fn shows_and_writes(word: &str, calls: usize) {
+    let fetched = Fetched::by(word).await;
+    assert_eq!(fetched.double.requests().len(), calls);
+    assert_eq!(fetched.rows.len(), 2);
+    // The same version finds the same.
+    for apply in [false, true] {
+        let same = fetched.replay(apply).await.expect("it is replayed");
+        assert_eq!(same.items.len(), 2);
+        assert!(same.items.iter().all(|item| item.diff.is_empty()));
+    }
+    let newer = version("1.1.0", &fetched.double, "now ");
+    let digest = fetched.host.converter(newer).await;
+
+    let shown = fetched.replay(false).await.expect("it is replayed");
+    assert_eq!(shown.status, DeliveryStatus::Converted);
+    assert_eq!(shown.items.len(), 2);
+    for item in &shown.items {
+        assert_eq!(item.status, ItemStatus::Converted);
+        let [difference] = &item.diff[..] else {
+            panic!("one field differs: {item:?}");
+        };
+        assert_eq!(difference.field, "deal.props.message");
+        let before = difference.before.as_str().expect("text");
+        assert_eq!(difference.after, json!(format!("now {before}")));
+        assert!(!difference.applied);
+    }
+    assert_eq!(fetched.rows().await, fetched.rows, "nothing was written");
+
+    let applied = fetched.replay(true).await.expect("it is replayed");
+    let rows = fetched.rows().await;
+    assert_eq!(rows.len(), 2, "nothing was added");
+    for item in &applied.items {
+        assert!(item.diff[0].applied);
+        let deal = json!(item.deal_id.expect("a deal"));
+        let row = rows.iter().find(|row| row["id"] == deal);
+        assert_eq!(
+            row.expect("it is exported")["props"]["message"],
+            item.diff[0].after
+        );
+        let before = fetched.rows.iter().find(|row| row["id"] == deal);
+        assert!(before.is_some(), "it is the deal of then");
+    }
+    let stored = fetched.host.stored(fetched.delivery).await;
+    assert_eq!(stored.summary.ran.expect("it ran").digest, digest);
+    let nothing = fetched.replay(true).await.expect("it is replayed");
+    assert!(nothing.items.iter().all(|item| item.diff.is_empty()));
+    assert_eq!(
+        fetched.double.requests().len(),
+        calls,
+        "the source was called again"
+    );
+}
+
+#[tokio::test]
+async fn a_fetched_lead_shows_what_would_differ_and_apply_writes_it() {
+    shows_and_writes("fetch-leads", 1).await;
+}
+
+#[tokio::test]
+async fn a_lead_behind_two_fetches_does_so_too() {
+    shows_and_writes("fetch-twice", 2).await;
+}
+
+#[tokio::test]
+async fn an_answer_is_kept_without_the_secrets_that_it_repeats() {
+    let fetched = Fetched::by("fetch-leads").await;
+    let message = fetched.rows[0]["props"]["message"].as_str().expect("text");
+    assert!(message.contains(r#""type":"***""#), "{message}");
+    assert!(!fetched.host.keeps(TOKEN));
+}
+
+#[tokio::test]
+async fn a_converter_that_fails_at_a_kept_answer_changes_nothing() {
+    let fetched = Fetched::by("fetch-leads").await;
+    let before = fetched.host.stored(fetched.delivery).await;
+    for (word, reason) in [
+        ("fetch-and-fail", "the converter says: as asked"),
+        ("fetch-and-trap", "the plugin broke off"),
+    ] {
+        fetched.host.declare(&pointer(word, &fetched.double)).await;
+        let error = fetched.replay(true).await.expect_err("it fails");
+        assert!(matches!(error, ReplayError::Completion { .. }));
+        let error = error.to_string();
+        assert!(error.starts_with("item 0 of delivery"), "{error}");
+        assert!(error.contains(reason), "{error}");
+        assert_eq!(fetched.rows().await, fetched.rows);
+        let after = fetched.host.stored(fetched.delivery).await;
+        assert_eq!(after.items, before.items);
+        assert_eq!(after.summary.status, before.summary.status);
+        assert_eq!(after.summary.error, None);
+        assert_eq!(after.summary.ran, before.summary.ran);
+    }
+    // Nobody has to wait for it to be free again.
+    let mended = pointer("fetch-leads", &fetched.double);
+    fetched.host.declare(&mended).await;
+    fetched.replay(true).await.expect("it is replayed");
+    assert_eq!(fetched.double.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn who_asks_for_something_else_leaves_the_lead_as_it_is() {
+    let fetched = Fetched::by("fetch-leads").await;
+    let elsewhere = double();
+    let newer = version("1.1.0", &elsewhere, "now ");
+    fetched.host.converter(newer).await;
+    let outcome = fetched.replay(true).await.expect("it is replayed");
+    assert_eq!(outcome.status, DeliveryStatus::Converted);
+    assert!(outcome.items.iter().all(|item| item.diff.is_empty()));
+    assert_eq!(fetched.rows().await, fetched.rows);
+    assert_eq!(fetched.double.requests().len(), 1);
+    assert!(elsewhere.requests().is_empty());
+}
+
+#[tokio::test]
+async fn what_another_version_finds_in_a_kept_answer_becomes_a_lead() {
+    // Of the answer the converter says that nothing in it is a lead.
+    let host = Host::working().await;
+    let double = double();
+    host.converter(version("1.0.0", &double, "")).await;
+    let declared = host.declare(&pointer("fetch", &double)).await;
+    let delivery = send(&host, &declared).await;
+    host.becomes(delivery, DeliveryStatus::Ignored).await;
+    host.declare(&pointer("fetch-leads", &double)).await;
+    let outcome = replay::one(&host.app, delivery, ReplayOptions::default()).await;
+    let outcome = outcome.expect("it is replayed");
+    assert_eq!(outcome.status, DeliveryStatus::Converted);
+    assert_eq!(host.rows(&declared, "deals").await.len(), 2);
+    assert_eq!(double.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn leads_of_the_graph_api_are_replayed_without_it() {
+    const PAGE: &str = "700000000000001";
+    const SECRET: &str = "double-app-secret";
+    let host = Host::working().await;
+    let double = double();
+    let meta = guests::rust_component("converter-meta-lead-ads");
+    host.converter(meta).await;
+    let address = double.address();
+    let declared = host
+        .declare(&format!(
+            r#"
+[[connections]]
+name = "meta"
+partner = "acme"
+plugin = "meta-lead-ads"
+config = {{ graphUrl = "http://{address}" }}
+allow = [{{ url = "http://{address}", private = true }}]
+routes = {{ page-id = "{PAGE}" }}
+secrets = {{ app-secret = "{SECRET}", "page-token/{PAGE}" = "double-page-token" }}
+"#
+        ))
+        .await;
+    let changes: Vec<Value> = ["440000000000011", "440000000000012"]
+        .iter()
+        .map(|lead| json!({"field": "leadgen", "value": {"leadgen_id": lead, "page_id": PAGE}}))
+        .collect();
+    let body = json!({"object": "page", "entry": [{"id": PAGE, "changes": changes}]}).to_string();
+    let ask = host.post(&declared.address("meta"));
+    let ask = ask.signed("x-hub-signature-256", "sha256=", SECRET, body.as_bytes());
+    let answer = ask.send().await.expect(200);
+    let delivery = host.delivery(&answer).await.summary.id;
+    let before = host.becomes(delivery, DeliveryStatus::Converted).await;
+    let rows = host.rows(&declared, "deals").await;
+    for apply in [false, true] {
+        let options = ReplayOptions {
+            apply,
+            release: false,
+        };
+        let outcome = replay::one(&host.app, delivery, options).await;
+        assert_eq!(outcome.expect("it is replayed").items, before.items);
+    }
+    assert_eq!(host.rows(&declared, "deals").await, rows);
+    assert_eq!(double.requests().len(), 2);
+}

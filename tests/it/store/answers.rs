@@ -1,0 +1,194 @@
+//! What sources answered stays with the delivery that asked.
+
+use leadhost::domain::delivery::DeliveryStatus;
+use leadhost::domain::exchange::{HttpResponse, Segment};
+use leadhost::domain::id::DeliveryId;
+use leadhost::domain::time::Micros;
+use leadhost::store::{
+    FetchAnswer, FetchOutcome, HeldFetch, ItemResult, KeptAnswer, Mode, Retention, Write, Written,
+};
+
+use super::world::*;
+
+fn response(body: &[u8]) -> HttpResponse {
+    HttpResponse {
+        status: 200,
+        headers: vec![("x".to_owned(), "y".to_owned())],
+        body: body.to_vec(),
+    }
+}
+
+fn answered(held: &HeldFetch, body: &[u8]) -> FetchAnswer {
+    FetchAnswer {
+        delivery: held.delivery,
+        index: held.index,
+        lease: held.lease,
+        request: held.request.clone(),
+        state: held.state.clone(),
+        ran: held.ran.clone(),
+        response: response(body),
+    }
+}
+
+/// The fetch is answered with this, from which these items come.
+async fn settled(world: &World, held: &HeldFetch, body: &[u8], items: Vec<ItemResult>) {
+    let answer = answered(held, body);
+    world.commit_one(Write::Answer(Box::new(answer))).await;
+    world
+        .commit_one(settle(held, FetchOutcome::Items(items)))
+        .await;
+}
+
+async fn kept(world: &World, delivery: DeliveryId) -> Vec<KeptAnswer> {
+    let kept = world.store.answers(delivery, 0, 100).await;
+    kept.expect("it reads")
+}
+
+pub async fn answers_stay_with_their_delivery_in_the_order_of_settling(world: &World) {
+    let accepted = vec![fetch(world.fetch("L1")), fetch(world.fetch("L2"))];
+    let asked = world.commit_one(world.accept(accepted)).await.delivery;
+    world.clock.advance_seconds(1);
+    let other = vec![fetch(world.fetch("L3"))];
+    let other = world.commit_one(world.accept(other)).await.delivery;
+    let (first, second) = (world.claim_fetch().await, world.claim_fetch().await);
+    assert_eq!((first.index, second.index), (0, 1));
+    // The second item's comes first, and the first item's leads further.
+    settled(world, &second, b"L2", vec![lead(world.known_as("L2"))]).await;
+    let mut further = world.fetch("L1");
+    further.hop = 2;
+    further.due_at = START;
+    further.request.path = vec![Segment::Literal("/further".to_owned())];
+    settled(world, &first, &[], vec![fetch(further.clone())]).await;
+    let last = world.claim_fetch().await;
+    settled(world, &last, &[0, 159], vec![lead(world.known_as("L1"))]).await;
+
+    let answers = kept(world, asked).await;
+    let places: Vec<_> = answers
+        .iter()
+        .map(|answer| (answer.index, answer.hop, answer.external_id.as_deref()))
+        .collect();
+    let expect = [(1, 1, Some("L2")), (0, 1, Some("L1")), (0, 2, Some("L1"))];
+    assert_eq!(places, expect);
+    assert_eq!(answers[0].request, second.request);
+    assert_eq!(answers[0].response, response(b"L2"));
+    assert_eq!(answers[1].response, response(&[]));
+    assert_eq!(answers[2].request, further.request);
+    assert_eq!(answers[2].response, response(&[0, 159]));
+    assert!(kept(world, other).await.is_empty());
+
+    let page = world.store.answers(asked, answers[0].number, 1).await;
+    assert_eq!(page.expect("it reads"), answers[1..2]);
+}
+
+pub async fn what_was_asked_is_kept_rather_than_what_the_pointer_said(world: &World) {
+    let asked = world
+        .commit_one(world.accept(vec![fetch(world.fetch("L1"))]))
+        .await;
+    let held = world.claim_fetch().await;
+    let mut answer = answered(&held, b"newer");
+    answer.request.path = vec![Segment::Literal("/newer".to_owned())];
+    answer.state = b"newer".to_vec();
+    answer.ran = ran("2");
+    world
+        .commit_one(Write::Answer(Box::new(answer.clone())))
+        .await;
+    world.clock.advance_seconds(61);
+    // Who takes it over after a crash knows all of it.
+    let again = world.claim_fetch().await;
+    assert_eq!(again.request, answer.request);
+    assert_eq!(again.state, answer.state);
+    assert_eq!(again.ran, answer.ran);
+    assert_eq!(again.response.as_ref(), Some(&answer.response));
+    let found = FetchOutcome::Items(vec![lead(world.known_as("L1"))]);
+    world.commit_one(settle(&again, found)).await;
+    let answers = kept(world, asked.delivery).await;
+    assert_eq!(answers[0].request, answer.request);
+}
+
+pub async fn an_answer_that_led_nowhere_is_not_kept(world: &World) {
+    let accepted = vec![fetch(world.fetch("L1")), fetch(world.fetch("L2"))];
+    let asked = world.commit_one(world.accept(accepted)).await.delivery;
+    let (retried, failed) = (world.claim_fetch().await, world.claim_fetch().await);
+    let error = "not there yet".to_owned();
+    let at = world.now();
+    for (held, outcome) in [
+        (
+            &retried,
+            FetchOutcome::Retry {
+                at,
+                error: error.clone(),
+            },
+        ),
+        (&failed, FetchOutcome::Failed { error }),
+    ] {
+        let answer = answered(held, b"nothing");
+        world.commit_one(Write::Answer(Box::new(answer))).await;
+        world.commit_one(settle(held, outcome)).await;
+    }
+    assert!(kept(world, asked).await.is_empty());
+}
+
+pub async fn an_item_that_is_fetched_anew_keeps_its_newest_answer(world: &World) {
+    let accepted = || vec![fetch(world.fetch("L1"))];
+    let asked = world.commit_one(world.accept(accepted())).await.delivery;
+    let held = world.claim_fetch().await;
+    let ignored = vec![ItemResult::Ignored("a test".to_owned())];
+    settled(world, &held, b"old", ignored).await;
+    let mode = Mode::Replay { apply: false };
+    world.replay(asked, mode, accepted()).await;
+    let held = world.claim_fetch().await;
+    settled(world, &held, b"new", vec![lead(world.known_as("L1"))]).await;
+    let answers = kept(world, asked).await;
+    assert_eq!(answers.len(), 1);
+    assert_eq!(answers[0].response, response(b"new"));
+}
+
+pub async fn answers_go_with_their_delivery(world: &World) {
+    let asked = world
+        .commit_one(world.accept(vec![fetch(world.fetch("L1"))]))
+        .await
+        .delivery;
+    let held = world.claim_fetch().await;
+    settled(world, &held, b"L1", vec![lead(world.known_as("L1"))]).await;
+    world.clock.advance_seconds(86_400);
+    let young = world
+        .commit_one(world.accept(vec![fetch(world.fetch("L2"))]))
+        .await
+        .delivery;
+    let held = world.claim_fetch().await;
+    settled(world, &held, b"L2", vec![lead(world.known_as("L2"))]).await;
+    let retention = Retention {
+        deliveries: Micros::DAY,
+        quarantine: Micros::DAY,
+    };
+    world.clock.advance_seconds(1);
+    let sweep = world.store.sweep(&retention, world.now(), 100).await;
+    assert_eq!(sweep.expect("it sweeps"), 1);
+    assert!(kept(world, asked).await.is_empty());
+    assert_eq!(kept(world, young).await.len(), 1);
+}
+
+pub async fn a_delivery_is_let_go_of_as_it_was(world: &World) {
+    let parked = world
+        .commit_one(world.accept_with(DeliveryStatus::Parked))
+        .await
+        .delivery;
+    let before = world.detail(parked).await;
+    let held = world.claim_delivery(parked).await;
+    let release = || Write::Release {
+        delivery: parked,
+        lease: held.lease,
+    };
+    let outcome = world.commit_one(release()).await;
+    assert_eq!(outcome.status, DeliveryStatus::Parked);
+    let after = world.detail(parked).await;
+    assert_eq!(after.summary.error, before.summary.error);
+    assert_eq!(after.summary.attempts, before.summary.attempts);
+    assert_eq!(after.next_attempt_at, before.next_attempt_at);
+    // It is free at once, and only who holds it lets go of it.
+    world.claim_delivery(parked).await;
+    assert!(matches!(
+        world.commit(&[release()]).await[0],
+        Written::Stale
+    ));
+}
