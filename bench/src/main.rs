@@ -8,6 +8,11 @@
 //! in the same run, in alternating rounds. A figure counts the rows afterwards:
 //! an answer whose lead is not in the store makes it fail. A missed aim is
 //! printed as missed.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a benchmark lets time pass: that is what it measures"
+)]
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
