@@ -121,7 +121,7 @@ async fn what_was_acknowledged_survives_a_hundred_kills_and_comes_once() {
 }
 
 /// A folder with one converter and one workspace; the keys.
-async fn prepare(folder: &Path) -> Value {
+pub(crate) async fn prepare(folder: &Path) -> Value {
     let inbox = folder.join("inbox");
     std::fs::create_dir(&inbox).expect("a folder");
     let converter = target().join("plugins").join("converter-grupo-olx.wasm");
@@ -140,7 +140,7 @@ async fn prepare(folder: &Path) -> Value {
     serde_json::from_slice(&keys).expect("keys are JSON")
 }
 
-async fn start(folder: &Path, flags: &[&str]) -> Service {
+pub(crate) async fn start(folder: &Path, flags: &[&str]) -> Service {
     let folder = folder.to_owned();
     let flags: Vec<String> = flags.iter().map(|&flag| flag.to_owned()).collect();
     tokio::task::spawn_blocking(move || {
@@ -192,7 +192,7 @@ async fn send(
 }
 
 /// Whether the lead was acknowledged; none when the service ended first.
-async fn post(
+pub(crate) async fn post(
     connection: &mut Option<SendRequest<Full<Bytes>>>,
     to: std::net::SocketAddr,
     path: &str,
@@ -227,7 +227,7 @@ async fn post(
 }
 
 /// How often each external id is in the export of deals.
-async fn export(to: std::net::SocketAddr, key: &str) -> BTreeMap<String, usize> {
+pub(crate) async fn export(to: std::net::SocketAddr, key: &str) -> BTreeMap<String, usize> {
     let mut deals = BTreeMap::new();
     let mut cursor = None::<String>;
     loop {

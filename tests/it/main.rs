@@ -6,6 +6,7 @@ mod admin;
 mod cli;
 mod crash;
 mod data_api;
+mod disk;
 mod gateway;
 mod ingest;
 mod languages;
