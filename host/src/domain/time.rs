@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use chrono::{DateTime, NaiveDate, NaiveDateTime, TimeZone, Utc};
+use chrono::{DateTime, Datelike as _, NaiveDate, NaiveDateTime, TimeZone, Timelike as _, Utc};
 use serde::{Serialize, Serializer};
 
 /// Microseconds since 1970-01-01T00:00:00Z.
@@ -34,7 +34,18 @@ impl Micros {
 impl fmt::Display for Micros {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let time = DateTime::<Utc>::from_timestamp_micros(self.0).unwrap_or(DateTime::UNIX_EPOCH);
-        write!(f, "{}", time.format("%Y-%m-%dT%H:%M:%S%.6fZ"))
+        // Each delivery writes several: a format in text would be read again for each.
+        write!(
+            f,
+            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z",
+            time.year(),
+            time.month(),
+            time.day(),
+            time.hour(),
+            time.minute(),
+            time.second(),
+            time.timestamp_subsec_micros(),
+        )
     }
 }
 

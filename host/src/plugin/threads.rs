@@ -48,8 +48,14 @@ impl Threads {
 
     /// Puts a job into its lane's queue, or refuses at once.
     pub fn submit(&self, lane: &str, length: Length, job: Job) -> Result<(), CallError> {
-        self.shared.lock().push(lane, length, job)?;
-        self.shared.wake.notify_one();
+        let mut queue = self.shared.lock();
+        queue.push(lane, length, job)?;
+        let somebody_rests = queue.resting > 0;
+        drop(queue);
+        // Waking nobody is a system call all the same.
+        if somebody_rests {
+            self.shared.wake.notify_one();
+        }
         Ok(())
     }
 
@@ -122,14 +128,18 @@ fn work(shared: &Shared) {
             queue = shared.lock();
             queue.finish(&lane, length);
             // A thread that was free may now take what this lane's share held back.
-            shared.wake.notify_one();
+            if queue.resting > 0 && queue.waiting > 0 {
+                shared.wake.notify_one();
+            }
         } else if queue.closed {
             return;
         } else {
+            queue.resting += 1;
             queue = shared
                 .wake
                 .wait(queue)
                 .unwrap_or_else(PoisonError::into_inner);
+            queue.resting -= 1;
         }
     }
 }
@@ -143,6 +153,8 @@ struct Queue<J> {
     waiting: usize,
     running: usize,
     running_long: usize,
+    /// Threads that wait for a job.
+    resting: usize,
     closed: bool,
 }
 
@@ -174,6 +186,7 @@ impl<J> Queue<J> {
             waiting: 0,
             running: 0,
             running_long: 0,
+            resting: 0,
             closed: false,
         }
     }
