@@ -125,8 +125,7 @@ impl Report {
                 format!("{} ({})", env!("CARGO_PKG_VERSION"), commit()),
             ),
         );
-        self.versions
-            .insert(1, ("rustc".to_owned(), output("rustc", &["--version"])));
+        self.versions.insert(1, ("rustc".to_owned(), rustc()));
         let markdown = self.markdown(&date, &machine);
         println!("{markdown}");
         std::fs::create_dir_all(folder)?;
@@ -229,8 +228,10 @@ fn machine() -> String {
         .unwrap_or_default()
         .to_owned();
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+    let load = read("/proc/loadavg");
+    let load = load.split(' ').next().unwrap_or_default();
     format!(
-        "{cores} cores of {processor}, {} GiB, Linux {kernel}",
+        "{cores} cores of {processor}, {} GiB, Linux {kernel}, load average {load} at the end",
         memory.div_ceil(1 << 20)
     )
 }
@@ -242,6 +243,12 @@ fn date() -> Result<String, Failure> {
         .get(..16)
         .ok_or("the clock shows no date")?
         .replace('T', " "))
+}
+
+/// The version alone.
+fn rustc() -> String {
+    let said = output("rustc", &["--version"]);
+    said.split(' ').nth(1).unwrap_or(&said).to_owned()
 }
 
 fn commit() -> String {
