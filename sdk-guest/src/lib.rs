@@ -13,6 +13,8 @@ mod bindings;
 mod converter;
 mod delivery;
 mod describe;
+#[cfg(all(target_family = "wasm", target_os = "unknown"))]
+mod heap;
 mod item;
 mod lead;
 mod reply;
