@@ -153,3 +153,7 @@ pub const ADMIN_BODY_BYTES: usize = 4 << 20;
 
 /// Deliveries of one page for operators.
 pub const DELIVERIES_PER_PAGE: u32 = 500;
+
+/// Bytes that the data folder's disk must have free for the host to call itself
+/// ready: a commit of the largest deliveries and the log around it.
+pub const DISK_RESERVE_BYTES: u64 = 8 << 20;

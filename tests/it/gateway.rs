@@ -161,3 +161,31 @@ async fn every_key_but_a_live_partner_key_hears_the_same_refusal() {
     }
     ask().partner(&seeded.partner_key).send().await.expect(200);
 }
+
+#[tokio::test]
+async fn a_partner_finds_the_deals_of_its_own_connections_only() {
+    let host = Host::new().await;
+    let seeded = host
+        .workspace_with("demo", |plan| plan.partners.push("other".to_owned()))
+        .await;
+    host.lead(&seeded, "Ana", "11 98765-4321", "ana@example.com")
+        .await;
+    let partners = host.store().partners(seeded.workspace).await.unwrap();
+    let other = partners
+        .iter()
+        .find(|partner| partner.name == "other")
+        .unwrap();
+    let (key, _) = host
+        .key(KeyKind::Partner, Some(seeded.workspace), Some(other.id))
+        .await;
+    assert_eq!(find(&host, &seeded, "email=ana@example.com").await.len(), 1);
+    for query in [
+        "email=ana@example.com",
+        "externalId=lead-Ana",
+        "phone=11987654321",
+    ] {
+        let ask = host.get(&format!("/deal?{query}")).partner(&key);
+        let found = ask.send().await.expect(200).json();
+        assert_eq!(found, Value::Array(vec![]), "{query}");
+    }
+}

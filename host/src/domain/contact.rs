@@ -2,6 +2,10 @@
 
 use super::phone::Phone;
 
+/// The deal's property with what its lead said of its person: `name`, `phones`
+/// and `emails`. The contact may be somebody known before, who keeps what was known.
+pub const SAID: &str = "contact";
+
 /// The keys by which a contact is found again, strongest first: phones, then e-mails.
 pub fn keys(phones: &[Phone], emails: &[String]) -> Vec<String> {
     let phones = phones

@@ -23,6 +23,23 @@ const HEADERS: [&str; 7] = [
     "x-access-token",
 ];
 
+/// Fields of a query that carry credentials whoever sends them.
+const FIELDS: [&str; 13] = [
+    "token",
+    "access_token",
+    "auth",
+    "auth_token",
+    "api_key",
+    "api-key",
+    "apikey",
+    "secret",
+    "client_secret",
+    "password",
+    "pwd",
+    "verify_token",
+    "hub.verify_token",
+];
+
 /// Secrets shorter than this are not looked for by value: they would mask ordinary text.
 const SHORTEST: usize = 6;
 
@@ -35,10 +52,12 @@ pub fn pairs(place: &str, pairs: &Pairs, carried: &[Location], secrets: &Secrets
             let declared = carried
                 .iter()
                 .any(|at| at.place == place && at.name.eq_ignore_ascii_case(name));
-            let known = place == "header"
-                && HEADERS
-                    .iter()
-                    .any(|header| header.eq_ignore_ascii_case(name));
+            let known: &[&str] = match place {
+                "header" => &HEADERS,
+                "query" => &FIELDS,
+                _ => &[],
+            };
+            let known = known.iter().any(|known| known.eq_ignore_ascii_case(name));
             // In a place of its own a secret is known however short it is.
             let whole = secrets.iter().any(|(_, secret)| secret == value);
             let value = if declared || known || whole {
@@ -277,6 +296,8 @@ mod tests {
         assert_eq!(text("x hunter2hunter2 y", &secrets), "x *** y");
         let query = vec![("hub.verify_token".to_owned(), "hunter2hunter2".to_owned())];
         assert_eq!(pairs("query", &query, &[], &secrets)[0].1, MASK);
+        let query = vec![("API_KEY".to_owned(), "anything".to_owned())];
+        assert_eq!(pairs("query", &query, &[], &none())[0].1, MASK);
         let headers = vec![("Authorization".to_owned(), "Basic abc".to_owned())];
         assert_eq!(pairs("header", &headers, &[], &none())[0].1, MASK);
     }

@@ -198,6 +198,38 @@ fn title(name: Option<&str>, phones: &[Phone], emails: &[String], lead: &Lead) -
     })
 }
 
+/// What this lead said of its person. The contact may be somebody who was known
+/// before and keeps what was known; nothing of what came is lost by that.
+fn said(lead: &Lead, phones: &[Phone]) -> Map<String, Value> {
+    let mut said = Map::new();
+    if let Some(name) = lead
+        .name
+        .as_deref()
+        .map(tidy_name)
+        .filter(|name| !name.is_empty())
+    {
+        said.insert("name".into(), json!(name));
+    }
+    let phones: Vec<_> = phones
+        .iter()
+        .map(|phone| phone.e164.as_deref().unwrap_or(&phone.raw))
+        .filter(|phone| !phone.is_empty())
+        .collect();
+    if !phones.is_empty() {
+        said.insert("phones".into(), json!(phones));
+    }
+    let emails: Vec<_> = lead
+        .emails
+        .iter()
+        .map(|raw| contact::email(raw).unwrap_or_else(|| raw.trim().to_owned()))
+        .filter(|email| !email.is_empty())
+        .collect();
+    if !emails.is_empty() {
+        said.insert("emails".into(), json!(emails));
+    }
+    said
+}
+
 /// What the deal keeps of the lead: everything that has no column of its own.
 fn deal_props(live: &Live, lead: &Lead, phones: &[Phone]) -> Map<String, Value> {
     let mut props = Map::new();
@@ -212,6 +244,10 @@ fn deal_props(live: &Live, lead: &Lead, phones: &[Phone]) -> Map<String, Value> 
     if let Some(at) = &lead.occurred_at {
         let read = time::parse_source(at, &live.connection.time_zone).map(|time| time.text());
         props.insert("occurredAt".into(), json!(read.as_deref().unwrap_or(at)));
+    }
+    let said = said(lead, phones);
+    if !said.is_empty() {
+        props.insert(contact::SAID.into(), Value::Object(said));
     }
     if lead.is_test {
         props.insert("test".into(), json!(true));

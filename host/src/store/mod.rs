@@ -97,6 +97,12 @@ pub trait Store: Send + Sync + 'static {
     /// Made once when the store is created, carried along when it moves: cursors name it.
     fn id(&self) -> Uuid;
 
+    /// Whether a read may see an older state than an earlier read did, as a
+    /// replica's does. Where it may not, such a state was restored.
+    fn may_lag(&self) -> bool {
+        false
+    }
+
     /// Answers when the store can be read.
     async fn ping(&self) -> Result<(), StoreError>;
 
@@ -580,6 +586,8 @@ pub struct DeliveryDetail {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DealFilter {
+    /// Only deals that came through this partner's connections.
+    pub partner: Option<PartnerId>,
     /// `domain::contact::phone_key`.
     pub phone_key: Option<String>,
     /// Normalised.

@@ -102,3 +102,32 @@ async fn a_replay_that_fails_leaves_the_lead_as_it_is() {
     assert_eq!(outcome.status, DeliveryStatus::Converted);
     assert_eq!(host.rows(&declared, "deals").await.len(), 1);
 }
+
+#[tokio::test]
+async fn two_leads_of_one_phone_keep_what_each_said_and_a_replay_renames_nobody() {
+    let (host, declared) = form().await;
+    let send = async |id: &str, name: &str| {
+        let body = lead(id, name, "11 98888-0001");
+        let ask = host.post(&declared.address("form")).json(&body);
+        let answer = ask.send().await.expect(200);
+        host.delivery(&answer).await.summary.id
+    };
+    let first = send("f-1", "Lia Prado").await;
+    let second = send("f-2", "Rui Prado").await;
+    let said = |rows: &[serde_json::Value]| -> Vec<String> {
+        let names = rows.iter().map(|row| &row["props"]["contact"]["name"]);
+        names
+            .map(|name| name.as_str().unwrap().to_owned())
+            .collect()
+    };
+    let deals = host.rows(&declared, "deals").await;
+    assert_eq!(said(&deals), ["Lia Prado", "Rui Prado"]);
+    assert_eq!(deals[0]["person_id"], deals[1]["person_id"]);
+    for id in [second, first, second] {
+        let outcome = again(&host, id, true).await;
+        assert!(outcome.items[0].diff.is_empty(), "{outcome:?}");
+    }
+    let contacts = host.rows(&declared, "contacts").await;
+    assert_eq!(contacts.len(), 1);
+    assert_eq!(contacts[0]["name"], "Lia Prado");
+}

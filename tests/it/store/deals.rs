@@ -131,6 +131,7 @@ pub async fn deals_are_found_by_each_filter_newest_first(world: &World) {
     .await;
     // All that are given must hold.
     let both = DealFilter {
+        partner: None,
         phone_key: phone.clone(),
         email,
         external_id,

@@ -1,5 +1,5 @@
-//! `GET /deal`: the deals of the partner's workspace by phone, e-mail, id or
-//! external id, all that are given together. Newest first, at most a hundred.
+//! `GET /deal`: the deals that came through the partner's connections, by phone,
+//! e-mail, id or external id, all that are given together. Newest first, at most a hundred.
 //! What cannot exist, such as an impossible phone, is found nowhere; only an
 //! e-mail that is none is refused, as the interface has it.
 
@@ -18,6 +18,10 @@ use crate::store::DealFilter;
 pub async fn find(call: &Call<'_>, caller: &PartnerCaller) -> Result<Reply, ApiError> {
     let deals = match filter(&call.query(), &caller.workspace().region)? {
         Some(filter) => {
+            let filter = DealFilter {
+                partner: Some(caller.partner().id),
+                ..filter
+            };
             let store = &call.app.store;
             store
                 .deals(caller.scope(), &filter, limits::DEALS_PER_LOOKUP)

@@ -53,7 +53,13 @@ pub async fn page(
     };
     let page = store.export(scope, entity, after, upper, limit).await?;
     if upper.is_some_and(|upper| page.clock < upper) {
-        // The store has not seen yet what the cursor's first page saw.
+        // The store has not seen, or has no longer, what the cursor's first page saw.
+        if !store.may_lag() {
+            return Err(ApiError::BadRequest(
+                "The data was restored to a state before this cursor; rebuild with a full export."
+                    .to_owned(),
+            ));
+        }
         return Err(ApiError::Overloaded {
             what: "The store is behind what this pull has seen already; come again.",
             retry_after: 2,

@@ -31,6 +31,9 @@ pub async fn ready(call: &Call<'_>) -> Result<Reply, ApiError> {
         }
         Err(_) => reasons.push("store too slow"),
     }
+    if !has_room(&app.config.store.data_dir) {
+        reasons.push("no room left on the disk of the data folder");
+    }
     if reasons.is_empty() {
         return reply::json(StatusCode::OK, &json!({"status": "ready"}));
     }
@@ -38,6 +41,14 @@ pub async fn ready(call: &Call<'_>) -> Result<Reply, ApiError> {
         StatusCode::SERVICE_UNAVAILABLE,
         &json!({"status": "unavailable", "reasons": reasons}),
     )
+}
+
+/// Whether the disk has room for what the next minutes bring. A disk that
+/// cannot be asked is taken for one that has.
+fn has_room(folder: &std::path::Path) -> bool {
+    rustix::fs::statvfs(folder).map_or(true, |disk| {
+        disk.f_bavail.saturating_mul(disk.f_frsize) >= limits::DISK_RESERVE_BYTES
+    })
 }
 
 pub async fn metrics(call: &Call<'_>) -> Result<Reply, ApiError> {

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::known::Known;
 use super::lead::phone_of;
+use crate::domain::contact;
 use crate::domain::id::DealId;
 use crate::store::{FieldDiff, NewLead};
 
@@ -22,6 +23,7 @@ pub(super) fn compare(
     let (workspace, person) = (deal.workspace, deal.person);
     let mut diff = Differences::new(apply);
     let product = known.product(workspace, &lead.products);
+    let said_before = deal.props.get(contact::SAID).cloned();
     if let Some(deal) = known.deals.get_mut(&deal_id) {
         diff.of("deal.", &deal.edited);
         diff.text("title", &mut deal.title, lead.title.clone());
@@ -39,9 +41,17 @@ pub(super) fn compare(
     }
     if let Some(contact) = known.contacts.get_mut(&person) {
         diff.of("contact.", &contact.edited);
-        diff.text("name", &mut contact.name, lead.name.clone());
-        diff.text("email", &mut contact.email, lead.emails.first().cloned());
-        diff.text("phone_number", &mut contact.phone_number, phone_of(lead));
+        let own =
+            |field: &str, stands: &Option<String>| is_own(said_before.as_ref(), field, stands);
+        if own("name", &contact.name) {
+            diff.text("name", &mut contact.name, lead.name.clone());
+        }
+        if own("emails", &contact.email) {
+            diff.text("email", &mut contact.email, lead.emails.first().cloned());
+        }
+        if own("phones", &contact.phone_number) {
+            diff.text("phone_number", &mut contact.phone_number, phone_of(lead));
+        }
         diff.props(&mut contact.props, &lead.contact_props);
     }
     if diff.take_changed() {
@@ -51,6 +61,19 @@ pub(super) fn compare(
         known.add_contact_keys(workspace, person, &lead.contact_keys);
     }
     diff.found
+}
+
+/// Whether what stands in the contact is this lead's to change: nothing does, or
+/// the lead itself said it before. What another lead of the same person said stays.
+fn is_own(said_before: Option<&Value>, field: &str, stands: &Option<String>) -> bool {
+    let (Some(said), Some(stands)) = (said_before, stands) else {
+        return true;
+    };
+    match &said[field] {
+        Value::String(text) => text == stands,
+        Value::Array(texts) => texts.iter().any(|text| text == stands.as_str()),
+        _ => false,
+    }
 }
 
 /// The prop that says that the source deleted the lead.

@@ -35,6 +35,8 @@ and (?3 is null or d.person_id = (
 and (?4 is null or d.person_id = (
   select contact_id from contact_keys where workspace_id = ?1 and key = ?4))
 and (?5 is null or d.external_id = ?5)
+and (?7 is null or exists (
+  select 1 from connections as s where s.id = d.connection_id and s.partner_id = ?7))
 and ",
             $lead,
             "
@@ -80,6 +82,7 @@ pub async fn find(
         .bind(filter.email.as_deref().map(email_key))
         .bind(filter.external_id.as_deref())
         .bind(i64::from(limit))
+        .bind(filter.partner.map(|id| id.to_string()))
         .fetch_all(db.readers())
         .await?
         .iter()
