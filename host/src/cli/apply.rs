@@ -105,7 +105,12 @@ fn show_made(report: &Value) {
         .map(|key| vec![cell(&key["kind"]), cell(&key["label"]), cell(&key["key"])])
         .collect();
     if !keys.is_empty() {
-        say("\nNew keys, shown this once:");
+        let dry_run = report["dryRun"].as_bool() == Some(true);
+        say(if dry_run {
+            "\nKeys that would be made:"
+        } else {
+            "\nNew keys, shown this once:"
+        });
         say(&table(&["KIND", "LABEL", "KEY"], &keys));
     }
     let generated: Vec<Vec<String>> = report["generated"]

@@ -43,6 +43,8 @@ pub enum DeployError {
     },
     #[error("no version of `{0}` served before the one that serves now")]
     NothingBefore(String),
+    #[error("there is no plugin `{0}`; `leadhost plugin list` shows those that there are")]
+    UnknownPlugin(String),
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -147,7 +149,8 @@ pub async fn rollback(app: &Arc<App>, name: &str) -> Result<Activation, DeployEr
     let previous = activations
         .into_iter()
         .find(|activation| activation.name == name)
-        .and_then(|activation| activation.previous)
+        .ok_or_else(|| DeployError::UnknownPlugin(name.to_owned()))?
+        .previous
         .ok_or_else(|| DeployError::NothingBefore(name.to_owned()))?;
     let loaded = loaded(app, &previous)
         .await?

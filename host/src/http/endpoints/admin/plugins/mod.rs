@@ -72,7 +72,9 @@ fn refusal(error: DeployError) -> ApiError {
                 message,
             }
         }
-        DeployError::UnknownDigest(_) => ApiError::NotFound(message),
+        DeployError::UnknownDigest(_) | DeployError::UnknownPlugin(_) => {
+            ApiError::NotFound(message)
+        }
         DeployError::AnotherName { .. } | DeployError::NothingBefore(_) => ApiError::Conflict {
             message,
             details: Value::Null,
