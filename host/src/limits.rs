@@ -104,6 +104,13 @@ pub const PLUGIN_TABLES: u32 = 20;
 /// Elements of one table: interpreters have some ten thousand functions.
 pub const PLUGIN_TABLE_ELEMENTS: usize = 100_000;
 
+/// Failing golden cases that a refusal tells; the first ones say what is wrong.
+pub const GOLDEN_FAILURES_TOLD: usize = 3;
+
+/// Characters of what a refusal tells of one failing golden case: a line of a
+/// log, with some differences in it.
+pub const GOLDEN_FAILURE_CHARACTERS: usize = 400;
+
 /// Bytes of what a plugin writes to standard output and error in one call.
 pub const PLUGIN_LOG_BYTES: usize = 16 << 10;
 

@@ -67,10 +67,11 @@ pub enum LoadError {
     },
     #[error("the golden cases that the component carries are damaged: {0}")]
     GoldenSection(String),
-    #[error("{failed} of {total} golden cases that the component carries fail\n{report}")]
+    #[error("{failed} of {total} golden cases that the component carries fail: {report}")]
     Golden {
         failed: usize,
         total: usize,
+        /// The first ones on one line, each with its name.
         report: String,
     },
     /// Not the component's fault: try again.

@@ -5,15 +5,15 @@
 use std::sync::Arc;
 
 use jsonschema::Validator;
-use leadhost_golden::{Case, SectionError, diff, normalise, read_section, unpack};
+use leadhost_golden::{Case, SectionError, read_section, unpack};
 use serde_json::{Value, json};
 use wasmtime::component::{Component, Linker};
 use wasmtime::{Engine, Precompiled};
 
-use super::abi::{self, Converter, Fault};
+use super::abi::{self, Converter};
 use super::error::{CallError, LoadError};
 use super::instance::State;
-use super::{Budget, Plugins, imports, rules};
+use super::{Budget, Plugins, golden, imports, rules};
 use crate::domain::exchange::SenderChecks;
 use crate::domain::plugin::{Description, Digest, RanWith};
 use crate::domain::time::Micros;
@@ -117,7 +117,7 @@ pub(super) async fn prepare(plugins: &Plugins, wasm: Vec<u8>) -> Result<Prepared
         schema,
     });
     let checks = checks_without_configuration(plugins, &loaded).await?;
-    try_golden_cases(plugins, &loaded, &cases).await?;
+    golden::try_cases(plugins, &loaded, &cases).await?;
     Ok(Prepared {
         loaded,
         golden: u32::try_from(cases.len()).unwrap_or(u32::MAX),
@@ -339,7 +339,7 @@ fn check_needs(component: &Component, memory: usize) -> Result<(), LoadError> {
 // ---- trying it out
 
 /// The lane in which versions are tried, beside those of the connections.
-const TRIAL: &str = "(trial)";
+pub(super) const TRIAL: &str = "(trial)";
 
 async fn described(
     plugins: &Plugins,
@@ -397,65 +397,8 @@ async fn checks_without_configuration(
     }
 }
 
-async fn try_golden_cases(
-    plugins: &Plugins,
-    loaded: &Arc<Loaded>,
-    cases: &[Case],
-) -> Result<(), LoadError> {
-    let mut report = Vec::new();
-    for case in cases {
-        let answer = match plugins.answer_golden(loaded, TRIAL, case.clone()).await {
-            Ok(answer) => normalise(answer),
-            Err(error) if !error.is_fault() => return Err(tried("golden")(error)),
-            Err(error) => {
-                report.push(format!("{} ({}): {error}", case.name, case.about));
-                continue;
-            }
-        };
-        match &case.expect {
-            Some(expect) => {
-                if let Some(difference) = diff(expect, &answer) {
-                    report.push(format!("{} ({}):\n{difference}", case.name, case.about));
-                }
-            }
-            None => report.push(format!("{}: the case expects nothing", case.name)),
-        }
-    }
-    if report.is_empty() {
-        return Ok(());
-    }
-    Err(LoadError::Golden {
-        failed: report.len(),
-        total: cases.len(),
-        report: report.join("\n"),
-    })
-}
-
-fn tried(function: &'static str) -> impl Fn(CallError) -> LoadError {
+pub(super) fn tried(function: &'static str) -> impl Fn(CallError) -> LoadError {
     move |source| LoadError::Tried { function, source }
-}
-
-impl Plugins {
-    async fn answer_golden(
-        &self,
-        loaded: &Arc<Loaded>,
-        lane: &str,
-        case: Case,
-    ) -> Result<Value, CallError> {
-        let called = Arc::clone(loaded);
-        let seed = (case.delivery.id.clone(), case.delivery.received_at.clone());
-        let answer = self
-            .0
-            .call(
-                lane,
-                Budget::Worker,
-                loaded.imports_wasi,
-                seed,
-                move |store| -> Result<Value, Fault> { called.converter.golden(store, &case) },
-            )
-            .await?;
-        Ok(answer.0)
-    }
 }
 
 async fn blocking<T: Send + 'static>(

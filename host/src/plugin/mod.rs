@@ -14,6 +14,7 @@ pub mod bench;
 mod compile;
 mod engine;
 mod error;
+mod golden;
 mod imports;
 pub mod inbox;
 mod instance;

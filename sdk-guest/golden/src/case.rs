@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::diff::diff;
+
 /// Which function of a plugin a case calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -47,6 +49,20 @@ pub struct Case {
 }
 
 impl Case {
+    /// What a normalised answer has other than the case expects; None where it
+    /// is as expected, and where the case expects nothing yet.
+    ///
+    /// The version that `describe` tells is left out: it changes with every
+    /// release, and a case that pins it would refuse each new one, while what a
+    /// host relies on (name, schema, secrets, hosts) stays compared.
+    pub fn difference(&self, came: &Value) -> Option<String> {
+        let expected = self.expect.as_ref()?;
+        match self.call {
+            Call::Describe => diff(&without_version(expected), &without_version(came)),
+            _ => diff(expected, came),
+        }
+    }
+
     /// The body as the contract hands it over: text where it is UTF-8.
     pub fn body_text(&self) -> Option<&str> {
         std::str::from_utf8(&self.body).ok()
@@ -172,6 +188,14 @@ const DEFAULT_TIME: &str = "2026-03-02T12:00:00.000000Z";
 const DEFAULT_PATH: &str = "/ingest-lead/x";
 const DEFAULT_CONTEXT: [(&str, &str); 2] = [("time-zone", "America/Sao_Paulo"), ("region", "BR")];
 
+fn without_version(answer: &Value) -> Value {
+    let mut answer = answer.clone();
+    if let Some(description) = answer.get_mut("ok").and_then(Value::as_object_mut) {
+        description.remove("version");
+    }
+    answer
+}
+
 fn is_default_id(id: &str) -> bool {
     id == DEFAULT_ID
 }
@@ -194,4 +218,52 @@ fn is_default_context(context: &[(String, String)]) -> bool {
             .iter()
             .zip(DEFAULT_CONTEXT)
             .all(|((name, value), (n, v))| name == n && value == v)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn case(call: Call, expect: Value) -> Case {
+        Case {
+            name: "case".to_owned(),
+            about: String::new(),
+            call,
+            delivery: Delivery::default(),
+            body: Vec::new(),
+            completion: Completion::default(),
+            expect: Some(expect),
+        }
+    }
+
+    #[test]
+    fn a_raised_version_is_no_difference_of_a_description() {
+        let case = case(
+            Call::Describe,
+            json!({"ok": {"name": "forms", "version": "1.0.0", "hosts": []}}),
+        );
+        let raised = json!({"ok": {"name": "forms", "version": "1.1.0", "hosts": []}});
+        assert_eq!(case.difference(&raised), None);
+    }
+
+    #[test]
+    fn everything_else_of_a_description_is_compared() {
+        let case = case(
+            Call::Describe,
+            json!({"ok": {"name": "forms", "hosts": [], "configSchema": {}}}),
+        );
+        let came = json!({"ok": {"name": "forms", "version": "1.0.0", "hosts": ["a.example"], "configSchema": ""}});
+        let difference = case.difference(&came).unwrap_or_default();
+        assert!(difference.contains("ok.hosts.0"), "{difference}");
+        assert!(difference.contains("ok.configSchema"), "{difference}");
+        assert!(!difference.contains("version"), "{difference}");
+    }
+
+    #[test]
+    fn a_version_in_any_other_answer_is_compared() {
+        let case = case(Call::Convert, json!({"ok": {"version": "1"}}));
+        assert!(case.difference(&json!({"ok": {"version": "2"}})).is_some());
+    }
 }

@@ -8,9 +8,9 @@
 //! it serves. This crate knows neither WIT nor wasm runtimes: it works on what
 //! `serde` gives for the types that bindings generators make.
 //!
-//! Rules inside: an answer is compared exactly, after [`normalise()`]; nothing
-//! here panics on hostile bytes; a packed set of cases is at most
-//! [`MAX_PACKED_BYTES`].
+//! Rules inside: an answer is compared exactly, after [`normalise()`], but for
+//! the version that `describe` tells ([`Case::difference`]); nothing here panics
+//! on hostile bytes; a packed set of cases is at most [`MAX_PACKED_BYTES`].
 
 mod case;
 mod diff;

@@ -130,6 +130,7 @@ async fn a_golden_case_that_fails_refuses_the_version_with_the_difference() {
         text.contains(r#"err.message: expected "something else", came "as asked""#),
         "{text}"
     );
+    assert!(!text.contains('\n'), "a log shows one line: {text}");
 }
 
 #[tokio::test]
