@@ -45,6 +45,15 @@ pub fn normalise(raw: &str, region: &str) -> Phone {
     }
 }
 
+/// Whether phones without a country code can be read for a region.
+pub fn is_region(region: &str) -> bool {
+    Region::from_code(region).is_ok_and(|region| {
+        PHONE_NUMBER_UTIL
+            .get_supported_regions()
+            .any(|known| known == region)
+    })
+}
+
 /// The key by which two spellings of one person's number meet. In Brazil mobiles
 /// got a 9 after the area code, and providers answer with and without it. A
 /// number whose eighth digit from the end is 2 to 5 was a fixed line then, so that
@@ -295,6 +304,16 @@ mod tests {
         assert_eq!(normalise(" 11 9 ", "BR").raw, "11 9");
         let long = normalise(&"é1".repeat(1_000_000), "BR");
         assert_eq!(long.raw.chars().count(), written::MAX_CHARACTERS);
+    }
+
+    #[test]
+    fn regions_are_those_whose_numbers_are_known() {
+        for known in ["BR", "US", "PT", "AR", "GB"] {
+            assert!(is_region(known), "{known}");
+        }
+        for unknown in ["", "XX", "ZZ", "UK", "BRA", "001", "é"] {
+            assert!(!is_region(unknown), "{unknown}");
+        }
     }
 
     #[test]

@@ -89,6 +89,11 @@ pub fn parse(text: &str) -> Option<Micros> {
         .map(|time| Micros(time.timestamp_micros()))
 }
 
+/// Whether it is a zone's name in the IANA database, spelt as there.
+pub fn is_zone(name: &str) -> bool {
+    name.parse::<chrono_tz::Tz>().is_ok()
+}
+
 /// Reads a source's time: RFC 3339, an offset without a colon, or a local time
 /// in `zone` (an IANA name; an unknown one reads nothing). Of a local time that
 /// occurs twice the earlier is meant.

@@ -13,6 +13,7 @@ use crate::domain::exchange::Problem;
 use crate::domain::key::KeyKind;
 use crate::domain::plugin::Description;
 use crate::domain::workspace::AgentKind;
+use crate::domain::{phone, time};
 use crate::store::{PlannedAgent, PlannedOwner, PlannedProduct};
 
 /// A converter that serves, as far as a declaration must know it.
@@ -142,7 +143,7 @@ fn read_agents(file: &Table<'_>) -> Vec<PlannedAgent> {
             };
             let agent = PlannedAgent {
                 name,
-                number: table.text("number"),
+                number: table.matching("number", NUMBER, is_number),
                 kind,
                 channel: table.text("channel"),
                 adapter: table.text("adapter"),
@@ -290,8 +291,10 @@ pub(super) fn known(table: &Table<'_>, field: &str, name: &str, what: &str, amon
     }
 }
 
-pub(super) const REGION: &str = "two capital letters of ISO 3166, as BR";
-pub(super) const TIME_ZONE: &str = "a time zone's name, as America/Sao_Paulo or UTC";
+pub(super) const REGION: &str = "two capital letters of ISO 3166 whose phones can be read, as BR";
+pub(super) const TIME_ZONE: &str =
+    "a time zone's name of the IANA database, as America/Sao_Paulo or UTC";
+const NUMBER: &str = "a phone number with country code, as +5511912345678";
 
 fn is_slug(text: &str) -> bool {
     text.len() <= 64
@@ -300,11 +303,16 @@ fn is_slug(text: &str) -> bool {
             .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }
 
+/// A region of which nothing is known would leave its leads without phones.
 pub(super) fn is_region(text: &str) -> bool {
-    text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_uppercase())
+    text.bytes().all(|byte| byte.is_ascii_uppercase()) && phone::is_region(text)
 }
 
 pub(super) fn is_time_zone(text: &str) -> bool {
-    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"/_-+".contains(&byte);
-    text == "UTC" || (text.contains('/') && text.bytes().all(fits))
+    time::is_zone(text)
+}
+
+/// A number is looked up and answered as E.164, whatever the workspace's region.
+fn is_number(text: &str) -> bool {
+    phone::normalise(text, "").e164.is_some()
 }

@@ -101,6 +101,51 @@ fn a_whole_file_reads_with_its_defaults() {
 }
 
 #[test]
+fn regions_time_zones_and_numbers_that_do_not_exist_are_refused() {
+    let file = with(|file| {
+        file["workspace"]["region"] = json!("XX");
+        file["workspace"]["time_zone"] = json!("America/Sao_Paolo");
+        file["connections"][0]["region"] = json!("UK");
+        file["connections"][0]["time_zone"] = json!("Mars/Olympus");
+        file["instances"][0]["number"] = json!("the office");
+    });
+    check(
+        &file,
+        &[
+            ("workspace.region", "`XX`: expected two capital letters"),
+            ("workspace.time_zone", "`America/Sao_Paolo`: expected"),
+            ("connections[0].region", "`UK`: expected"),
+            ("connections[0].time_zone", "IANA"),
+            ("instances[0].number", "`the office`: expected a phone"),
+        ],
+    );
+}
+
+#[test]
+fn regions_time_zones_and_numbers_that_exist_are_taken() {
+    for (region, zone, number) in [
+        ("PT", "Europe/Lisbon", "+351 912 345 678"),
+        ("US", "America/Argentina/Buenos_Aires", "+1 206 555 0142"),
+        ("BR", "UTC", "+55 (11) 98765-4321"),
+    ] {
+        let file = with(|file| {
+            file["workspace"]["region"] = json!(region);
+            file["workspace"]["time_zone"] = json!(zone);
+            file["instances"][0]["number"] = json!(number);
+        });
+        let declaration = declared(&file);
+        assert_eq!(declaration.time_zone, zone);
+        assert_eq!(declaration.agents[0].number.as_deref(), Some(number));
+    }
+}
+
+#[test]
+fn a_number_without_country_code_is_no_instance_s() {
+    let file = with(|file| file["instances"][0]["number"] = json!("98765-4321"));
+    check(&file, &[("instances[0].number", "country code")]);
+}
+
+#[test]
 fn all_problems_are_told_at_once_each_with_its_path() {
     let file = json!({
         "workspace": {"slug": "Acme Homes", "region": "br", "colour": "red"},
