@@ -48,6 +48,7 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     let flags = args.after_dashes();
     args.nothing_more()?;
 
+    eprintln!("Building the converters and the service; the first build takes several minutes.");
     plugins::build_all(install)?;
     process::run(repository::cargo().args([
         "build",
@@ -165,7 +166,15 @@ fn start_double(keys: &Value) -> Option<GraphDouble> {
         tokens: vec![token.to_owned()],
     };
     match GraphDouble::start(options) {
-        Ok(double) => Some(double),
+        Ok(double) => {
+            eprintln!(
+                "A double of Meta's Graph API listens on http://{GRAPH}: the connection {LEAD_FORM} \
+                 fetches its leads there, made up from their ids.\n\
+                 It is for trying things out and stops with the service; ids that end in 001 to 005 \
+                 fail on purpose, see `cargo xtask double --help`.\n"
+            );
+            Some(double)
+        }
         Err(error) => {
             eprintln!("No double of the Graph API, {GRAPH}: {error}. Lead forms will wait for it.");
             None
