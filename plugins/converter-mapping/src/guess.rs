@@ -295,10 +295,16 @@ impl<'a> Guess<'a> {
         Some(is_truth(&text))
     }
 
-    pub fn campaign(&self, record: &mut Record<'a>) -> Vec<(&'static str, String)> {
+    pub fn campaign(
+        &self,
+        record: &mut Record<'a>,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Vec<(&'static str, String)> {
         let mut out = Vec::new();
         for (name, keys) in names::CAMPAIGN {
-            if let Some(text) = self.take(record, keys) {
+            if wanted(name)
+                && let Some(text) = self.take(record, keys)
+            {
                 out.push((*name, text));
             }
         }
@@ -307,7 +313,8 @@ impl<'a> Guess<'a> {
             ("form-name", "name"),
             ("form-name", "title"),
         ] {
-            if let Some(value) = record.item.get("form").and_then(|form| form.get(key))
+            if wanted(name)
+                && let Some(value) = record.item.get("form").and_then(|form| form.get(key))
                 && let Some(text) = text_of(value)
                 && out.iter().all(|(taken, _)| *taken != name)
             {

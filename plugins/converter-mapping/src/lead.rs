@@ -134,10 +134,11 @@ fn read<'a>(config: &Config, record: &mut Record<'a>, path: &str) -> Item {
         lead = lead.campaign(name, record.first(field));
     }
     if let Some(guess) = guess {
-        for (name, text) in guess.campaign(record) {
-            if !fields.campaign.contains_key(name) {
-                lead = lead.campaign(name, text);
-            }
+        // What is configured is not guessed too: the value under the usual name
+        // would be taken without having a place.
+        let wanted = |name: &str| !fields.campaign.contains_key(name);
+        for (name, text) in guess.campaign(record, wanted) {
+            lead = lead.campaign(name, text);
         }
     }
     for (purpose, field) in &fields.consents {
