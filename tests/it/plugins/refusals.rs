@@ -134,6 +134,33 @@ async fn a_golden_case_that_fails_refuses_the_version_with_the_difference() {
 }
 
 #[tokio::test]
+async fn a_golden_case_of_the_description_holds_for_every_version() {
+    let described = |name: &str, version: &str| Case {
+        call: Call::Describe,
+        ..case(json!({"ok": {
+            "name": name, "version": version, "summary": "Does what its configuration says",
+            "configSchema": {
+                "type": "object",
+                "properties": {
+                    "do": {"type": "string"},
+                    "size": {"type": "integer", "minimum": 0}
+                },
+                "additionalProperties": false
+            },
+            "secrets": [], "hosts": [],
+        }}))
+    };
+    let prepared = prepare_with(&[described("misbehave", "77.0.0")]).await;
+    assert_eq!(prepared.unwrap().golden, 1);
+    let error = prepare_with(&[described("somebody-else", "77.0.0")])
+        .await
+        .unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("ok.name"), "{text}");
+    assert!(!text.contains("77.0.0"), "{text}");
+}
+
+#[tokio::test]
 async fn damaged_golden_cases_refuse_the_version() {
     let component = append_section(&guests::misbehave(), b"not a packed case").unwrap();
     let error = refused(component).await;
