@@ -103,6 +103,29 @@ fn build(plugins: &[Package], profile: &str, install: Install) -> Result<(), Fai
     Ok(())
 }
 
+/// All versions of a plugin have one module file, and cargo takes a version that
+/// it built some time ago for fresh although another one's module lies there. So
+/// a package whose version is not the one built last is made to look changed.
+fn mark_another_version(package: &Package) -> Result<(), Failure> {
+    let last = std::fs::read_to_string(built_version(package));
+    if last.is_ok_and(|last| last != package.version) {
+        let source = package.folder.join("src/lib.rs");
+        std::fs::File::options()
+            .append(true)
+            .open(&source)
+            .and_then(|file| file.set_modified(std::time::SystemTime::now()))
+            .context(format!("marking {} as changed", source.display()))?;
+    }
+    Ok(())
+}
+
+/// Tells which version of a package was built last.
+fn built_version(package: &Package) -> PathBuf {
+    repository::target()
+        .join("plugin-versions")
+        .join(&package.name)
+}
+
 /// Compiles the packages; gives the bytes of each core module by package.
 fn compile(
     packages: &[Package],
@@ -117,6 +140,7 @@ fn compile(
         .map(|package| package.name.as_str())
         .collect();
     let mut command = WasmToolchain::ensure(install)?.cargo_build(profile, &names);
+    packages.iter().try_for_each(mark_another_version)?;
     command.arg("--message-format=json-render-diagnostics");
     eprintln!(
         "$ cargo build --profile {profile} for {} plugins or guests",
@@ -131,6 +155,9 @@ fn compile(
         return Err(
             Failure::new("the plugins do not compile").hint("the compiler's messages are above")
         );
+    }
+    for package in packages {
+        repository::write_if_changed(&built_version(package), package.version.as_bytes())?;
     }
     let modules = modules(&String::from_utf8_lossy(&output.stdout));
     packages

@@ -35,6 +35,7 @@ pub fn cargo() -> Command {
 /// A package of the workspace.
 pub struct Package {
     pub name: String,
+    pub version: String,
     pub folder: PathBuf,
     pub metadata: Value,
 }
@@ -56,6 +57,7 @@ pub fn packages_below(folders: &[&str]) -> Result<Vec<Package>, Failure> {
                 .any(|below| folder.starts_with(root.join(below)))
                 .then(|| Package {
                     name: package["name"].as_str().unwrap_or_default().to_owned(),
+                    version: package["version"].as_str().unwrap_or_default().to_owned(),
                     metadata: package["metadata"]["leadhost"].clone(),
                     folder,
                 })
