@@ -106,6 +106,10 @@ fn build(plugins: &[Package], profile: &str, install: Install) -> Result<(), Fai
 /// All versions of a plugin have one module file, and cargo takes a version that
 /// it built some time ago for fresh although another one's module lies there. So
 /// a package whose version is not the one built last is made to look changed.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "cargo compares files' times with the machine's clock"
+)]
 fn mark_another_version(package: &Package) -> Result<(), Failure> {
     let last = std::fs::read_to_string(built_version(package));
     if last.is_ok_and(|last| last != package.version) {
