@@ -196,7 +196,7 @@ async fn a_restart_and_a_removed_file_change_nothing() {
 async fn a_rollback_goes_to_the_version_before() {
     let host = Host::working().await;
     let missing = deploy::rollback(&host.app, "misbehave").await;
-    assert!(matches!(missing, Err(DeployError::NothingBefore(_))));
+    assert!(matches!(missing, Err(DeployError::UnknownPlugin(_))));
     let first = host.converter(version("1.0.0").component()).await;
     let missing = deploy::rollback(&host.app, "misbehave").await;
     assert!(matches!(missing, Err(DeployError::NothingBefore(_))));
