@@ -1,6 +1,6 @@
 //! Another version of a component: the same code under another version number,
-//! as a repaired plugin would be. The number stands in the component's data and
-//! in its golden case of `describe`, which the host runs when it takes it in.
+//! as a repaired plugin would be. The number stands in the component's data; its
+//! golden case of `describe`, where it has one, may name it too.
 
 use crate::Failure;
 
@@ -25,9 +25,9 @@ pub fn of(component: &[u8], from: &str, to: &str) -> Result<Vec<u8>, Failure> {
         }
     }
     match changed {
-        2 => Ok(variant),
+        1 | 2 => Ok(variant),
         other => Err(format!(
-            "version {from} stands in {other} places of the component; expected are its description and the golden case of it"
+            "version {from} stands in {other} places of the component; expected are its description and, maybe, the golden case of it"
         )
         .into()),
     }
