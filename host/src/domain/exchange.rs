@@ -141,3 +141,12 @@ pub struct Problem {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub path: String,
 }
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.path.is_empty() {
+            write!(f, "{}: ", self.path)?;
+        }
+        f.write_str(&self.message)
+    }
+}

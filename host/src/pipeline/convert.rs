@@ -207,15 +207,10 @@ pub fn fetch_until(app: &App, received_at: Micros) -> Micros {
 }
 
 fn refused(ran: RanWith, problem: Problem) -> Converted {
-    let error = if problem.path.is_empty() {
-        problem.message.clone()
-    } else {
-        format!("{}: {}", problem.path, problem.message)
-    };
     Converted {
         result: ConversionResult {
             ran: Some(ran),
-            error: Some(error),
+            error: Some(problem.to_string()),
             ..empty(DeliveryStatus::Rejected)
         },
         reply: None,

@@ -131,14 +131,9 @@ async fn take(
         };
     let outcome = commit(app, Acceptance { delivery, result }).await?;
     if let Some(problem) = problem {
-        let message = if problem.path.is_empty() {
-            problem.message
-        } else {
-            format!("{}: {}", problem.path, problem.message)
-        };
         return Ok(Received::Rejected {
             delivery: id,
-            message,
+            message: problem.to_string(),
         });
     }
     let reply = reply.and_then(|reply| {

@@ -131,7 +131,7 @@ fn new_lead(live: &Live, lead: Lead) -> NewLead {
             .iter()
             .map(|listing| listing.reference.clone())
             .collect(),
-        deal_props: deal_props(live, &lead, &phones),
+        deal_props: deal_props(live, &lead, name.as_deref(), &phones),
         contact_props: Map::new(),
         external_id,
         name,
@@ -200,14 +200,9 @@ fn title(name: Option<&str>, phones: &[Phone], emails: &[String], lead: &Lead) -
 
 /// What this lead said of its person. The contact may be somebody who was known
 /// before and keeps what was known; nothing of what came is lost by that.
-fn said(lead: &Lead, phones: &[Phone]) -> Map<String, Value> {
+fn said(lead: &Lead, name: Option<&str>, phones: &[Phone]) -> Map<String, Value> {
     let mut said = Map::new();
-    if let Some(name) = lead
-        .name
-        .as_deref()
-        .map(tidy_name)
-        .filter(|name| !name.is_empty())
-    {
+    if let Some(name) = name {
         said.insert("name".into(), json!(name));
     }
     let phones: Vec<_> = phones
@@ -231,7 +226,12 @@ fn said(lead: &Lead, phones: &[Phone]) -> Map<String, Value> {
 }
 
 /// What the deal keeps of the lead: everything that has no column of its own.
-fn deal_props(live: &Live, lead: &Lead, phones: &[Phone]) -> Map<String, Value> {
+fn deal_props(
+    live: &Live,
+    lead: &Lead,
+    name: Option<&str>,
+    phones: &[Phone],
+) -> Map<String, Value> {
     let mut props = Map::new();
     props.insert(
         "source".into(),
@@ -245,7 +245,7 @@ fn deal_props(live: &Live, lead: &Lead, phones: &[Phone]) -> Map<String, Value> 
         let read = time::parse_source(at, &live.connection.time_zone).map(|time| time.text());
         props.insert("occurredAt".into(), json!(read.as_deref().unwrap_or(at)));
     }
-    let said = said(lead, phones);
+    let said = said(lead, name, phones);
     if !said.is_empty() {
         props.insert(contact::SAID.into(), Value::Object(said));
     }

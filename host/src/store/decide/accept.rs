@@ -147,11 +147,7 @@ pub(super) fn item_of(
             (index, item)
         }
         ItemResult::Invalid(problem) => {
-            let message = match problem.path.as_str() {
-                "" => problem.message.clone(),
-                path => format!("{path}: {}", problem.message),
-            };
-            let item = Item::with_message(ItemStatus::Invalid, None, &message);
+            let item = Item::with_message(ItemStatus::Invalid, None, &problem.to_string());
             (index, item)
         }
         ItemResult::Unrouted(message) => {

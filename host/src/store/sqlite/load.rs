@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
@@ -15,6 +16,22 @@ use crate::store::StoreError;
 use crate::store::decide::{
     Change, Claim, ClaimKey, Contact, Deal, Delivery, Fetch, Item, Known, QuarantineUse,
 };
+
+/// The rows of what is wanted; nothing wanted is no statement at all.
+async fn rows<T: Serialize>(
+    connection: &mut SqliteConnection,
+    sql: &'static str,
+    wanted: &BTreeSet<T>,
+) -> Result<Vec<SqliteRow>, StoreError> {
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let found = sqlx::query(sql)
+        .bind(json(wanted)?)
+        .fetch_all(connection)
+        .await?;
+    Ok(found)
+}
 
 const DELIVERIES: &str = "
 select d.workspace_id, d.id, d.connection_id, d.received_us, d.status, d.error, d.notes,
@@ -39,31 +56,15 @@ pub async fn deliveries(
     known: &mut Known,
     wanted: &BTreeSet<DeliveryId>,
 ) -> Result<(), StoreError> {
-    if wanted.is_empty() {
-        return Ok(());
-    }
-    let wanted = json(&wanted)?;
-    for row in sqlx::query(DELIVERIES)
-        .bind(&wanted)
-        .fetch_all(&mut *connection)
-        .await?
-    {
+    for row in rows(connection, DELIVERIES, wanted).await? {
         known.deliveries.insert(row.id("id")?, delivery(&row)?);
     }
-    for row in sqlx::query(ITEMS)
-        .bind(&wanted)
-        .fetch_all(&mut *connection)
-        .await?
-    {
+    for row in rows(connection, ITEMS, wanted).await? {
         if let Some(delivery) = known.deliveries.get_mut(&row.id("delivery_id")?) {
             delivery.items.insert(row.number("item")?, item(&row)?);
         }
     }
-    for row in sqlx::query(FETCHES)
-        .bind(&wanted)
-        .fetch_all(&mut *connection)
-        .await?
-    {
+    for row in rows(connection, FETCHES, wanted).await? {
         let key = (row.id("delivery_id")?, row.number("item")?);
         known.fetches.insert(key, fetch(&row)?);
     }
@@ -135,14 +136,7 @@ pub async fn claims(
     known: &mut Known,
     wanted: &BTreeSet<ClaimKey>,
 ) -> Result<(), StoreError> {
-    if wanted.is_empty() {
-        return Ok(());
-    }
-    for row in sqlx::query(CLAIMS)
-        .bind(json(wanted)?)
-        .fetch_all(connection)
-        .await?
-    {
+    for row in rows(connection, CLAIMS, wanted).await? {
         let key: ClaimKey = (
             row.id::<ConnectionId>("connection_id")?,
             row.try_get("key")?,
@@ -174,14 +168,7 @@ pub async fn contacts_by_key(
     known: &mut Known,
     wanted: &BTreeSet<(WorkspaceId, String)>,
 ) -> Result<(), StoreError> {
-    if wanted.is_empty() {
-        return Ok(());
-    }
-    for row in sqlx::query(CONTACTS_BY_KEY)
-        .bind(json(wanted)?)
-        .fetch_all(connection)
-        .await?
-    {
+    for row in rows(connection, CONTACTS_BY_KEY, wanted).await? {
         let id: ContactId = row.id("id")?;
         let key = (row.id("workspace_id")?, row.try_get("key")?);
         known.contact_keys.insert(key, id);
@@ -216,14 +203,7 @@ pub async fn deals(
     known: &mut Known,
     wanted: &BTreeSet<DealId>,
 ) -> Result<(), StoreError> {
-    if wanted.is_empty() {
-        return Ok(());
-    }
-    for row in sqlx::query(DEALS)
-        .bind(json(wanted)?)
-        .fetch_all(connection)
-        .await?
-    {
+    for row in rows(connection, DEALS, wanted).await? {
         let person: ContactId = row.id("person_id")?;
         let deal = Deal {
             workspace: row.id("workspace_id")?,
@@ -259,14 +239,7 @@ pub async fn products(
     known: &mut Known,
     wanted: &BTreeSet<(WorkspaceId, String)>,
 ) -> Result<(), StoreError> {
-    if wanted.is_empty() {
-        return Ok(());
-    }
-    for row in sqlx::query(PRODUCTS)
-        .bind(json(wanted)?)
-        .fetch_all(connection)
-        .await?
-    {
+    for row in rows(connection, PRODUCTS, wanted).await? {
         let key = (row.id("workspace_id")?, row.try_get("external_id")?);
         known.products.insert(key, row.id("id")?);
     }
@@ -284,14 +257,7 @@ pub async fn first_agents(
     known: &mut Known,
     wanted: &BTreeSet<WorkspaceId>,
 ) -> Result<(), StoreError> {
-    if wanted.is_empty() {
-        return Ok(());
-    }
-    for row in sqlx::query(FIRST_AGENTS)
-        .bind(json(wanted)?)
-        .fetch_all(connection)
-        .await?
-    {
+    for row in rows(connection, FIRST_AGENTS, wanted).await? {
         let agent = crate::domain::id::AgentId(row.try_get("id")?);
         known.first_agents.insert(row.id("workspace_id")?, agent);
     }
@@ -311,14 +277,7 @@ pub async fn quarantine(
     known: &mut Known,
     wanted: &BTreeSet<ConnectionId>,
 ) -> Result<(), StoreError> {
-    if wanted.is_empty() {
-        return Ok(());
-    }
-    for row in sqlx::query(QUARANTINE)
-        .bind(json(wanted)?)
-        .fetch_all(connection)
-        .await?
-    {
+    for row in rows(connection, QUARANTINE, wanted).await? {
         let used = QuarantineUse {
             count: row.number("count")?,
             bytes: row.number("bytes")?,
