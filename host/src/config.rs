@@ -2,6 +2,7 @@
 //! `config.default.toml` is the documentation of every key; a key that is not
 //! there is refused by name.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -49,8 +50,51 @@ pub struct Server {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Store {
+    pub url: StoreUrl,
+    pub connections: u32,
     pub data_dir: PathBuf,
     pub writes_per_commit: usize,
+}
+
+/// Where the store is. It may hold a password, and does not show it.
+#[derive(Clone, Default, Deserialize)]
+#[serde(transparent)]
+pub struct StoreUrl(String);
+
+impl StoreUrl {
+    pub fn new(url: impl Into<String>) -> Self {
+        Self(url.into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Without what may be secret: user, password and parameters.
+impl fmt::Display for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match url::Url::parse(&self.0) {
+            Ok(url) => {
+                write!(f, "{}://", url.scheme())?;
+                if let Some(host) = url.host_str() {
+                    f.write_str(host)?;
+                }
+                if let Some(port) = url.port() {
+                    write!(f, ":{port}")?;
+                }
+                f.write_str(url.path())
+            }
+            Err(_) if self.0.is_empty() => Ok(()),
+            Err(_) => f.write_str("(not a URL)"),
+        }
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -182,6 +226,17 @@ mod tests {
     fn the_defaults_are_a_whole_configuration() {
         let config = Config::load(None, &[]).expect("defaults load");
         assert_eq!(config.server.listen, "127.0.0.1:8080");
+    }
+
+    #[test]
+    fn the_password_of_a_store_is_not_shown() {
+        let url = StoreUrl::new("postgres://ana:hidden@db.example.com:6432/leads?sslkey=hidden");
+        let shown = format!("{url:?} {url}");
+        assert!(
+            !shown.contains("hidden") && !shown.contains("ana"),
+            "{shown}"
+        );
+        assert!(shown.contains("db.example.com:6432/leads"), "{shown}");
     }
 
     #[test]

@@ -164,3 +164,12 @@ pub const DELIVERIES_PER_PAGE: u32 = 500;
 /// Bytes that the data folder's disk must have free for the host to call itself
 /// ready: a commit of the largest deliveries and the log around it.
 pub const DISK_RESERVE_BYTES: u64 = 8 << 20;
+
+/// Seconds that one verb of a store on a network may take: past it the caller hears 503.
+pub const STORE_SECONDS: u64 = 8;
+
+/// Seconds that a request waits for a connection to the database.
+pub const STORE_ACQUIRE_SECONDS: u64 = 3;
+
+/// Seconds that the start waits for the database server's first answer.
+pub const STORE_OPEN_SECONDS: u64 = 10;

@@ -12,7 +12,7 @@ use leadhost::domain::time::{self, Micros};
 use leadhost::http::server::{self, Addresses};
 use leadhost::seal::Sealer;
 use leadhost::shutdown::Shutdown;
-use leadhost::store::{self, Store};
+use leadhost::store::{self, Location, Store};
 use tempfile::TempDir;
 use tokio::net::TcpStream;
 
@@ -61,9 +61,12 @@ impl Host {
         }
         let config = Config::load(None, &overrides).expect("a configuration");
         let clock = ManualClock::at(beginning());
-        let store = store::open(&folder.path().join("leadhost.db"), clock.clone())
-            .await
-            .expect("a store");
+        let store = store::open(
+            &Location::File(folder.path().join("leadhost.db")),
+            clock.clone(),
+        )
+        .await
+        .expect("a store");
         let sealer = Arc::new(Sealer::throwaway());
         let app = App::new(config, clock.clone(), store, sealer, Shutdown::new())
             .expect("a plugin engine");

@@ -222,7 +222,9 @@ impl Host {
         drop(app);
         let file = folder.path().join("leadhost.db");
         let store = until("the old host lets go of its store", async || {
-            store::open(&file, clock.clone()).await.ok()
+            store::open(&store::Location::File(file.clone()), clock.clone())
+                .await
+                .ok()
         })
         .await;
         let app = App::new(config, clock.clone(), store, sealer, Shutdown::new())

@@ -11,11 +11,13 @@
 //! answered `Ok` survives a power cut.
 
 pub mod decide;
+mod error;
+pub mod postgres;
 pub mod sqlite;
 pub mod writer;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -24,6 +26,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::clock::SharedClock;
+use crate::config::{self, StoreUrl};
 use crate::domain::connection::{AllowedHost, Connection, Pause};
 use crate::domain::deal::DealView;
 use crate::domain::delivery::{DeliveryStatus, ItemStatus};
@@ -41,10 +44,50 @@ use crate::domain::row::{Entity, ExportRow};
 use crate::domain::time::Micros;
 use crate::domain::workspace::{Agent, AgentKind, Partner, Workspace};
 
-/// Opens the store in this file, made if it does not exist. The one place that
-/// knows which stores there are.
-pub async fn open(file: &Path, clock: SharedClock) -> Result<Arc<dyn Store>, StoreError> {
-    sqlite::open(file, clock).await
+/// Where a store is.
+#[derive(Clone)]
+pub enum Location {
+    /// A SQLite file, made if it does not exist.
+    File(PathBuf),
+    /// A PostgreSQL database, and how many connections to it a host may have.
+    Postgres { url: StoreUrl, connections: u32 },
+}
+
+impl Location {
+    /// What the configuration says.
+    pub fn of(config: &config::Store) -> Result<Self, StoreError> {
+        let url = config.url.as_str();
+        if url.is_empty() {
+            return Ok(Self::File(config.data_dir.join(DATABASE_FILE)));
+        }
+        Self::parse(&config.url, config.connections)
+    }
+
+    /// `sqlite:///path` or `postgres://user@host/database`.
+    pub fn parse(url: &StoreUrl, connections: u32) -> Result<Self, StoreError> {
+        match url.as_str().split_once("://") {
+            Some(("sqlite", file)) if !file.is_empty() => Ok(Self::File(PathBuf::from(file))),
+            Some(("postgres" | "postgresql", _)) => Ok(Self::Postgres {
+                url: url.clone(),
+                connections,
+            }),
+            _ => Err(StoreError::Open(format!(
+                "store.url is `{url}`: expected sqlite:///path/to/file or postgres://user:password@host/database, or nothing for a file in the data folder"
+            ))),
+        }
+    }
+}
+
+const DATABASE_FILE: &str = "leadhost.db";
+
+/// Opens the store. The one place that knows which stores there are.
+pub async fn open(location: &Location, clock: SharedClock) -> Result<Arc<dyn Store>, StoreError> {
+    match location {
+        Location::File(file) => sqlite::open(file, clock).await,
+        Location::Postgres { url, connections } => {
+            postgres::open(url.as_str(), *connections, clock).await
+        }
+    }
 }
 
 /// Why a verb gave nothing, split by what the caller does about it.

@@ -42,6 +42,14 @@ pub struct Serve {
     /// Where the state lives
     #[arg(long, value_name = "DIR", env = "LEADHOST_DATA_DIR")]
     data_dir: Option<String>,
+    /// The database, if it is not a SQLite file in the data folder: postgres://user@host/database
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "LEADHOST_STORE_URL",
+        hide_env_values = true
+    )]
+    store_url: Option<String>,
     /// A folder whose component files are taken in and activated, once each
     #[arg(long, value_name = "DIR")]
     inbox: Option<String>,
@@ -87,6 +95,7 @@ impl Serve {
             ("server.data_listen", &self.data_listen),
             ("server.admin_listen", &self.admin_listen),
             ("store.data_dir", &self.data_dir),
+            ("store.url", &self.store_url),
             ("plugins.inbox", &self.inbox),
         ] {
             if let Some(value) = value {
@@ -157,7 +166,11 @@ async fn open(config: Config) -> Result<Arc<App>, Failure> {
     make_folder(&folder)?;
     let clock = Arc::new(SystemClock);
     // It takes the folder's lock: everything else in the folder comes after.
-    let store = store::open(&folder.join(DATABASE_FILE), clock.clone())
+    let store = async {
+        let location = store::Location::of(&config.store)?;
+        store::open(&location, clock.clone()).await
+    };
+    let store = store
         .await
         .map_err(|error| Failure::new(error.to_string()))?;
     let sealer = Sealer::of_folder(&folder, &Environment::read())
@@ -165,8 +178,6 @@ async fn open(config: Config) -> Result<Arc<App>, Failure> {
     App::new(config, clock, store, Arc::new(sealer), Shutdown::new())
         .map_err(|error| Failure::new(error.to_string()))
 }
-
-const DATABASE_FILE: &str = "leadhost.db";
 
 fn make_folder(folder: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(folder).map_err(|error| {

@@ -5,10 +5,10 @@ use sqlx::sqlite::SqliteRow;
 
 use super::columns::Columns as _;
 use super::db::Db;
-use super::error::odd;
 use crate::domain::id::{AgentId, WorkspaceId};
 use crate::domain::workspace::{Agent, AgentKind, Partner, Workspace};
 use crate::store::StoreError;
+use crate::store::error::odd;
 
 const WORKSPACES: &str = "
 select id, slug, name, region, time_zone, rate_limit

@@ -5,8 +5,8 @@ use sqlx::sqlite::SqliteRow;
 
 use super::columns::{self, Columns as _};
 use super::db::Db;
-use super::error::odd;
 use crate::domain::id::DeliveryId;
+use crate::store::error::odd;
 use crate::store::{KeptAnswer, StoreError};
 
 // The numbers first, which the index has: sorting must not carry bodies along.

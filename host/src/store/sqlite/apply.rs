@@ -456,7 +456,8 @@ impl Apply<'_> {
 }
 
 fn parse<T: std::str::FromStr>(table: &str, id: String) -> Result<T, StoreError> {
-    id.parse().map_err(|_| super::error::odd(table, "id", id))
+    id.parse()
+        .map_err(|_| crate::store::error::odd(table, "id", id))
 }
 
 fn unknown(planned: &PlannedConnection, kind: &str, name: &str) -> StoreError {

@@ -7,11 +7,11 @@ use serde::de::DeserializeOwned;
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
-use super::error::odd;
 use crate::domain::delivery::{DeliveryStatus, ItemStatus};
 use crate::domain::exchange::{HttpResponse, Pairs};
 use crate::domain::time::Micros;
 use crate::store::StoreError;
+use crate::store::error::odd;
 
 pub trait Columns {
     fn id<T: FromStr>(&self, column: &str) -> Result<T, StoreError>;

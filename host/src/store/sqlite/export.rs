@@ -7,9 +7,9 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{Connection as _, Row as _};
 
 use super::db::Db;
-use super::error::odd;
 use crate::domain::row::{ContactRow, ConversationRow, DealRow, Entity, ExportRow, MessageRow};
 use crate::domain::time::Micros;
+use crate::store::error::odd;
 use crate::store::{ExportPage, Scope, StoreError};
 
 const CLOCK: &str = "

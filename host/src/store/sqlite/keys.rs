@@ -6,11 +6,11 @@ use sqlx::sqlite::SqliteRow;
 use super::agents;
 use super::columns::Columns as _;
 use super::db::Db;
-use super::error::odd;
 use crate::domain::id::{KeyId, WorkspaceId};
 use crate::domain::key::{KeyKind, KeyRecord};
 use crate::domain::time::Micros;
 use crate::domain::workspace::Partner;
+use crate::store::error::odd;
 use crate::store::{Caller, StoreError};
 
 const AUTHENTICATE: &str = "

@@ -15,7 +15,7 @@ mod connections;
 mod db;
 mod deals;
 mod deliveries;
-mod error;
+pub(super) mod error;
 mod export;
 mod keys;
 mod load;

@@ -14,11 +14,11 @@ use sqlx::{Connection as _, Row as _};
 use uuid::Uuid;
 
 use super::db::Db;
-use super::error::odd;
 use crate::clock::Clock;
 use crate::domain::id::uuid_at;
 use crate::limits;
 use crate::store::StoreError;
+use crate::store::error::odd;
 
 /// In order; a migration is added, never edited.
 const MIGRATIONS: [&str; 2] = [

@@ -1,0 +1,35 @@
+//! From the driver's errors to the store's, by the database that gave them.
+
+use sqlx::postgres::PgDatabaseError;
+
+use super::{StoreError, postgres, sqlite};
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        match &error {
+            sqlx::Error::Database(database) => {
+                let code = database.code().unwrap_or_default().into_owned();
+                if database.try_downcast_ref::<PgDatabaseError>().is_some() {
+                    postgres::error::of(error, &code)
+                } else {
+                    sqlite::error::of(error, &code)
+                }
+            }
+            sqlx::Error::Io(io) if io.kind() == std::io::ErrorKind::StorageFull => Self::Full,
+            sqlx::Error::Io(_)
+            | sqlx::Error::Tls(_)
+            | sqlx::Error::Protocol(_)
+            | sqlx::Error::PoolTimedOut
+            | sqlx::Error::PoolClosed
+            | sqlx::Error::WorkerCrashed => Self::Unavailable(error),
+            _ => Self::Query(error),
+        }
+    }
+}
+
+/// For a column that holds what it cannot.
+pub(super) fn odd(table: &str, column: &str, found: impl std::fmt::Display) -> StoreError {
+    StoreError::Inconsistent {
+        what: format!("{table}.{column} holds `{found}`"),
+    }
+}

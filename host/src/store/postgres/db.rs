@@ -1,0 +1,202 @@
+//! The connections to one PostgreSQL database, and transactions that name the
+//! workspaces whose rows they may see.
+//!
+//! Every connection serves as [`ROLE`], which owns nothing and cannot pass the
+//! policies, with timeouts of its own, so that a server-side wait ends by itself.
+//! A connection goes back to the pool only after a clean end of its transaction:
+//! one that failed, or whose future was dropped, is closed, so that nothing half
+//! done leaks into the next.
+
+use std::fmt::Write as _;
+use std::ops::{Deref, DerefMut};
+use std::str::FromStr as _;
+use std::time::Duration;
+
+use sqlx::pool::PoolConnection;
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Executor as _, Postgres};
+
+use super::error;
+use crate::domain::id::WorkspaceId;
+use crate::limits;
+use crate::store::StoreError;
+
+/// Whose rights the service has: it owns no table and cannot bypass a policy.
+pub const ROLE: &str = "leadhost_service";
+
+/// Where the tables are, so that the database may hold other things too.
+pub const SCHEMA: &str = "leadhost";
+
+/// What each connection says first. The role last: it may change no setting of the others.
+const HELLO: &str = "
+set search_path = leadhost;
+set timezone = 'UTC';
+set synchronous_commit = on;
+set lock_timeout = '2s';
+set statement_timeout = '5s';
+set idle_in_transaction_session_timeout = '5s';
+set role leadhost_service";
+
+pub struct Db {
+    options: PgConnectOptions,
+    pool: PgPool,
+    connections: u32,
+}
+
+/// The workspaces whose rows a transaction may see.
+#[derive(Clone, Copy)]
+pub enum Rows<'a> {
+    /// None: only what belongs to no tenant.
+    Exempt,
+    Of(&'a [WorkspaceId]),
+    /// For operators' verbs and periodic work.
+    All,
+}
+
+impl Db {
+    /// Does not connect yet.
+    pub fn new(url: &str, connections: u32) -> Result<Self, StoreError> {
+        let options = PgConnectOptions::from_str(url)
+            .map_err(|error| StoreError::Open(format!("store.url is not understood: {error}")))?
+            .application_name("leadhost")
+            .statement_cache_capacity(200)
+            .disable_statement_logging();
+        let pool = PgPoolOptions::new()
+            .max_connections(connections)
+            .acquire_timeout(Duration::from_secs(limits::STORE_ACQUIRE_SECONDS))
+            .test_before_acquire(false)
+            .after_connect(|connection, _| {
+                Box::pin(async move {
+                    connection.execute(HELLO).await?;
+                    Ok(())
+                })
+            })
+            .connect_lazy_with(options.clone());
+        Ok(Self {
+            options,
+            pool,
+            connections,
+        })
+    }
+
+    /// For statements that stand alone and touch only exempt tables.
+    pub fn pool(&self) -> &PgPool {
+        &self.pool
+    }
+
+    /// A connection of its own as the login role, without the timeouts: for migrations.
+    pub async fn owner(&self) -> Result<PgConnection, sqlx::Error> {
+        self.options.connect().await
+    }
+
+    /// How to reach the database, for a connection of another kind.
+    pub fn options(&self) -> &PgConnectOptions {
+        &self.options
+    }
+
+    /// A transaction that writes; what it reads and locks is the newest.
+    pub async fn begin(&self, rows: Rows<'_>) -> Result<Transaction, StoreError> {
+        self.start("begin", rows).await
+    }
+
+    /// A transaction that reads, all of it from one snapshot.
+    pub async fn snapshot(&self, rows: Rows<'_>) -> Result<Transaction, StoreError> {
+        self.start("begin isolation level repeatable read read only", rows)
+            .await
+    }
+
+    /// After a restart of the server every pooled connection is dead, which shows
+    /// at its first word: nothing was done yet, so the next one is tried.
+    async fn start(&self, begin: &str, rows: Rows<'_>) -> Result<Transaction, StoreError> {
+        let mut sql = String::from(begin);
+        rows.name(&mut sql);
+        let mut dead = 0;
+        loop {
+            let mut transaction = Transaction {
+                connection: self.pool.acquire().await?,
+                ended: false,
+            };
+            // One round trip. What is put in are ids of ours: digits and hyphens.
+            let begun = transaction.execute(AssertSqlSafe(sql.as_str())).await;
+            match begun {
+                Ok(_) => return Ok(transaction),
+                Err(error) if dead <= self.connections && error::is_connection_lost(&error) => {
+                    dead += 1;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+impl Rows<'_> {
+    fn name(self, sql: &mut String) {
+        match self {
+            Self::Exempt => {}
+            Self::Of(workspaces) => {
+                sql.push_str("; set local app.ws = '{");
+                for (at, workspace) in workspaces.iter().enumerate() {
+                    let comma = if at == 0 { "" } else { "," };
+                    write!(sql, "{comma}{workspace}").expect("a string takes all");
+                }
+                sql.push_str("}'");
+            }
+            Self::All => sql.push_str(
+                "; select set_config('app.ws', coalesce((select array_agg(id) from workspaces), '{}')::text, true)",
+            ),
+        }
+    }
+}
+
+/// A transaction: committed, or as if it had never been. It is the connection.
+pub struct Transaction {
+    connection: PoolConnection<Postgres>,
+    ended: bool,
+}
+
+impl Transaction {
+    pub async fn commit(self) -> Result<(), StoreError> {
+        Ok(self.end("commit").await?)
+    }
+
+    /// Undoes all of it, on purpose; also how a snapshot ends.
+    pub async fn rollback(self) -> Result<(), StoreError> {
+        Ok(self.end("rollback").await?)
+    }
+
+    /// Names more workspaces than the beginning knew of; those of before are forgotten.
+    pub async fn name(&mut self, workspaces: &[WorkspaceId]) -> Result<(), StoreError> {
+        let mut sql = String::from("select 1");
+        Rows::Of(workspaces).name(&mut sql);
+        self.execute(AssertSqlSafe(sql)).await?;
+        Ok(())
+    }
+
+    pub(super) async fn end(mut self, how: &'static str) -> Result<(), sqlx::Error> {
+        self.execute(how).await?;
+        self.ended = true;
+        Ok(())
+    }
+}
+
+impl Deref for Transaction {
+    type Target = PgConnection;
+
+    fn deref(&self) -> &PgConnection {
+        &self.connection
+    }
+}
+
+impl DerefMut for Transaction {
+    fn deref_mut(&mut self) -> &mut PgConnection {
+        &mut self.connection
+    }
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.connection.close_on_drop();
+        }
+    }
+}

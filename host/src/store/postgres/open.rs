@@ -1,0 +1,228 @@
+//! Opens the store: brings the schema up to date, makes sure of the role that
+//! the service serves as, and refuses what it cannot serve with words that say
+//! what to do. Many hosts may start at once: one migrates, the others wait.
+
+use std::time::Duration;
+
+use sqlx::postgres::PgConnection;
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _, Row as _};
+use uuid::Uuid;
+
+use super::db::{Db, ROLE, SCHEMA};
+use super::error;
+use crate::clock::Clock;
+use crate::domain::id::uuid_at;
+use crate::limits;
+use crate::store::StoreError;
+
+/// In order; a migration is added, never edited.
+const MIGRATIONS: [&str; 1] = [include_str!("../../../migrations/postgres/0001_begin.sql")];
+
+/// The oldest server that is tried.
+const OLDEST_SERVER: i32 = 150_000;
+
+/// Of hosts that migrate the same database at once. Any number that nobody else takes.
+const MIGRATION_LOCK: i64 = 0x6c65_6164_686f_7374;
+
+const SERVER_VERSION: &str =
+    "select current_setting('server_version_num')::int, current_setting('server_version')";
+// A host may wait for another one's migration longer than any statement of the service may take.
+const PATIENCE: &str = "set lock_timeout = '120s'; set statement_timeout = '600s'";
+const LOCK: &str = "select pg_advisory_lock($1)";
+const SCHEMA_VERSION: &str = "select coalesce(max(version), 0) from schema_versions";
+const ROLE_OF_MINE: &str = "
+select r.rolsuper or r.rolbypassrls as passes, pg_has_role(current_user, r.oid, 'member') as mine
+from pg_roles as r
+where r.rolname = $1";
+const STORE_ID: &str = "select id from store";
+const NEW_STORE: &str = "insert into store (id) values ($1) on conflict do nothing";
+const OWNED: &str = "
+select count(*)
+from pg_class as c
+join pg_namespace as n on n.oid = c.relnamespace
+where n.nspname = current_schema()
+and c.relkind = 'r'
+and pg_has_role(current_user, c.relowner, 'usage')";
+const BYPASSES: &str = "
+select rolsuper or rolbypassrls
+from pg_roles
+where rolname = current_user";
+
+/// Brings the schema up to date and answers the store's id.
+pub async fn prepare(db: &Db, clock: &dyn Clock) -> Result<Uuid, StoreError> {
+    let patience = Duration::from_secs(limits::STORE_OPEN_SECONDS);
+    let mut owner = tokio::time::timeout(patience, db.owner())
+        .await
+        .map_err(|_| unreachable_in(patience))?
+        .map_err(refused)?;
+    check_version(&mut owner).await?;
+    owner.execute(PATIENCE).await?;
+    sqlx::query(LOCK)
+        .bind(MIGRATION_LOCK)
+        .execute(&mut owner)
+        .await?;
+    ensure_role(&mut owner).await?;
+    migrate(&mut owner).await?;
+    sqlx::query(NEW_STORE)
+        .bind(uuid_at(clock.now()))
+        .execute(&mut owner)
+        .await?;
+    // Lets go of the lock too.
+    owner.close().await?;
+    check_role(db).await?;
+    Ok(sqlx::query(STORE_ID)
+        .fetch_one(db.pool())
+        .await?
+        .try_get(0)?)
+}
+
+fn unreachable_in(patience: Duration) -> StoreError {
+    StoreError::Open(format!(
+        "the database server did not answer within {} s: check the host and port of store.url",
+        patience.as_secs()
+    ))
+}
+
+/// Why the server did not let us in, in words for the operator.
+fn refused(error: sqlx::Error) -> StoreError {
+    let what = match error::code(&error) {
+        Some("28P01" | "28000") => "the server refuses the user or the password of store.url",
+        Some("3D000") => "the database of store.url does not exist: make it with `createdb`",
+        Some("53300") => {
+            "the server has no connection left: raise max_connections, or lower store.connections"
+        }
+        Some("57P03") => "the server is starting or stopping: try again shortly",
+        Some(_) => "the server refuses the connection",
+        None => "the server of store.url cannot be reached",
+    };
+    StoreError::Open(format!("{what} ({error})"))
+}
+
+async fn check_version(owner: &mut PgConnection) -> Result<(), StoreError> {
+    let row = sqlx::query(SERVER_VERSION).fetch_one(owner).await?;
+    let (number, text): (i32, String) = (row.try_get(0)?, row.try_get(1)?);
+    if number < OLDEST_SERVER {
+        return Err(StoreError::Open(format!(
+            "the server is PostgreSQL {text}: version 15 or newer is needed"
+        )));
+    }
+    Ok(())
+}
+
+/// The role exists, may not pass the policies, and this login may become it.
+async fn ensure_role(owner: &mut PgConnection) -> Result<(), StoreError> {
+    let mut found = role(owner).await?;
+    if found.is_none() {
+        let made = owner
+            .execute(AssertSqlSafe(format!("create role {ROLE} nologin")))
+            .await;
+        match made {
+            Ok(_) => {}
+            // Another database of the same server was faster.
+            Err(error) if matches!(error::code(&error), Some("42710" | "23505")) => {}
+            Err(error) => return Err(no_role(&error)),
+        }
+        found = role(owner).await?;
+    }
+    let Some((passes, mine)) = found else {
+        return Err(StoreError::Open(format!("the role {ROLE} is not there")));
+    };
+    if passes {
+        return Err(StoreError::Open(format!(
+            "the role {ROLE} is a superuser or has BYPASSRLS, so nothing would keep tenants apart: `alter role {ROLE} nosuperuser nobypassrls`"
+        )));
+    }
+    if !mine {
+        owner
+            .execute(AssertSqlSafe(format!("grant {ROLE} to current_user")))
+            .await
+            .map_err(|error| no_role(&error))?;
+    }
+    Ok(())
+}
+
+async fn role(owner: &mut PgConnection) -> Result<Option<(bool, bool)>, StoreError> {
+    let row = sqlx::query(ROLE_OF_MINE)
+        .bind(ROLE)
+        .fetch_optional(owner)
+        .await?;
+    row.map(|row| Ok((row.try_get("passes")?, row.try_get("mine")?)))
+        .transpose()
+}
+
+fn no_role(error: &sqlx::Error) -> StoreError {
+    StoreError::Open(format!(
+        "the service serves as the role {ROLE}, and this login may not make it or become it ({error}): let a superuser run `create role {ROLE} nologin; grant {ROLE} to <the user of store.url>`"
+    ))
+}
+
+async fn migrate(owner: &mut PgConnection) -> Result<(), StoreError> {
+    owner
+        .execute(AssertSqlSafe(format!(
+            "set client_min_messages = warning;
+             create schema if not exists {SCHEMA};
+             set search_path = {SCHEMA};
+             create table if not exists schema_versions (
+               version integer primary key,
+               at timestamptz not null default clock_timestamp()
+             )"
+        )))
+        .await
+        .map_err(|error| {
+            StoreError::Open(format!("the schema {SCHEMA} cannot be made: {error}"))
+        })?;
+    let found: i32 = sqlx::query(SCHEMA_VERSION)
+        .fetch_one(&mut *owner)
+        .await?
+        .try_get(0)?;
+    let done = usize::try_from(found).unwrap_or(usize::MAX);
+    if done > MIGRATIONS.len() {
+        return Err(StoreError::Open(format!(
+            "the database has schema version {found}, this program knows up to {}: start the newer version that wrote it",
+            MIGRATIONS.len()
+        )));
+    }
+    for (number, sql) in MIGRATIONS.iter().enumerate().skip(done) {
+        // Several statements in one text are one transaction: a migration is whole or not at all.
+        owner
+            .execute(AssertSqlSafe(format!(
+                "{sql};
+                 insert into schema_versions (version) values ({});
+                 grant usage on schema {SCHEMA} to {ROLE};
+                 grant select, insert, update, delete on all tables in schema {SCHEMA} to {ROLE};
+                 revoke insert, update, delete on schema_versions from {ROLE};
+                 grant usage on all sequences in schema {SCHEMA} to {ROLE}",
+                number + 1
+            )))
+            .await
+            .map_err(|error| {
+                StoreError::Open(format!("migration {} failed: {error}", number + 1))
+            })?;
+    }
+    Ok(())
+}
+
+/// What the pool's connections are after their first words: nobody special.
+async fn check_role(db: &Db) -> Result<(), StoreError> {
+    let bypasses: bool = sqlx::query(BYPASSES)
+        .fetch_one(db.pool())
+        .await?
+        .try_get(0)?;
+    let owned: i64 = sqlx::query(OWNED).fetch_one(db.pool()).await?.try_get(0)?;
+    if bypasses || owned > 0 {
+        return Err(StoreError::Open(format!(
+            "the role {ROLE} may pass the policies that keep tenants apart (superuser, BYPASSRLS or owner of the tables): take that from it"
+        )));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+pub(super) const SQL: &[&str] = &[
+    SCHEMA_VERSION,
+    ROLE_OF_MINE,
+    STORE_ID,
+    NEW_STORE,
+    OWNED,
+    BYPASSES,
+];
