@@ -3,11 +3,14 @@
 //! client; the components that `cargo xtask` builds, and doubles of far ends.
 //! Everything here is real, or stands where a network would be.
 
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
 pub mod client;
 pub mod components;
 pub mod graph;
 pub mod guests;
 pub mod host;
+pub mod postgres;
 pub mod program;
 pub mod seed;
 pub mod service;

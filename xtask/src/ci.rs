@@ -6,6 +6,7 @@ use std::time::Instant;
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::install::Install;
+use crate::postgres::Postgres;
 use crate::{process, repository, test, wit};
 
 pub const HELP: &str = "\
@@ -17,7 +18,7 @@ Everything that a change has to pass, quick checks first; stops at the first fai
     contract        wit/v1 against what is published
     lints           cargo clippy, warnings are errors
     documentation   cargo doc, warnings are errors
-    tests           cargo xtask test --guests
+    tests           cargo xtask test --guests, with a PostgreSQL for certain
 
     --no-install   never install anything; say what is missing
 ";
@@ -32,7 +33,13 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
         }),
         ("lints", &|| lints(install)),
         ("documentation", &documentation),
-        ("tests", &|| test::test(install, true, &[])),
+        ("tests", &|| {
+            let scope = test::Scope {
+                guests: true,
+                postgres: Postgres::Required,
+            };
+            test::test(install, scope, &[])
+        }),
     ];
     let count = steps.len();
     for (number, (name, step)) in steps.into_iter().enumerate() {

@@ -21,6 +21,7 @@ mod guests;
 mod install;
 mod javascript;
 mod plugins;
+mod postgres;
 mod process;
 mod python;
 mod repository;

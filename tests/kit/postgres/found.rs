@@ -1,0 +1,165 @@
+//! Which server the tests of this process share, found once.
+
+use std::path::Path;
+use std::str::FromStr as _;
+use std::time::Duration;
+
+use sqlx::postgres::{PgConnectOptions, PgConnection};
+use sqlx::{ConnectOptions as _, Connection as _, Row as _};
+use tokio::sync::OnceCell;
+use tokio::time::timeout;
+use url::Url;
+
+use super::URL;
+use super::database::{self, Database, Keeper, Owner};
+use super::server::Server;
+
+/// A local server that has not answered by then is none.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The oldest release that the service works with, as servers number it.
+const OLDEST: i32 = 150_000;
+
+/// The server that all tests of this process share.
+pub struct Shared {
+    /// For a person.
+    said: String,
+    owner: Owner,
+    keeper: Keeper,
+    /// Lives as long as the process, and its watch ends it.
+    _server: Option<Server>,
+}
+
+impl Shared {
+    pub async fn database(&self) -> Database {
+        database::make(&self.owner, Some(&self.keeper)).await
+    }
+}
+
+/// The server, or why there is none.
+pub async fn shared() -> Result<&'static Shared, &'static str> {
+    static SHARED: OnceCell<Result<Shared, String>> = OnceCell::const_new();
+    let shared = SHARED.get_or_init(find).await;
+    shared.as_ref().map_err(String::as_str)
+}
+
+/// Which server the tests would use, in words; else why there is none.
+pub async fn how() -> Result<String, String> {
+    match shared().await {
+        Ok(shared) => Ok(shared.said.clone()),
+        Err(reason) => Err(reason.to_owned()),
+    }
+}
+
+/// Removes what ended runs have left on a server that is not private; gives
+/// the names of what it removed.
+pub async fn sweep() -> Vec<String> {
+    let given = std::env::var_os(URL).map(|url| url.to_string_lossy().into_owned());
+    let mut removed = Vec::new();
+    for url in given.into_iter().chain(local()) {
+        let Ok(options) = PgConnectOptions::from_str(&url) else {
+            continue;
+        };
+        if let Ok(Ok(mut connection)) = timeout(PATIENCE, options.connect()).await {
+            removed.extend(database::sweep(&mut connection).await);
+        }
+    }
+    removed
+}
+
+async fn find() -> Result<Shared, String> {
+    if let Some(given) = std::env::var_os(URL) {
+        let given = given.to_string_lossy();
+        let shared = use_server(&given).await;
+        return Ok(shared.unwrap_or_else(|reason| {
+            panic!("{URL} names a server that the tests cannot use: {reason}")
+        }));
+    }
+    let mut reasons = Vec::new();
+    for url in local() {
+        match use_server(&url).await {
+            Ok(shared) => return Ok(shared),
+            Err(reason) => reasons.push(format!("{url}: {reason}")),
+        }
+    }
+    match Server::start() {
+        Ok(server) => {
+            let said = server.describe();
+            share(said, &server.url(), Some(server)).await
+        }
+        Err(reason) => {
+            reasons.push(reason);
+            Err(reasons.join("; "))
+        }
+    }
+}
+
+/// Where a server of this machine listens by default, with the names that it
+/// may know us by.
+fn local() -> Vec<String> {
+    let sockets = ["/var/run/postgresql", "/tmp"]
+        .into_iter()
+        .filter(|folder| Path::new(folder).join(".s.PGSQL.5432").exists())
+        .map(|folder| format!("?host={folder}"));
+    let places: Vec<String> = sockets.chain([String::new()]).collect();
+    // Without a name it is the one of the account.
+    ["", "postgres@"]
+        .into_iter()
+        .flat_map(|name| {
+            places
+                .iter()
+                .map(move |place| format!("postgres://{name}127.0.0.1:5432/postgres{place}"))
+        })
+        .collect()
+}
+
+/// Takes this server, if it lets us do what the tests need.
+async fn use_server(url: &str) -> Result<Shared, String> {
+    let options = PgConnectOptions::from_str(url).map_err(|error| error.to_string())?;
+    let mut connection = match timeout(PATIENCE, options.connect()).await {
+        Ok(Ok(connection)) => connection,
+        Ok(Err(error)) => return Err(error.to_string()),
+        Err(_) => return Err("it does not answer".to_owned()),
+    };
+    let release = may(&mut connection).await?;
+    database::sweep(&mut connection).await;
+    let _ = connection.close().await;
+    let url = Url::parse(url).map_err(|error| error.to_string())?;
+    let host = url.host_str().unwrap_or_default();
+    share(format!("PostgreSQL {release} at {host}"), &url, None).await
+}
+
+async fn share(said: String, admin: &Url, server: Option<Server>) -> Result<Shared, String> {
+    let run = database::run();
+    let keeper = Keeper::start(admin, &run)?;
+    let owner = database::owner(admin, run)
+        .await
+        .map_err(|error| error.to_string())?;
+    Ok(Shared {
+        said,
+        owner,
+        keeper,
+        _server: server,
+    })
+}
+
+/// Whether we may make databases, and roles as the service does; the release.
+async fn may(connection: &mut PgConnection) -> Result<String, String> {
+    let row = sqlx::query(
+        "select current_user::text, rolsuper or (rolcreatedb and rolcreaterole),
+                current_setting('server_version_num')::int, current_setting('server_version')
+         from pg_roles where rolname = current_user",
+    )
+    .fetch_one(connection)
+    .await
+    .map_err(|error| error.to_string())?;
+    let (user, may, number): (String, bool, i32) = (row.get(0), row.get(1), row.get(2));
+    let release: String = row.get(3);
+    if !may {
+        return Err(format!("{user} may not make databases and roles there"));
+    }
+    if number < OLDEST {
+        return Err(format!("it is PostgreSQL {release}, which is too old"));
+    }
+    Ok(release)
+}

@@ -1,0 +1,304 @@
+//! A server of one's own, in a temporary folder: for all tests of a process
+//! where no other can be had, and for tests that stop or break one.
+//!
+//! It listens on the loopback interface with a password that is made up each
+//! time, and trusts who reaches its socket, whose folder is closed to others.
+//! It flushes to disk as a real one does. Nothing of it outlives the tests: a
+//! watch, which is a process of its own, holds one end of a pipe to this
+//! process; when that breaks, in whatever way the tests end, it stops the
+//! server at once and removes its folder.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use sqlx::postgres::PgConnection;
+use url::Url;
+use uuid::Uuid;
+
+use super::binaries::Binaries;
+use super::database::{self, Database};
+
+/// Below the ports that the system hands out by itself, so that nobody takes
+/// the port of a server while it is stopped.
+const PORTS: std::ops::Range<u16> = 15_000..32_000;
+
+/// Tries for a free port.
+const TRIES: usize = 20;
+
+/// The server's settings beside its defaults.
+const SETTINGS: &str = "
+listen_addresses = '127.0.0.1'
+max_connections = 300
+# Hundreds of small databases come and go.
+autovacuum_naptime = '10min'
+max_wal_size = '4GB'
+checkpoint_timeout = '30min'
+";
+
+/// What the watch does: $1 programs, $2 data, $3 folder. A stopped process
+/// takes its end only when it goes on.
+const WATCH: &str = r#"
+cat > /dev/null
+kill -CONT "$(head -n 1 "$2/postmaster.pid")"
+"$1/pg_ctl" stop -D "$2" -m immediate
+rm -rf "$3"
+"#;
+
+/// A private server, running until it is dropped.
+pub struct Server {
+    binaries: Binaries,
+    folder: PathBuf,
+    port: u16,
+    password: String,
+    watch: Child,
+}
+
+impl Server {
+    /// Makes one and starts it; else why that is not possible.
+    pub fn start() -> Result<Self, String> {
+        let binaries = Binaries::find()?;
+        let folder = tempfile::Builder::new()
+            .prefix("leadhost-postgres-")
+            .permissions(fs::Permissions::from_mode(0o700))
+            .tempdir_in(binaries.temporary())
+            .map_err(|error| format!("no folder for a private server: {error}"))?
+            // The watch removes it.
+            .keep();
+        if let Some(account) = &binaries.account {
+            chown(&folder, Some(account.uid), Some(account.gid))
+                .map_err(|error| format!("{}: {error}", folder.display()))?;
+        }
+        let watch = binaries
+            .as_account("/bin/sh")
+            .args(["-c", WATCH, "watch"])
+            .args([&binaries.folder, &folder.join("data"), &folder])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| format!("/bin/sh: {error}"))?;
+        let mut server = Self {
+            binaries,
+            folder,
+            port: 0,
+            password: Uuid::new_v4().simple().to_string(),
+            watch,
+        };
+        server.make()?;
+        let mut failure = String::new();
+        for _ in 0..TRIES {
+            server.port = free_port()?;
+            match server.try_run() {
+                Ok(()) => return Ok(server),
+                Err(error) => failure = error,
+            }
+        }
+        Err(failure)
+    }
+
+    /// In words for the report of a run.
+    pub fn describe(&self) -> String {
+        format!(
+            "a private PostgreSQL {} from {}",
+            self.binaries.release,
+            self.binaries.folder.display()
+        )
+    }
+
+    /// Where its files are.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// As the superuser.
+    pub fn url(&self) -> Url {
+        let text = format!(
+            "postgres://postgres:{}@127.0.0.1:{}/postgres",
+            self.password, self.port
+        );
+        Url::parse(&text).expect("a whole address")
+    }
+
+    /// A new database in it, owned as the service's databases are.
+    pub async fn database(&self) -> Database {
+        database::alone(self.url()).await
+    }
+
+    /// Ends it as a crash would: nothing is flushed, every connection is cut.
+    ///
+    /// # Panics
+    /// When it does not run.
+    pub fn stop(&self) {
+        let mut command = self.pg_ctl("stop");
+        output(command.args(["-m", "immediate"])).expect("the server stops");
+    }
+
+    /// Starts it again where it was.
+    ///
+    /// # Panics
+    /// When it runs, or does not come up.
+    pub fn run(&self) {
+        self.try_run().expect("the server starts again");
+    }
+
+    /// The processes that serve one connection each, but for the one that asks.
+    pub async fn backends(&self) -> Vec<Pid> {
+        let mut connection = database::connect(&self.url()).await;
+        let found: Vec<i32> = sqlx::query_scalar(
+            "select pid from pg_stat_activity
+             where backend_type = 'client backend' and pid <> pg_backend_pid()",
+        )
+        .fetch_all(&mut connection as &mut PgConnection)
+        .await
+        .expect("the server lists its backends");
+        found.into_iter().filter_map(Pid::from_raw).collect()
+    }
+
+    /// All its processes, as the system lists them: also while it does not answer.
+    pub fn processes(&self) -> Vec<Pid> {
+        let Some(first) = self.first_process() else {
+            return Vec::new();
+        };
+        let children = fs::read_dir("/proc")
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+            .filter(|pid| parent(*pid) == Some(first.as_raw_nonzero().get()))
+            .filter_map(Pid::from_raw);
+        std::iter::once(first).chain(children).collect()
+    }
+
+    /// Lets it stand still: it takes connections and answers nothing.
+    pub fn freeze(&self) {
+        signal(&self.processes(), Signal::STOP);
+    }
+
+    /// Lets it go on.
+    pub fn thaw(&self) {
+        signal(&self.processes(), Signal::CONT);
+    }
+
+    /// What it logged so far.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.folder.join("log")).unwrap_or_default()
+    }
+
+    /// Makes its files.
+    fn make(&self) -> Result<(), String> {
+        let password = self.folder.join("password");
+        let write = |path: &Path, text: &str| {
+            fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+        };
+        write(&password, &self.password)?;
+        if let Some(account) = &self.binaries.account {
+            chown(&password, Some(account.uid), Some(account.gid))
+                .map_err(|error| format!("{}: {error}", password.display()))?;
+        }
+        let mut command = self.binaries.command("initdb");
+        command
+            .arg("--pgdata")
+            .arg(self.data())
+            .arg("--pwfile")
+            .arg(&password)
+            .args(["--username=postgres", "--encoding=UTF8", "--locale=C"])
+            // A password in clear costs a client nothing, where a hash is
+            // thousands of rounds for each connection, unoptimised.
+            .args(["--auth-local=trust", "--auth-host=password"])
+            .args(["--no-sync", "--no-instructions"]);
+        output(&mut command)?;
+        let file = self.data().join("postgresql.conf");
+        let usual =
+            fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+        let folder = self.folder.display();
+        write(
+            &file,
+            &format!("{usual}{SETTINGS}unix_socket_directories = '{folder}'\n"),
+        )
+    }
+
+    fn try_run(&self) -> Result<(), String> {
+        let mut command = self.pg_ctl("start");
+        command
+            .arg("--wait")
+            .args(["--timeout", "60"])
+            .arg("--log")
+            .arg(self.folder.join("log"))
+            .arg("--options")
+            .arg(format!("-p {}", self.port));
+        output(&mut command).map_err(|error| format!("{error}\n{}", self.log()))
+    }
+
+    fn pg_ctl(&self, verb: &str) -> Command {
+        let mut command = self.binaries.command("pg_ctl");
+        command.arg(verb).arg("--pgdata").arg(self.data());
+        command
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.join("data")
+    }
+
+    /// The one that starts all the others, as its own file tells.
+    fn first_process(&self) -> Option<Pid> {
+        let file = fs::read_to_string(self.data().join("postmaster.pid")).ok()?;
+        Pid::from_raw(file.lines().next()?.trim().parse().ok()?)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.thaw();
+        // The pipe breaks, and the watch does the rest.
+        drop(self.watch.stdin.take());
+        let _ = self.watch.wait();
+    }
+}
+
+/// Sends a signal to each that is still there.
+pub fn signal(processes: &[Pid], signal: Signal) {
+    for process in processes {
+        // One that ended meanwhile needs none.
+        let _ = kill_process(*process, signal);
+    }
+}
+
+/// The process that started this one.
+fn parent(pid: i32) -> Option<i32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name stands in parentheses and may hold anything.
+    let after = stat.rsplit_once(')')?.1;
+    after.split_whitespace().nth(1)?.parse().ok()
+}
+
+fn free_port() -> Result<u16, String> {
+    let span = u128::from(PORTS.end - PORTS.start);
+    (0..TRIES)
+        .map(|_| {
+            let offset = u16::try_from(Uuid::new_v4().as_u128() % span).unwrap_or_default();
+            PORTS.start + offset
+        })
+        .find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok())
+        .ok_or_else(|| "no free port on the loopback interface".to_owned())
+}
+
+/// Runs it to its end; what it complained of when it failed.
+fn output(command: &mut Command) -> Result<(), String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .output()
+        .map_err(|error| format!("{program}: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(format!(
+        "{program} ended with {}: {}{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    ))
+}
