@@ -173,3 +173,40 @@ pub const STORE_ACQUIRE_SECONDS: u64 = 3;
 
 /// Seconds that the start waits for the database server's first answer.
 pub const STORE_OPEN_SECONDS: u64 = 10;
+
+/// Seconds without a sign of life after which a host counts as dead.
+pub const HOST_DEAD_SECONDS: i64 = 10;
+
+/// Seconds between two signs of life: several may get lost. Also how long a lost
+/// announcement stays unnoticed.
+pub const HOST_BEAT_SECONDS: u64 = 2;
+
+/// Seconds after its last sign of life from which a host begins nothing, until it
+/// has seen what serves by now: less than after which the others go on without it.
+pub const HOST_STALE_SECONDS: u64 = 9;
+
+/// Seconds that the row of a dead host is shown.
+pub const HOST_KEPT_SECONDS: i64 = 3_600;
+
+/// Seconds that an activation waits for the hosts to swap, after all of them
+/// prepared: past it the answer names those that have not.
+pub const CONVERGE_SECONDS: u64 = 15;
+
+/// Seconds that a periodic job is held; the next host takes over after that.
+pub const JOB_SECONDS: u32 = 15;
+
+/// Verbs under way on a database at once, those that wait for a connection
+/// included: past it requests hear 503 at once.
+pub const STORE_ASKED: usize = 1_024;
+
+/// Milliseconds between two looks at a database, and in which it has to answer.
+pub const STORE_LOOK_MS: u64 = 1_000;
+
+/// Milliseconds between two attempts to reach a database that is lost.
+pub const STORE_AGAIN_MS: u64 = 250;
+
+/// Announcements that a host may be behind: past it everything counts as announced.
+pub const ANNOUNCEMENTS_WAITING: usize = 64;
+
+/// Workspaces that a host knows to be refused for now.
+pub const RATES_REFUSED: usize = 16_384;

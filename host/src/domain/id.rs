@@ -99,6 +99,8 @@ uuid_id! {
     OwnerId,
     /// A credential of a partner, workspace or operator.
     KeyId,
+    /// One run of the service: a new one at every start.
+    HostId,
 }
 
 /// A connection's id: unguessable, since it is the address that a source posts to.

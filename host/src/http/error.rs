@@ -155,7 +155,7 @@ impl ApiError {
                 "The service has no room left to write; reading goes on.".into(),
             ),
             Self::Store(StoreError::Refused(message)) => (S::UNPROCESSABLE_ENTITY, message.into()),
-            Self::Store(StoreError::Unavailable(_) | StoreError::Busy) => (
+            Self::Store(StoreError::Unavailable(_) | StoreError::Lost(_) | StoreError::Busy) => (
                 S::SERVICE_UNAVAILABLE,
                 "The store does not answer at the moment; come again.".into(),
             ),
@@ -177,6 +177,8 @@ impl ApiError {
                 Some(*retry_after)
             }
             Self::Store(StoreError::Unavailable(_) | StoreError::Busy) => Some(1),
+            // Time for another host, or for the database, to come up.
+            Self::Store(StoreError::Lost(_)) => Some(2),
             Self::Store(StoreError::Full) => Some(60),
             _ => None,
         }

@@ -12,6 +12,7 @@
 
 pub mod decide;
 mod error;
+mod fleet;
 pub mod postgres;
 pub mod sqlite;
 pub mod writer;
@@ -23,7 +24,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use tokio::sync::broadcast;
 use uuid::Uuid;
+
+pub use fleet::{
+    Announcement, Beat, Debt, Fence, HostReport, Outage, Pool, Preparation, Price, Proposal,
+    SeenHost, Serves,
+};
 
 use crate::clock::SharedClock;
 use crate::config::{self, StoreUrl};
@@ -34,7 +41,7 @@ use crate::domain::exchange::{
     HttpRequest, HttpResponse, Pairs, Problem, SenderCheck, SenderChecks,
 };
 use crate::domain::id::{
-    AgentId, ConnectionId, ContactId, DealId, DeliveryId, KeyId, PartnerId, WorkspaceId,
+    AgentId, ConnectionId, ContactId, DealId, DeliveryId, HostId, KeyId, PartnerId, WorkspaceId,
 };
 use crate::domain::key::KeyRecord;
 use crate::domain::lead::Action;
@@ -99,6 +106,10 @@ pub enum StoreError {
     /// The store cannot be reached or is busy past its deadline. Tell the client 503.
     #[error("the store is not available: {0}")]
     Unavailable(#[source] sqlx::Error),
+    /// The store is known to be lost, and is not even asked: who watches it has
+    /// said so in the log. Tell the client 503.
+    #[error("the store is not available: {0}")]
+    Lost(String),
     /// As many writes wait as may. Tell the client 503.
     #[error("too many writes are waiting for the store: try again shortly")]
     Busy,
@@ -280,6 +291,90 @@ pub trait Store: Send + Sync + 'static {
     /// Remembers that a file was refused; the newest 100 are kept.
     async fn note_refusal(&self, refusal: &Refusal) -> Result<(), StoreError>;
     async fn refusals(&self) -> Result<Vec<Refusal>, StoreError>;
+
+    // ---- many hosts on one store; all times are the store's own
+
+    /// Whether other hosts may work on the same store.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
+    /// Set while the store is known not to answer.
+    fn outage(&self) -> Option<Outage> {
+        None
+    }
+
+    /// Of a store that has connections.
+    fn pool(&self) -> Option<Pool> {
+        None
+    }
+
+    /// What other hosts, and this one, announce from now on. Lagging behind
+    /// counts as [`Announcement::Everything`].
+    fn announcements(&self) -> broadcast::Receiver<Announcement>;
+
+    /// Tells every host that something changed. For operators' acts only.
+    async fn announce(&self, what: Announcement) -> Result<(), StoreError>;
+
+    /// A sign of life, with what the host serves and prepared. Forgets hosts that
+    /// are long dead.
+    async fn beat(&self, beat: &Beat) -> Result<(), StoreError>;
+
+    /// The host stops: it lets go of its jobs and proposals, and is forgotten.
+    async fn leave(&self, host: HostId) -> Result<(), StoreError>;
+
+    /// By name, then id.
+    async fn hosts(&self) -> Result<Vec<SeenHost>, StoreError>;
+
+    /// Asks every host to prepare a stored version, for at most this long. `None`
+    /// while a live host's proposal for the same name stands.
+    async fn propose(
+        &self,
+        by: HostId,
+        name: &str,
+        digest: &Digest,
+        seconds: u32,
+    ) -> Result<Option<Proposal>, StoreError>;
+
+    /// Those that stand, by name.
+    async fn proposals(&self) -> Result<Vec<Proposal>, StoreError>;
+
+    async fn withdraw(&self, proposal: &Proposal) -> Result<(), StoreError>;
+
+    /// What was proposed serves from now on, as after [`Store::activate`]; `None`
+    /// when the proposal does not stand any more. It is announced.
+    async fn flip(
+        &self,
+        proposal: &Proposal,
+        now: Micros,
+    ) -> Result<Option<Activation>, StoreError>;
+
+    /// Takes a periodic job, or goes on holding it, for this long; `None` while
+    /// another host holds it.
+    async fn hold_job(
+        &self,
+        job: &str,
+        by: HostId,
+        seconds: u32,
+    ) -> Result<Option<Fence>, StoreError>;
+
+    /// Lets another host take the job at once.
+    async fn leave_job(&self, job: &str, by: HostId) -> Result<(), StoreError>;
+
+    /// Charges a request to a workspace, over all hosts. A refused one costs nothing.
+    async fn pay(
+        &self,
+        workspace: WorkspaceId,
+        price: Price,
+        now: Micros,
+    ) -> Result<Debt, StoreError>;
+}
+
+impl StoreError {
+    /// Whether the store's own watch tells of it, so that nobody else need.
+    pub fn is_told(&self) -> bool {
+        matches!(self, Self::Lost(_))
+    }
 }
 
 #[derive(Clone, Debug, Default, Serialize)]

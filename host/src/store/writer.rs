@@ -266,7 +266,11 @@ async fn commit(
 fn may_be_one_writes_fault(error: &StoreError) -> bool {
     !matches!(
         error,
-        StoreError::Full | StoreError::Unavailable(_) | StoreError::Busy | StoreError::Open(_)
+        StoreError::Full
+            | StoreError::Unavailable(_)
+            | StoreError::Lost(_)
+            | StoreError::Busy
+            | StoreError::Open(_)
     )
 }
 
@@ -275,6 +279,7 @@ fn again(error: &StoreError) -> StoreError {
     match error {
         StoreError::Full => StoreError::Full,
         StoreError::Busy => StoreError::Busy,
+        StoreError::Lost(reason) => StoreError::Lost(reason.clone()),
         other => StoreError::Unavailable(sqlx::Error::Protocol(other.to_string())),
     }
 }

@@ -10,6 +10,7 @@
 use std::fmt::Write as _;
 use std::ops::{Deref, DerefMut};
 use std::str::FromStr as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::pool::PoolConnection;
@@ -17,9 +18,10 @@ use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Executor as _, Postgres};
 
 use super::error;
+use super::reach::Reach;
 use crate::domain::id::WorkspaceId;
 use crate::limits;
-use crate::store::StoreError;
+use crate::store::{Pool, StoreError};
 
 /// Whose rights the service has: it owns no table and cannot bypass a policy.
 pub const ROLE: &str = "leadhost_service";
@@ -41,6 +43,7 @@ pub struct Db {
     options: PgConnectOptions,
     pool: PgPool,
     connections: u32,
+    reach: Arc<Reach>,
 }
 
 /// The workspaces whose rows a transaction may see.
@@ -61,10 +64,16 @@ impl Db {
             .application_name("leadhost")
             .statement_cache_capacity(200)
             .disable_statement_logging();
+        let reach = Arc::new(Reach::new());
+        let known = Arc::clone(&reach);
         let pool = PgPoolOptions::new()
             .max_connections(connections)
             .acquire_timeout(Duration::from_secs(limits::STORE_ACQUIRE_SECONDS))
             .test_before_acquire(false)
+            .before_acquire(move |_, connection| {
+                let usable = !known.is_of_before(connection.age);
+                Box::pin(std::future::ready(Ok(usable)))
+            })
             .after_connect(|connection, _| {
                 Box::pin(async move {
                     connection.execute(HELLO).await?;
@@ -76,6 +85,7 @@ impl Db {
             options,
             pool,
             connections,
+            reach,
         })
     }
 
@@ -92,6 +102,21 @@ impl Db {
     /// How to reach the database, for a connection of another kind.
     pub fn options(&self) -> &PgConnectOptions {
         &self.options
+    }
+
+    /// Whether the database can be reached.
+    pub fn reach(&self) -> &Arc<Reach> {
+        &self.reach
+    }
+
+    pub fn use_of_pool(&self) -> Pool {
+        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        Pool {
+            open: self.pool.size(),
+            idle: number(self.pool.num_idle()),
+            most: self.connections,
+            asked: number(self.reach.asked()),
+        }
     }
 
     /// A transaction that writes; what it reads and locks is the newest.

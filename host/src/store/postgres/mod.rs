@@ -17,10 +17,13 @@ mod deals;
 mod deliveries;
 pub(super) mod error;
 mod export;
+mod fleet;
 mod keys;
 mod load;
 mod open;
 mod plugins;
+mod rate;
+mod reach;
 mod save;
 mod stamp;
 mod sweep;
@@ -32,6 +35,7 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 use self::db::Db;
+use self::reach::Reach;
 use super::*;
 use crate::clock::SharedClock;
 use crate::limits;
@@ -45,6 +49,7 @@ pub async fn open(
 ) -> Result<Arc<dyn Store>, StoreError> {
     let db = Db::new(url, connections)?;
     let id = open::prepare(&db, clock.as_ref()).await?;
+    db.reach().watch(db.options());
     Ok(Arc::new(PostgresStore { db, clock, id }))
 }
 
@@ -56,8 +61,22 @@ pub struct PostgresStore {
 
 const PING: &str = "select 1";
 
+/// What a commit made of it is found out by the commit itself, so that it is not
+/// cut short when the database is lost.
+async fn to_its_end<T>(
+    reach: &Reach,
+    verb: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, StoreError> {
+    let _asking = reach.enter()?;
+    let result = in_time(verb).await;
+    if matches!(result, Err(StoreError::Unavailable(_))) {
+        reach.doubt();
+    }
+    result
+}
+
 /// A verb that does not answer in time is given up, and its connection with it.
-async fn within<T>(verb: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+async fn in_time<T>(verb: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
     let time = Duration::from_secs(limits::STORE_SECONDS);
     match tokio::time::timeout(time, verb).await {
         Ok(result) => result,
@@ -67,6 +86,22 @@ async fn within<T>(verb: impl Future<Output = Result<T, StoreError>>) -> Result<
                 format!("the database did not answer within {} s", time.as_secs()),
             ),
         ))),
+    }
+}
+
+impl PostgresStore {
+    /// A verb that is refused at once while the database is lost, and given up
+    /// when it gets lost.
+    async fn within<T>(
+        &self,
+        verb: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let reach = self.db.reach();
+        tokio::select! {
+            biased;
+            result = to_its_end(reach, verb) => result,
+            lost = reach.lost() => Err(lost),
+        }
     }
 }
 
@@ -81,11 +116,11 @@ impl Store for PostgresStore {
             sqlx::query(PING).execute(self.db.pool()).await?;
             Ok(())
         };
-        within(answered).await
+        self.within(answered).await
     }
 
     async fn backlog(&self) -> Result<Backlog, StoreError> {
-        within(deliveries::backlog(&self.db)).await
+        self.within(deliveries::backlog(&self.db)).await
     }
 
     async fn sweep(
@@ -94,15 +129,17 @@ impl Store for PostgresStore {
         now: Micros,
         limit: u32,
     ) -> Result<u64, StoreError> {
-        within(sweep::sweep(&self.db, retention, now, limit)).await
+        self.within(sweep::sweep(&self.db, retention, now, limit))
+            .await
     }
 
     async fn commit(&self, writes: &[Write]) -> Result<Vec<Written>, StoreError> {
-        within(commit::commit(&self.db, self.clock.as_ref(), writes)).await
+        let commit = commit::commit(&self.db, self.clock.as_ref(), writes);
+        to_its_end(self.db.reach(), commit).await
     }
 
     async fn claim(&self, limit: u32, now: Micros, until: Micros) -> Result<Vec<Job>, StoreError> {
-        within(claim::due(&self.db, limit, now, until)).await
+        self.within(claim::due(&self.db, limit, now, until)).await
     }
 
     async fn claim_delivery(
@@ -111,7 +148,7 @@ impl Store for PostgresStore {
         now: Micros,
         until: Micros,
     ) -> Result<Option<HeldDelivery>, StoreError> {
-        within(claim::one(&self.db, id, now, until)).await
+        self.within(claim::one(&self.db, id, now, until)).await
     }
 
     async fn claim_failed(
@@ -122,11 +159,12 @@ impl Store for PostgresStore {
         now: Micros,
         until: Micros,
     ) -> Result<Vec<HeldDelivery>, StoreError> {
-        within(claim::failed(&self.db, plugin, not_with, limit, now, until)).await
+        self.within(claim::failed(&self.db, plugin, not_with, limit, now, until))
+            .await
     }
 
     async fn delivery(&self, id: DeliveryId) -> Result<Option<DeliveryDetail>, StoreError> {
-        within(deliveries::one(&self.db, id)).await
+        self.within(deliveries::one(&self.db, id)).await
     }
 
     async fn answers(
@@ -135,14 +173,15 @@ impl Store for PostgresStore {
         after: i64,
         limit: u32,
     ) -> Result<Vec<KeptAnswer>, StoreError> {
-        within(answers::list(&self.db, delivery, after, limit)).await
+        self.within(answers::list(&self.db, delivery, after, limit))
+            .await
     }
 
     async fn deliveries(
         &self,
         filter: &DeliveryFilter,
     ) -> Result<Vec<DeliverySummary>, StoreError> {
-        within(deliveries::list(&self.db, filter)).await
+        self.within(deliveries::list(&self.db, filter)).await
     }
 
     async fn deals(
@@ -151,7 +190,8 @@ impl Store for PostgresStore {
         filter: &DealFilter,
         limit: u32,
     ) -> Result<Vec<DealView>, StoreError> {
-        within(deals::find(&self.db, scope, filter, limit)).await
+        self.within(deals::find(&self.db, scope, filter, limit))
+            .await
     }
 
     async fn export(
@@ -162,54 +202,56 @@ impl Store for PostgresStore {
         upper: Option<i64>,
         limit: u32,
     ) -> Result<ExportPage, StoreError> {
-        within(export::page(&self.db, scope, entity, after, upper, limit)).await
+        self.within(export::page(&self.db, scope, entity, after, upper, limit))
+            .await
     }
 
     async fn authenticate(&self, digest: &[u8; 32]) -> Result<Option<Caller>, StoreError> {
-        within(keys::authenticate(&self.db, digest)).await
+        self.within(keys::authenticate(&self.db, digest)).await
     }
 
     async fn create_key(&self, key: &KeyRecord, digest: &[u8; 32]) -> Result<(), StoreError> {
-        within(keys::create(&self.db, key, digest)).await
+        self.within(keys::create(&self.db, key, digest)).await
     }
 
     async fn keys(&self, workspace: Option<WorkspaceId>) -> Result<Vec<KeyRecord>, StoreError> {
-        within(keys::list(&self.db, workspace)).await
+        self.within(keys::list(&self.db, workspace)).await
     }
 
     async fn revoke_key(&self, id: KeyId, now: Micros) -> Result<bool, StoreError> {
-        within(keys::revoke(&self.db, id, now)).await
+        self.within(keys::revoke(&self.db, id, now)).await
     }
 
     async fn touch_keys(&self, used: &[(KeyId, Micros)]) -> Result<(), StoreError> {
-        within(keys::touch(&self.db, used)).await
+        self.within(keys::touch(&self.db, used)).await
     }
 
     async fn apply(&self, plan: &Plan, now: Micros, dry_run: bool) -> Result<Applied, StoreError> {
-        within(apply::apply(&self.db, plan, now, dry_run)).await
+        self.within(apply::apply(&self.db, plan, now, dry_run))
+            .await
     }
 
     async fn workspaces(&self) -> Result<Vec<Workspace>, StoreError> {
-        within(agents::workspaces(&self.db)).await
+        self.within(agents::workspaces(&self.db)).await
     }
 
     async fn partners(&self, workspace: WorkspaceId) -> Result<Vec<Partner>, StoreError> {
-        within(agents::partners(&self.db, workspace)).await
+        self.within(agents::partners(&self.db, workspace)).await
     }
 
     async fn agents(&self, workspace: WorkspaceId) -> Result<Vec<Agent>, StoreError> {
-        within(agents::agents(&self.db, workspace)).await
+        self.within(agents::agents(&self.db, workspace)).await
     }
 
     async fn connection(&self, id: &ConnectionId) -> Result<Option<Connection>, StoreError> {
-        within(connections::one(&self.db, id)).await
+        self.within(connections::one(&self.db, id)).await
     }
 
     async fn connections(
         &self,
         workspace: Option<WorkspaceId>,
     ) -> Result<Vec<Connection>, StoreError> {
-        within(connections::list(&self.db, workspace)).await
+        self.within(connections::list(&self.db, workspace)).await
     }
 
     async fn pause_connection(
@@ -217,27 +259,27 @@ impl Store for PostgresStore {
         id: &ConnectionId,
         pause: Option<&Pause>,
     ) -> Result<(), StoreError> {
-        within(connections::pause(&self.db, id, pause)).await
+        self.within(connections::pause(&self.db, id, pause)).await
     }
 
     async fn put_plugin(&self, plugin: &PluginRecord, wasm: &[u8]) -> Result<(), StoreError> {
-        within(plugins::put(&self.db, plugin, wasm)).await
+        self.within(plugins::put(&self.db, plugin, wasm)).await
     }
 
     async fn plugin(&self, digest: &Digest) -> Result<Option<PluginRecord>, StoreError> {
-        within(plugins::one(&self.db, digest)).await
+        self.within(plugins::one(&self.db, digest)).await
     }
 
     async fn plugin_wasm(&self, digest: &Digest) -> Result<Option<Vec<u8>>, StoreError> {
-        within(plugins::wasm(&self.db, digest)).await
+        self.within(plugins::wasm(&self.db, digest)).await
     }
 
     async fn plugins(&self) -> Result<Vec<PluginRecord>, StoreError> {
-        within(plugins::list(&self.db)).await
+        self.within(plugins::list(&self.db)).await
     }
 
     async fn activations(&self) -> Result<Vec<Activation>, StoreError> {
-        within(plugins::activations(&self.db)).await
+        self.within(plugins::activations(&self.db)).await
     }
 
     async fn activate(
@@ -246,14 +288,97 @@ impl Store for PostgresStore {
         digest: &Digest,
         now: Micros,
     ) -> Result<Activation, StoreError> {
-        within(plugins::activate(&self.db, name, digest, now)).await
+        self.within(plugins::activate(&self.db, name, digest, now))
+            .await
     }
 
     async fn note_refusal(&self, refusal: &Refusal) -> Result<(), StoreError> {
-        within(plugins::note_refusal(&self.db, refusal)).await
+        self.within(plugins::note_refusal(&self.db, refusal)).await
     }
 
     async fn refusals(&self) -> Result<Vec<Refusal>, StoreError> {
-        within(plugins::refusals(&self.db)).await
+        self.within(plugins::refusals(&self.db)).await
+    }
+
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    fn outage(&self) -> Option<Outage> {
+        self.db.reach().outage()
+    }
+
+    fn pool(&self) -> Option<Pool> {
+        Some(self.db.use_of_pool())
+    }
+
+    fn announcements(&self) -> broadcast::Receiver<Announcement> {
+        self.db.reach().announcements()
+    }
+
+    async fn announce(&self, what: Announcement) -> Result<(), StoreError> {
+        self.within(fleet::announce(&self.db, what)).await
+    }
+
+    async fn beat(&self, beat: &Beat) -> Result<(), StoreError> {
+        self.within(fleet::beat(&self.db, beat)).await
+    }
+
+    async fn leave(&self, host: HostId) -> Result<(), StoreError> {
+        self.within(fleet::leave(&self.db, host)).await
+    }
+
+    async fn hosts(&self) -> Result<Vec<SeenHost>, StoreError> {
+        self.within(fleet::hosts(&self.db)).await
+    }
+
+    async fn propose(
+        &self,
+        by: HostId,
+        name: &str,
+        digest: &Digest,
+        seconds: u32,
+    ) -> Result<Option<Proposal>, StoreError> {
+        self.within(fleet::propose(&self.db, by, name, digest, seconds))
+            .await
+    }
+
+    async fn proposals(&self) -> Result<Vec<Proposal>, StoreError> {
+        self.within(fleet::proposals(&self.db)).await
+    }
+
+    async fn withdraw(&self, proposal: &Proposal) -> Result<(), StoreError> {
+        self.within(fleet::withdraw(&self.db, proposal)).await
+    }
+
+    async fn flip(
+        &self,
+        proposal: &Proposal,
+        now: Micros,
+    ) -> Result<Option<Activation>, StoreError> {
+        self.within(fleet::flip(&self.db, proposal, now)).await
+    }
+
+    async fn hold_job(
+        &self,
+        job: &str,
+        by: HostId,
+        seconds: u32,
+    ) -> Result<Option<Fence>, StoreError> {
+        self.within(fleet::hold_job(&self.db, job, by, seconds))
+            .await
+    }
+
+    async fn leave_job(&self, job: &str, by: HostId) -> Result<(), StoreError> {
+        self.within(fleet::leave_job(&self.db, job, by)).await
+    }
+
+    async fn pay(
+        &self,
+        workspace: WorkspaceId,
+        price: Price,
+        _now: Micros,
+    ) -> Result<Debt, StoreError> {
+        self.within(rate::pay(&self.db, workspace, price)).await
     }
 }

@@ -16,7 +16,10 @@ use crate::limits;
 use crate::store::StoreError;
 
 /// In order; a migration is added, never edited.
-const MIGRATIONS: [&str; 1] = [include_str!("../../../migrations/postgres/0001_begin.sql")];
+const MIGRATIONS: [&str; 2] = [
+    include_str!("../../../migrations/postgres/0001_begin.sql"),
+    include_str!("../../../migrations/postgres/0002_fleet.sql"),
+];
 
 /// The oldest server that is tried.
 const OLDEST_SERVER: i32 = 150_000;

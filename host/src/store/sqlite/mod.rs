@@ -17,6 +17,7 @@ mod deals;
 mod deliveries;
 pub(super) mod error;
 mod export;
+mod fleet;
 mod keys;
 mod load;
 mod open;
@@ -37,6 +38,7 @@ use uuid::Uuid;
 use self::db::Db;
 use super::*;
 use crate::clock::SharedClock;
+use crate::limits;
 
 /// Opens the store in this file, made if it does not exist. Beside it lie its
 /// log and a lock file by which a second process is refused.
@@ -48,6 +50,9 @@ pub struct SqliteStore {
     db: Arc<Db>,
     clock: SharedClock,
     id: Uuid,
+    alone: fleet::Alone,
+    /// Nobody else is there: what is announced is heard here.
+    announced: broadcast::Sender<Announcement>,
     _lock: File,
 }
 
@@ -65,6 +70,8 @@ impl SqliteStore {
             db,
             clock,
             id,
+            alone: fleet::Alone::default(),
+            announced: broadcast::Sender::new(limits::ANNOUNCEMENTS_WAITING),
             _lock: lock,
         }))
     }
@@ -266,6 +273,85 @@ impl Store for SqliteStore {
 
     async fn refusals(&self) -> Result<Vec<Refusal>, StoreError> {
         plugins::refusals(&self.db).await
+    }
+
+    fn announcements(&self) -> broadcast::Receiver<Announcement> {
+        self.announced.subscribe()
+    }
+
+    async fn announce(&self, what: Announcement) -> Result<(), StoreError> {
+        // Nobody may be listening.
+        let _ = self.announced.send(what);
+        Ok(())
+    }
+
+    async fn beat(&self, beat: &Beat) -> Result<(), StoreError> {
+        self.alone.beat(beat, self.clock.now());
+        Ok(())
+    }
+
+    async fn leave(&self, host: HostId) -> Result<(), StoreError> {
+        self.alone.leave(host);
+        Ok(())
+    }
+
+    async fn hosts(&self) -> Result<Vec<SeenHost>, StoreError> {
+        Ok(self.alone.hosts(self.clock.now()))
+    }
+
+    async fn propose(
+        &self,
+        by: HostId,
+        name: &str,
+        digest: &Digest,
+        seconds: u32,
+    ) -> Result<Option<Proposal>, StoreError> {
+        let now = self.clock.now();
+        Ok(self.alone.propose(by, name, digest, seconds, now))
+    }
+
+    async fn proposals(&self) -> Result<Vec<Proposal>, StoreError> {
+        Ok(self.alone.proposals(self.clock.now()))
+    }
+
+    async fn withdraw(&self, proposal: &Proposal) -> Result<(), StoreError> {
+        self.alone.withdraw(proposal, self.clock.now());
+        Ok(())
+    }
+
+    async fn flip(
+        &self,
+        proposal: &Proposal,
+        now: Micros,
+    ) -> Result<Option<Activation>, StoreError> {
+        let activation = fleet::flip(&self.db, &self.alone, proposal, now).await?;
+        if activation.is_some() {
+            self.announce(Announcement::Plugins).await?;
+        }
+        Ok(activation)
+    }
+
+    async fn hold_job(
+        &self,
+        job: &str,
+        by: HostId,
+        seconds: u32,
+    ) -> Result<Option<Fence>, StoreError> {
+        Ok(self.alone.hold_job(job, by, seconds, self.clock.now()))
+    }
+
+    async fn leave_job(&self, job: &str, by: HostId) -> Result<(), StoreError> {
+        self.alone.leave_job(job, by);
+        Ok(())
+    }
+
+    async fn pay(
+        &self,
+        workspace: WorkspaceId,
+        price: Price,
+        now: Micros,
+    ) -> Result<Debt, StoreError> {
+        Ok(self.alone.pay(workspace, price, now))
     }
 }
 

@@ -1,0 +1,225 @@
+//! Whether the database can be reached, and what its hosts announce.
+//!
+//! One connection beside the pool listens for announcements and is asked for a
+//! word every second. When it falls silent, and no other can be made either,
+//! the database counts as lost: verbs are refused at once rather than queued,
+//! until it answers again. The log tells of the loss once and of the return once.
+//! Whoever connects anew may have missed announcements, and says so.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use sqlx::Row as _;
+use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
+use tokio::sync::{Notify, broadcast, watch};
+
+use super::error;
+use crate::limits;
+use crate::store::{Announcement, Outage, StoreError};
+
+/// The channel of all announcements.
+pub const CHANNEL: &str = "leadhost";
+
+// A server that only follows another one takes no writes.
+const LOOK: &str = "select pg_is_in_recovery()";
+
+pub struct Reach {
+    outage: watch::Sender<Option<Outage>>,
+    /// When the database came back last: connections from before are dead.
+    back: Mutex<Option<Instant>>,
+    announced: broadcast::Sender<Announcement>,
+    /// A verb failed in a way that the database's end would explain.
+    doubt: Notify,
+    asked: AtomicUsize,
+}
+
+/// A verb under way.
+pub struct Asking<'a>(&'a AtomicUsize);
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Reach {
+    /// Begins to watch the database, until the last user of this is gone.
+    pub fn watch(self: &Arc<Self>, options: &PgConnectOptions) {
+        tokio::spawn(watch_over(Arc::downgrade(self), options.clone()));
+    }
+
+    pub fn new() -> Self {
+        Self {
+            outage: watch::Sender::new(None),
+            back: Mutex::default(),
+            announced: broadcast::Sender::new(limits::ANNOUNCEMENTS_WAITING),
+            doubt: Notify::new(),
+            asked: AtomicUsize::new(0),
+        }
+    }
+
+    /// The way in for a verb: refused at once while the database is lost or too
+    /// many others are under way.
+    pub fn enter(&self) -> Result<Asking<'_>, StoreError> {
+        if let Some(outage) = &*self.outage.borrow() {
+            return Err(StoreError::Lost(outage.reason.clone()));
+        }
+        let asking = self.asked.fetch_add(1, Ordering::Relaxed);
+        let asked = Asking(&self.asked);
+        if asking >= limits::STORE_ASKED {
+            return Err(StoreError::Busy);
+        }
+        Ok(asked)
+    }
+
+    pub fn asked(&self) -> usize {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    pub fn outage(&self) -> Option<Outage> {
+        self.outage.borrow().clone()
+    }
+
+    /// Returns when the database is lost, with how a verb hears of it.
+    pub async fn lost(&self) -> StoreError {
+        let mut watched = self.outage.subscribe();
+        // It cannot fail: the sender is self's.
+        let _ = watched.wait_for(Option::is_some).await;
+        let reason = self.outage().map(|outage| outage.reason);
+        StoreError::Lost(reason.unwrap_or_default())
+    }
+
+    /// A verb failed: looks at once rather than at the next second.
+    pub fn doubt(&self) {
+        self.doubt.notify_one();
+    }
+
+    /// Whether a connection of this age was made before the database was lost.
+    pub fn is_of_before(&self, age: Duration) -> bool {
+        let back = self.back.lock().unwrap_or_else(PoisonError::into_inner);
+        back.is_some_and(|back| back.elapsed() < age)
+    }
+
+    pub fn announcements(&self) -> broadcast::Receiver<Announcement> {
+        self.announced.subscribe()
+    }
+
+    fn say(&self, what: Announcement) {
+        // Nobody may be listening yet.
+        let _ = self.announced.send(what);
+    }
+
+    fn is_lost(&self, reason: String) {
+        self.outage.send_if_modified(|outage| {
+            if outage.is_some() {
+                return false;
+            }
+            tracing::error!(
+                reason,
+                "the database is lost: requests are refused until it answers"
+            );
+            *outage = Some(Outage { reason });
+            true
+        });
+    }
+
+    fn is_back(&self) {
+        self.outage.send_if_modified(|outage| {
+            if outage.is_none() {
+                return false;
+            }
+            tracing::warn!("the database answers again");
+            let mut back = self.back.lock().unwrap_or_else(PoisonError::into_inner);
+            *back = Some(Instant::now());
+            *outage = None;
+            true
+        });
+    }
+}
+
+async fn watch_over(reach: Weak<Reach>, options: PgConnectOptions) {
+    let patience = Duration::from_millis(limits::STORE_LOOK_MS);
+    // A pool of one: it only makes the connection.
+    let pool = PgPoolOptions::new()
+        .max_connections(1)
+        .max_lifetime(None)
+        .idle_timeout(None)
+        .acquire_timeout(patience)
+        .test_before_acquire(false)
+        .connect_lazy_with(options);
+    loop {
+        let connected = tokio::time::timeout(patience, connect(&pool))
+            .await
+            .unwrap_or_else(|_| Err(sqlx::Error::PoolTimedOut));
+        let Some(watched) = reach.upgrade() else {
+            return;
+        };
+        match connected {
+            Ok((listener, None)) => {
+                watched.is_back();
+                watched.say(Announcement::Everything);
+                drop(watched);
+                if listen(&reach, listener, patience).await.is_none() {
+                    return;
+                }
+                // It may be this connection alone: the next one decides.
+                continue;
+            }
+            Ok((_, Some(reason))) => watched.is_lost(reason),
+            // The server is well and has no place for one more.
+            Err(error) if error::code(&error) == Some("53300") => {}
+            Err(sqlx::Error::PoolTimedOut) => {
+                watched.is_lost(format!("no answer within {} ms", patience.as_millis()));
+            }
+            Err(error) => watched.is_lost(error.to_string()),
+        }
+        drop(watched);
+        tokio::time::sleep(Duration::from_millis(limits::STORE_AGAIN_MS)).await;
+    }
+}
+
+/// A connection that listens; with why it does not count as the database.
+async fn connect(
+    pool: &sqlx::postgres::PgPool,
+) -> Result<(PgListener, Option<String>), sqlx::Error> {
+    let mut listener = PgListener::connect_with(pool).await?;
+    listener.eager_reconnect(false);
+    listener.listen(CHANNEL).await?;
+    let follows = look(&mut listener).await?;
+    let reason =
+        follows.then(|| "the server only follows another one: it takes no writes".to_owned());
+    Ok((listener, reason))
+}
+
+async fn look(listener: &mut PgListener) -> Result<bool, sqlx::Error> {
+    sqlx::query(LOOK).fetch_one(listener).await?.try_get(0)
+}
+
+/// Until the connection ends, or nobody is interested: `None`.
+async fn listen(reach: &Weak<Reach>, mut listener: PgListener, patience: Duration) -> Option<()> {
+    loop {
+        let watched = reach.upgrade()?;
+        tokio::select! {
+            heard = listener.try_recv() => match heard {
+                Ok(Some(heard)) => watched.say(Announcement::of(heard.payload())),
+                Ok(None) | Err(_) => return Some(()),
+            },
+            () = async {
+                tokio::select! {
+                    () = watched.doubt.notified() => {}
+                    () = tokio::time::sleep(patience) => {}
+                }
+            } => {
+                // In another select, a notice that came half-way would be lost with its future.
+                let looked = tokio::time::timeout(patience, look(&mut listener)).await;
+                if !matches!(looked, Ok(Ok(false))) {
+                    return Some(());
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) const SQL: &[&str] = &[LOOK];
