@@ -29,7 +29,8 @@ pub const KEY_VARIABLE: &str = "LEADHOST_SEALING_KEY";
 /// The environment's name for keys that only open, separated by commas.
 pub const OLD_KEYS_VARIABLE: &str = "LEADHOST_SEALING_KEY_OLD";
 
-const KEY_FILE: &str = "sealing.key";
+/// The key's file in the data folder.
+pub const KEY_FILE: &str = "sealing.key";
 const OLD_KEYS_FOLDER: &str = "sealing.key.d";
 const MARKER_FILE: &str = "sealing.id";
 
@@ -109,7 +110,7 @@ impl Sealer {
     /// The key of a data folder; made when the folder has never had one.
     pub fn of_folder(folder: &Path, environment: &Environment) -> Result<Self, KeyError> {
         let marker_path = folder.join(MARKER_FILE);
-        let marker = read_if_there(&marker_path)?.map(|text| text.trim().to_owned());
+        let marker = marker(folder)?;
         let key_path = folder.join(KEY_FILE);
         let (current, origin) = match &environment.key {
             Some(text) => (Key::parse(text, KEY_VARIABLE)?, KEY_VARIABLE.to_owned()),
@@ -373,6 +374,12 @@ fn old_keys(folder: &Path, environment: &Environment) -> Result<Vec<Key>, KeyErr
         keys.push(Key::parse(&text, &path.display().to_string())?);
     }
     Ok(keys)
+}
+
+/// The id of the key that the folder's store was last sealed with.
+pub fn marker(folder: &Path) -> Result<Option<String>, KeyError> {
+    let text = read_if_there(&folder.join(MARKER_FILE))?;
+    Ok(text.map(|text| text.trim().to_owned()))
 }
 
 fn read_if_there(path: &Path) -> Result<Option<Zeroizing<String>>, KeyError> {

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod admin;
+mod backup;
 mod cli;
 mod crash;
 mod data_api;

@@ -1,10 +1,11 @@
-//! The command line: `leadhost serve` is the service, every other command asks
-//! a running service over its admin API. Arguments are read here and each
+//! The command line: `leadhost serve` is the service; the other commands ask a
+//! running service over its admin API, save those about the store's own files. Arguments are read here and each
 //! command is a file; a failure says what happened and what to do.
 //!
 //! Exit codes: 0 done, 1 failed, 2 wrong usage.
 
 mod apply;
+mod backup;
 mod client;
 mod compile;
 mod config;
@@ -54,6 +55,8 @@ enum Command {
     Connection(connection::Connection),
     /// What the running service does and what waits
     Status(status::Status),
+    /// Copy a SQLite store into a new file, while the service runs or not
+    Backup(backup::Backup),
     /// Print every key of the configuration with its default
     Config,
     /// What the service starts for each new plugin
@@ -81,6 +84,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Delivery(command) => client::block_on(command.run()),
         Command::Connection(command) => client::block_on(command.run()),
         Command::Status(command) => client::block_on(command.run()),
+        Command::Backup(command) => client::block_on(command.run()),
         Command::Config => config::run(),
         Command::Compile(command) => command.run(),
     }

@@ -18,7 +18,7 @@ pub mod sqlite;
 pub mod writer;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -95,6 +95,29 @@ pub async fn open(location: &Location, clock: SharedClock) -> Result<Arc<dyn Sto
             postgres::open(url.as_str(), *connections, clock).await
         }
     }
+}
+
+/// What a backup copied.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Backup {
+    /// The store's id.
+    pub store: String,
+    pub bytes: u64,
+    /// How many there are of what people count.
+    pub rows: Vec<(&'static str, u64)>,
+    /// The newest stamp of any feed: exports up to it are in the copy.
+    pub newest: Option<Micros>,
+}
+
+/// Copies a store of one file into a new file, whether it is served or not.
+/// `progress` hears how many bytes of about how many are written.
+pub async fn backup(
+    file: &Path,
+    to: &Path,
+    progress: impl FnMut(u64, u64),
+) -> Result<Backup, StoreError> {
+    sqlite::backup::backup(file, to, progress).await
 }
 
 /// Why a verb gave nothing, split by what the caller does about it.

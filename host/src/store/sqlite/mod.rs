@@ -8,6 +8,7 @@
 mod agents;
 mod answers;
 mod apply;
+pub(super) mod backup;
 mod claim;
 mod columns;
 mod commit;
@@ -61,6 +62,7 @@ const PING: &str = "select one from store";
 impl SqliteStore {
     pub async fn open(path: &Path, clock: SharedClock) -> Result<Arc<Self>, StoreError> {
         let lock = open::lock(path)?;
+        open::refuse_foreign_log(path)?;
         let db = Arc::new(Db::open(path).await?);
         let id = open::prepare(&db, clock.as_ref()).await?;
         let mut log = path.as_os_str().to_owned();
@@ -372,6 +374,7 @@ mod tests {
             agents::SQL,
             answers::SQL,
             apply::SQL,
+            backup::SQL,
             claim::SQL,
             connections::SQL,
             deals::SQL,

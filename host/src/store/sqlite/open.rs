@@ -74,6 +74,35 @@ pub fn lock(database: &Path) -> Result<File, StoreError> {
     Ok(file)
 }
 
+/// A file that was put in the place of another one must not lie beside that
+/// one's log: SQLite would write the log into it. A copy made by `backup` has
+/// never had a log, and its header says so.
+pub fn refuse_foreign_log(database: &Path) -> Result<(), StoreError> {
+    let mut log = database.as_os_str().to_owned();
+    log.push("-wal");
+    let log = std::path::PathBuf::from(log);
+    let log_bytes = std::fs::metadata(&log).map_or(0, |log| log.len());
+    if log_bytes == 0 || has_had_a_log(database) {
+        return Ok(());
+    }
+    Err(StoreError::Open(format!(
+        "{} is a copy that was put back, but beside it lies the log of the file that was there before, {} ({log_bytes} bytes), which would be written into it: move that log and the -shm beside it out of the folder, and start again",
+        database.display(),
+        log.display()
+    )))
+}
+
+/// The file's format versions, which say how it is written. No service has it
+/// open yet: closing a file lets go of all locks that a process has on it.
+fn has_had_a_log(database: &Path) -> bool {
+    let mut head = [0; 20];
+    let read = File::open(database).and_then(|mut file| file.read_exact(&mut head));
+    // Shorter than a header: it is new, or SQLite will say what is wrong with it.
+    read.is_err() || head[18] == WITH_A_LOG || head[19] == WITH_A_LOG
+}
+
+const WITH_A_LOG: u8 = 2;
+
 /// Brings the schema up to date and answers the store's id.
 pub async fn prepare(db: &Db, clock: &dyn Clock) -> Result<Uuid, StoreError> {
     let mut transaction = db.begin().await?;
@@ -131,6 +160,7 @@ async fn migrate(connection: &mut SqliteConnection) -> Result<(), StoreError> {
     Ok(())
 }
 
+const IMPATIENT: &str = "pragma busy_timeout = 100";
 const PASSIVE: &str = "pragma wal_checkpoint(passive)";
 const TRUNCATE: &str = "pragma wal_checkpoint(truncate)";
 
@@ -169,7 +199,12 @@ async fn checkpoint_once(
 ) -> Result<(), StoreError> {
     let connection = match connection {
         Some(connection) => connection,
-        none => none.insert(db.another().await?),
+        none => {
+            let connection = none.insert(db.another().await?);
+            // Waiting for long reads, as a backup's, it would hold up the writer.
+            sqlx::query(IMPATIENT).execute(&mut *connection).await?;
+            connection
+        }
     };
     sqlx::query(PASSIVE).execute(&mut *connection).await?;
     // A log that never rests is never reused from its start: past a size the
@@ -187,6 +222,7 @@ pub(super) const SQL: &[&str] = &[
     SCHEMA_VERSION,
     STORE_ID,
     NEW_STORE,
+    IMPATIENT,
     PASSIVE,
     TRUNCATE,
 ];

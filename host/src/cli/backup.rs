@@ -1,0 +1,182 @@
+//! `leadhost backup`: a copy of a SQLite store, while the service runs or not.
+//! It reads the file itself rather than ask the service, so it needs no key and
+//! works on a machine whose service does not start any more.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::Args;
+use serde_json::json;
+
+use super::failure::Failure;
+use super::output::{say, say_json};
+use super::progress::Progress;
+use crate::clock::{Clock as _, SystemClock};
+use crate::config::Config;
+use crate::seal::{self, Environment};
+use crate::store::{self, Location};
+
+#[derive(Args)]
+pub struct Backup {
+    /// The new file; in a folder that is there, a file named by the time is made
+    to: PathBuf,
+    /// The service's data folder
+    #[arg(long, value_name = "DIR", env = "LEADHOST_DATA_DIR")]
+    data_dir: Option<String>,
+    /// The service's configuration file
+    #[arg(long, value_name = "FILE", env = "LEADHOST_CONFIG")]
+    config: Option<PathBuf>,
+    /// Where the store is, if that is not in the data folder and not in the configuration
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "LEADHOST_STORE_URL",
+        hide_env_values = true
+    )]
+    store_url: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Backup {
+    pub async fn run(self) -> Result<(), Failure> {
+        let config = self.configuration()?;
+        let location =
+            Location::of(&config.store).map_err(|error| Failure::new(error.to_string()))?;
+        let file = match location {
+            Location::File(file) => file,
+            Location::Postgres { url, .. } => {
+                return Err(Failure::new(format!(
+                    "the store is {url}: `leadhost backup` copies a store that is one file"
+                ))
+                .hint("a database has tools of its own: pg_dump, or a base backup with its log; the guide for operators, under Back up and restore, says which user to take"));
+            }
+        };
+        let to = self.name();
+        // Leads are in it: its owner's only.
+        rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+        let started = Instant::now();
+        let progress = Progress::start("copying");
+        let done = store::backup(&file, &to, |done, about| {
+            progress.update(&format!("copying: {} of about {}", size(done), size(about)));
+        })
+        .await;
+        drop(progress);
+        let done = done.map_err(|error| Failure::new(error.to_string()))?;
+        let took = started.elapsed();
+        let key = Key::of(&config.store.data_dir, &Environment::read());
+        if self.json {
+            say_json(&json!({
+                "from": file,
+                "to": to,
+                "store": done.store,
+                "bytes": done.bytes,
+                "seconds": took.as_secs_f64(),
+                "rows": done.rows.iter().copied().collect::<std::collections::BTreeMap<_, _>>(),
+                "newest": done.newest,
+                "sealingKey": key.id,
+                "sealingKeyAt": key.place,
+            }));
+            return Ok(());
+        }
+        let rows: Vec<String> = done
+            .rows
+            .iter()
+            .map(|(kind, count)| format!("{count} {kind}"))
+            .collect();
+        say(&format!(
+            "{}: {} of {} in {:.1} s, checked\n  {}\n  {}",
+            to.display(),
+            size(done.bytes),
+            file.display(),
+            took.as_secs_f64(),
+            rows.join(", "),
+            match done.newest {
+                Some(newest) => format!("with every change up to {newest}"),
+                None => "nothing was ever written to it".to_owned(),
+            },
+        ));
+        say(&format!(
+            "\nNot in it: {}. Keep it apart from the copy; without it the secrets of connections are lost.",
+            key.words()
+        ));
+        say(&format!(
+            "\nTo restore: stop the service, move {file}, {file}-wal and {file}-shm away, put the copy there as {file}, start.",
+            file = file.display()
+        ));
+        Ok(())
+    }
+
+    fn configuration(&self) -> Result<Config, Failure> {
+        let mut overrides = Vec::new();
+        for (key, value) in [
+            ("store.data_dir", &self.data_dir),
+            ("store.url", &self.store_url),
+        ] {
+            if let Some(value) = value {
+                overrides.push((key.to_owned(), value.clone()));
+            }
+        }
+        Config::load(self.config.as_deref(), &overrides)
+            .map_err(|error| Failure::new(error.to_string()))
+    }
+
+    fn name(&self) -> PathBuf {
+        if !self.to.is_dir() {
+            return self.to.clone();
+        }
+        let now: String = SystemClock
+            .now()
+            .text()
+            .chars()
+            .take_while(|&character| character != '.')
+            .filter(|character| !matches!(character, '-' | ':'))
+            .collect();
+        self.to.join(format!("leadhost-{now}Z.db"))
+    }
+}
+
+/// The sealing key that belongs to the copy and is not in it.
+struct Key {
+    id: Option<String>,
+    place: String,
+}
+
+impl Key {
+    fn of(folder: &Path, environment: &Environment) -> Self {
+        Self {
+            id: seal::marker(folder).ok().flatten(),
+            place: match environment.key {
+                Some(_) => seal::KEY_VARIABLE.to_owned(),
+                None => folder.join(seal::KEY_FILE).display().to_string(),
+            },
+        }
+    }
+
+    fn words(&self) -> String {
+        match &self.id {
+            Some(id) => format!("the sealing key {} (id {id})", self.place),
+            None => format!("the sealing key {}", self.place),
+        }
+    }
+}
+
+fn size(bytes: u64) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "one digit is shown")]
+    match bytes {
+        0..1_000_000 => format!("{bytes} bytes"),
+        _ => format!("{:.1} MB", bytes as f64 / 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_is_short() {
+        assert_eq!(size(999), "999 bytes");
+        assert_eq!(size(1_234_567), "1.2 MB");
+    }
+}
