@@ -17,6 +17,7 @@ mod bench;
 mod ci;
 mod component;
 mod failure;
+mod fleet;
 mod guests;
 mod install;
 mod javascript;
@@ -41,6 +42,7 @@ The tasks of this repository.
 
 Tasks:
     run       builds everything and starts the service with a demo workspace
+    fleet     starts two hosts on one PostgreSQL database behind a load balancer
     test      builds plugins and test guests, then runs all tests
     ci        format, lints, contract, documentation, tests: what a merge needs
     plugins   builds the plugins as components into target/plugins
@@ -72,6 +74,7 @@ type Task = fn(Args) -> Result<(), Failure>;
 fn dispatch(task: &str, rest: Vec<String>) -> Result<(), Failure> {
     let (help, run): (&str, Task) = match task {
         "run" => (run::HELP, run::run),
+        "fleet" => (fleet::HELP, fleet::run),
         "test" => (test::HELP, test::run),
         "ci" => (ci::HELP, ci::run),
         "plugins" => (plugins::HELP, plugins::run),

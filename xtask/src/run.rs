@@ -48,17 +48,8 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     let flags = args.after_dashes();
     args.nothing_more()?;
 
-    eprintln!("Building the converters and the service; the first build takes several minutes.");
-    plugins::build_all(install)?;
-    process::run(repository::cargo().args([
-        "build",
-        "--profile",
-        profile,
-        "--package",
-        "leadhost",
-    ]))?;
-
-    let service = Service::new(profile, &flags);
+    let program = build(install, profile)?;
+    let service = Service::new(program, &flags);
     let mut child = service.start(&flags)?;
     pass_signals_on(&child)?;
     // It lives as long as this function.
@@ -74,6 +65,21 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
         .hint("what it says about that is above"))
 }
 
+/// Builds what a service needs to do something; its program.
+pub fn build(install: Install, profile: &str) -> Result<PathBuf, Failure> {
+    eprintln!("Building the converters and the service; the first build takes several minutes.");
+    plugins::build_all(install)?;
+    process::run(repository::cargo().args([
+        "build",
+        "--profile",
+        profile,
+        "--package",
+        "leadhost",
+    ]))?;
+    let folder = if profile == "dev" { "debug" } else { profile };
+    Ok(repository::target().join(folder).join("leadhost"))
+}
+
 /// The service's program and where it keeps its state.
 struct Service {
     program: PathBuf,
@@ -83,13 +89,12 @@ struct Service {
 }
 
 impl Service {
-    fn new(profile: &str, flags: &[String]) -> Self {
-        let folder = if profile == "dev" { "debug" } else { profile };
+    fn new(program: PathBuf, flags: &[String]) -> Self {
         // What the user typed is relative to where the user is.
         let here = std::env::current_dir().unwrap_or_default();
         let data = here.join(value_of(flags, "--data-dir").unwrap_or("data"));
         Self {
-            program: repository::target().join(folder).join("leadhost"),
+            program,
             keys: match value_of(flags, "--keys-file") {
                 Some(keys) => here.join(keys),
                 None => data.join("keys.json"),
@@ -129,29 +134,35 @@ impl Service {
 /// Waits until the first apply is done, which is at once where it was done
 /// before. None when the service ends first.
 fn wait_for_keys(keys: &Path, child: &mut Child) -> Option<Value> {
-    loop {
-        // It appears whole.
-        if let Ok(text) = fs::read_to_string(keys) {
-            return serde_json::from_str(&text).ok();
-        }
+    if !wait_for(keys, child) {
+        return None;
+    }
+    // It appears whole.
+    serde_json::from_str(&fs::read_to_string(keys).ok()?).ok()
+}
+
+/// Waits for a file that the service writes; false when the service ends first.
+pub fn wait_for(file: &Path, child: &mut Child) -> bool {
+    while !file.exists() {
         if let Ok(Some(_)) = child.try_wait() {
-            return None;
+            return false;
         }
         pause();
     }
+    true
 }
 
 #[expect(
     clippy::disallowed_methods,
     reason = "another program's progress can only be asked for again"
 )]
-fn pause() {
+pub fn pause() {
     std::thread::sleep(Duration::from_millis(100));
 }
 
 /// The double of the Graph API, with the secrets that the first apply made, if
 /// its port is free.
-fn start_double(keys: &Value) -> Option<GraphDouble> {
+pub fn start_double(keys: &Value) -> Option<GraphDouble> {
     let secrets = &keys["connectionSecrets"][LEAD_FORM];
     let (Some(app_secret), Some(token)) = (
         secrets["app-secret"].as_str(),
@@ -185,7 +196,7 @@ fn start_double(keys: &Value) -> Option<GraphDouble> {
 /// Passes interrupts and terminations on to the service.
 fn pass_signals_on(child: &Child) -> Result<(), Failure> {
     let mut signals = Signals::new([SIGINT, SIGTERM]).context("listening for signals")?;
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let pid = pid(child);
     std::thread::Builder::new()
         .name("signals".to_owned())
         .spawn(move || {
@@ -203,6 +214,17 @@ fn pass_signals_on(child: &Child) -> Result<(), Failure> {
         })
         .context("listening for signals")?;
     Ok(())
+}
+
+/// To a process of ours that may have ended.
+pub fn signal(child: &Child, signal: Signal) {
+    if let Some(pid) = pid(child) {
+        let _ = rustix::process::kill_process(pid, signal);
+    }
+}
+
+fn pid(child: &Child) -> Option<Pid> {
+    i32::try_from(child.id()).ok().and_then(Pid::from_raw)
 }
 
 /// The value of a flag in `--name value` or `--name=value`.

@@ -8,7 +8,6 @@
 //! no server can be had, a test that needs one is left out, which is said
 //! aloud, or fails when `LEADHOST_REQUIRE_POSTGRES` is 1.
 
-mod binaries;
 mod database;
 mod found;
 mod server;

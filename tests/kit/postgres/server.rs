@@ -19,8 +19,8 @@ use sqlx::postgres::PgConnection;
 use url::Url;
 use uuid::Uuid;
 
-use super::binaries::Binaries;
 use super::database::{self, Database};
+use xtask::postgres_programs::Binaries;
 
 /// Below the ports that the system hands out by itself, so that nobody takes
 /// the port of a server while it is stopped.

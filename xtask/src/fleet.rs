@@ -1,0 +1,291 @@
+//! Starts what `examples/postgres` describes, as somebody would who wants to
+//! see it work: a PostgreSQL server of its own, two hosts that share it, and a
+//! load balancer before them. What the parts are told is what they would be
+//! told in earnest; only the addresses are of the loopback interface.
+
+mod server;
+
+use std::fs;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::args::Args;
+use crate::failure::{Context, Failure};
+use crate::install::Install;
+use crate::{process, repository, run};
+use server::Server;
+
+pub const HELP: &str = "\
+Builds the converters and the service, and starts two hosts on one PostgreSQL database
+behind a load balancer, all on the loopback interface.
+
+    cargo xtask fleet [--debug] [--no-install] [--data-dir FOLDER]
+
+    --data-dir     where all of them keep their state; ./data-fleet when left out
+    --debug        builds the service without optimisation: sooner there, slower then
+    --no-install   never install anything; say what is missing
+
+    127.0.0.1:8080         the load balancer: gateway and data API
+    127.0.0.1:8101, 8102   hosts a and b; their admin APIs are on 8111 and 8112
+    127.0.0.1:54320        the database
+
+It installs postgresql and haproxy where they are missing and it may (root on Debian).
+Ctrl-C stops all of it in order; starting again keeps everything.
+";
+
+const BALANCER: &str = "127.0.0.1:8080";
+
+/// The hosts, by their names.
+const HOSTS: [HostOf; 2] = [
+    HostOf {
+        name: "a",
+        listen: "127.0.0.1:8101",
+        admin: "127.0.0.1:8111",
+    },
+    HostOf {
+        name: "b",
+        listen: "127.0.0.1:8102",
+        admin: "127.0.0.1:8112",
+    },
+];
+
+#[derive(Clone, Copy)]
+struct HostOf {
+    name: &'static str,
+    listen: &'static str,
+    admin: &'static str,
+}
+
+pub fn run(mut args: Args) -> Result<(), Failure> {
+    let install = Install::from_args(&mut args);
+    let profile = if args.flag("--debug") {
+        "dev"
+    } else {
+        "release"
+    };
+    let data = args.value("--data-dir")?;
+    args.nothing_more()?;
+    let here = std::env::current_dir().context("finding the current folder")?;
+    let data = here.join(data.as_deref().unwrap_or("data-fleet"));
+
+    let programs = server::programs(install)?;
+    let balancer = balancer(install);
+    let service = run::build(install, profile)?;
+
+    let server = Server::start(programs, &data)?;
+    let outcome = hosts_on(&server, &service, &data, balancer);
+    server.stop()?;
+    outcome
+}
+
+/// The hosts and what stands before them, until they are told to stop.
+fn hosts_on(
+    server: &Server,
+    service: &Path,
+    data: &Path,
+    balancer: Option<PathBuf>,
+) -> Result<(), Failure> {
+    let url = server.database()?;
+    let key = sealing_key(data)?;
+    let mut hosts: Vec<(HostOf, Child)> = Vec::new();
+    for host in HOSTS {
+        let mut child = start(service, host, data, &url, &key)?;
+        // One after the other, so that the second finds what the first has made.
+        let ready = run::wait_for(&address_file(data, host), &mut child);
+        hosts.push((host, child));
+        if !ready {
+            stop(&mut hosts);
+            return Err(Failure::new(format!("host {} did not start", host.name))
+                .hint("what it says about that is above"));
+        }
+    }
+    let keys_file = data.join("a/keys.json");
+    let double = keys(&keys_file).and_then(|keys| run::start_double(&keys));
+    let mut balancing = balancer.and_then(|program| start_balancer(&program));
+    say(data, &keys_file, balancing.is_some())?;
+
+    watch(&mut hosts)?;
+    // First who sends requests, then who answers them, then where it is kept.
+    if let Some(child) = &mut balancing {
+        run::signal(child, rustix::process::Signal::TERM);
+        let _ = child.wait();
+    }
+    stop(&mut hosts);
+    drop(double);
+    Ok(())
+}
+
+/// A host, as `examples/postgres/README.md` starts it.
+fn start(
+    service: &Path,
+    host: HostOf,
+    data: &Path,
+    url: &str,
+    key: &str,
+) -> Result<Child, Failure> {
+    let folder = data.join(host.name);
+    let mut command = Command::new(service);
+    command
+        .arg("serve")
+        .args(["--listen", host.listen, "--admin-listen", host.admin])
+        .arg("--data-dir")
+        .arg(&folder)
+        .arg("--set")
+        .arg(format!("server.name={}", host.name))
+        .arg("--set")
+        .arg(format!("server.public_url=http://{BALANCER}"))
+        .env("LEADHOST_STORE_URL", url)
+        .env("LEADHOST_SEALING_KEY", key);
+    if host.name == HOSTS[0].name {
+        // One host takes plugins in and makes the demo workspace, for both.
+        command
+            .arg("--inbox")
+            .arg(repository::target().join("plugins"))
+            .arg("--first-apply")
+            .arg(repository::root().join("examples/quickstart/workspace.toml"));
+    }
+    // What an earlier run has left would look like a host that is ready.
+    let _ = fs::remove_file(address_file(data, host));
+    command
+        .stdin(Stdio::null())
+        // Its own lines to try are for a host alone.
+        .stdout(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .context(format!("starting {}", service.display()))
+}
+
+/// There when the host is ready.
+fn address_file(data: &Path, host: HostOf) -> PathBuf {
+    data.join(host.name).join("service.json")
+}
+
+fn keys(file: &Path) -> Option<Value> {
+    serde_json::from_str(&fs::read_to_string(file).ok()?).ok()
+}
+
+/// The one key that all hosts seal with, made by the first run.
+fn sealing_key(data: &Path) -> Result<String, Failure> {
+    secret(
+        &data.join("sealing.key"),
+        "head -c 32 /dev/urandom | base64",
+    )
+}
+
+/// A secret in a file that only its owner reads, made by a line of shell when
+/// it is not there.
+fn secret(file: &Path, making: &str) -> Result<String, Failure> {
+    if let Ok(text) = fs::read_to_string(file) {
+        return Ok(text.trim().to_owned());
+    }
+    let made = process::output(Command::new("sh").args(["-c", making]))?;
+    let mut open = fs::OpenOptions::new();
+    open.write(true).create_new(true).mode(0o600);
+    open.open(file)
+        .and_then(|mut file| std::io::Write::write_all(&mut file, made.as_bytes()))
+        .context(format!("writing {}", file.display()))?;
+    Ok(made.trim().to_owned())
+}
+
+/// haproxy, if it is there or can be had; without it the hosts answer alone.
+fn balancer(install: Install) -> Option<PathBuf> {
+    let found = || {
+        process::find("haproxy")
+            .or_else(|| Some("/usr/sbin/haproxy".into()).filter(|path: &PathBuf| path.is_file()))
+    };
+    if found().is_none()
+        && let Err(failure) = install.debian(&["haproxy"], "as the load balancer")
+    {
+        eprintln!("No load balancer: {failure}");
+    }
+    found()
+}
+
+fn start_balancer(program: &Path) -> Option<Child> {
+    let configuration = repository::root().join("examples/postgres/haproxy.cfg");
+    let started = Command::new(program)
+        .arg("-f")
+        .arg(configuration)
+        // In the foreground, without talk about itself.
+        .args(["-db", "-q"])
+        .stdin(Stdio::null())
+        .process_group(0)
+        .spawn();
+    match started {
+        Ok(child) => Some(child),
+        Err(error) => {
+            eprintln!("No load balancer: {}: {error}", program.display());
+            None
+        }
+    }
+}
+
+/// Says how to try it, in lines that work as pasted.
+fn say(data: &Path, keys: &Path, balanced: bool) -> Result<(), Failure> {
+    let gateway = if balanced { BALANCER } else { HOSTS[0].listen };
+    let service = data.join("service.json");
+    let addresses = json!({"gateway": gateway, "data": gateway, "admin": HOSTS[0].admin});
+    repository::write_if_changed(&service, format!("{addresses:#}\n").as_bytes())?;
+    let root = repository::root();
+    let leadhost = "target/release/leadhost";
+    println!(
+        "
+Two hosts serve one database. In another terminal:
+
+# Leads in, deals out, through {gateway}; any host may answer.
+sh {script} {keys} {service}
+
+# Who is there, what each serves, and what came in; any host may be asked.
+export LEADHOST_DATA_DIR={a}
+{leadhost} status
+{leadhost} plugin list
+{leadhost} delivery list
+
+# Stop one as a crash would; the other goes on. Start it again with this task.
+kill -9 $(sed -n 's/.*\"process\": \\([0-9]*\\).*/\\1/p' {b}/service.json)
+",
+        script = root.join("examples/quickstart/try-it.sh").display(),
+        keys = keys.display(),
+        service = service.display(),
+        a = data.join("a").display(),
+        b = data.join("b").display(),
+    );
+    Ok(())
+}
+
+/// Until a signal comes or no host is left; tells when one ends.
+fn watch(hosts: &mut Vec<(HostOf, Child)>) -> Result<(), Failure> {
+    let mut signals = Signals::new([SIGINT, SIGTERM]).context("listening for signals")?;
+    loop {
+        if signals.pending().next().is_some() {
+            return Ok(());
+        }
+        hosts.retain_mut(|(host, child)| match child.try_wait() {
+            Ok(Some(status)) => {
+                eprintln!("Host {} ended: {status}.", host.name);
+                false
+            }
+            _ => true,
+        });
+        if hosts.is_empty() {
+            return Err(Failure::new("no host is left").hint("what they say about that is above"));
+        }
+        run::pause();
+    }
+}
+
+/// Lets each finish what is in flight.
+fn stop(hosts: &mut [(HostOf, Child)]) {
+    for (_, child) in hosts.iter() {
+        run::signal(child, rustix::process::Signal::TERM);
+    }
+    for (_, child) in hosts.iter_mut() {
+        let _ = child.wait();
+    }
+}

@@ -1,0 +1,183 @@
+//! The database server of the fleet: a cluster of its own in the data folder,
+//! on the loopback interface, with a password for the service's login.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use xtask::postgres_programs::Binaries;
+
+use crate::failure::{Context, Failure};
+use crate::install::Install;
+use crate::process;
+
+const PORT: &str = "54320";
+const LOGIN: &str = "leadhost";
+const DATABASE: &str = "leads";
+
+/// PostgreSQL's programs, installed where that is allowed and needed.
+pub fn programs(install: Install) -> Result<Binaries, Failure> {
+    Binaries::find().or_else(|_| {
+        install.debian(&["postgresql"], "for the database of the hosts")?;
+        Binaries::find().map_err(Failure::new)
+    })
+}
+
+/// A running server.
+pub struct Server {
+    programs: Binaries,
+    folder: PathBuf,
+    password: String,
+}
+
+impl Server {
+    /// Makes the cluster if it is not there, and starts it.
+    pub fn start(programs: Binaries, data: &Path) -> Result<Self, Failure> {
+        fs::create_dir_all(data).context(format!("creating {}", data.display()))?;
+        let folder = place(&programs, data)?;
+        let password = super::secret(
+            &data.join("database.password"),
+            "head -c 24 /dev/urandom | base64 | tr -d '/+='",
+        )?;
+        let server = Self {
+            programs,
+            folder,
+            password,
+        };
+        if !server.cluster().join("PG_VERSION").exists() {
+            server.make()?;
+        }
+        // One that a killed task has left behind runs on: it is taken over.
+        if server
+            .control("status")
+            .output()
+            .is_ok_and(|said| said.status.success())
+        {
+            return Ok(server);
+        }
+        process::output(
+            server
+                .control("start")
+                .args(["--wait", "--timeout", "60", "--log"])
+                .arg(server.folder.join("log"))
+                .arg("--options")
+                .arg(format!(
+                    "-p {PORT} -c listen_addresses=127.0.0.1 -c unix_socket_directories={} -c max_connections=100",
+                    server.folder.display()
+                )),
+        )?;
+        Ok(server)
+    }
+
+    /// The login and the database of the service, as an administrator would
+    /// make them; how to reach it.
+    pub fn database(&self) -> Result<String, Failure> {
+        let login = format!(
+            "do $$ begin
+               if not exists (select from pg_roles where rolname = '{LOGIN}') then
+                 create role {LOGIN} login createrole;
+               end if;
+             end $$;
+             alter role {LOGIN} password '{}'",
+            self.password
+        );
+        self.sql(&login)?;
+        let there = self.sql(&format!(
+            "select 1 from pg_database where datname = '{DATABASE}'"
+        ))?;
+        if there.trim().is_empty() {
+            self.sql(&format!("create database {DATABASE} owner {LOGIN}"))?;
+        }
+        Ok(format!(
+            "postgres://{LOGIN}:{}@127.0.0.1:{PORT}/{DATABASE}",
+            self.password
+        ))
+    }
+
+    pub fn stop(&self) -> Result<(), Failure> {
+        process::output(self.control("stop").args(["-m", "fast"])).map(|_| ())
+    }
+
+    fn make(&self) -> Result<(), Failure> {
+        process::output(
+            self.programs
+                .command("initdb")
+                .arg("--pgdata")
+                .arg(self.cluster())
+                .args(["--username=postgres", "--encoding=UTF8", "--locale=C"])
+                .args(["--auth-local=trust", "--auth-host=scram-sha-256"])
+                .arg("--no-instructions"),
+        )
+        .map(|_| ())
+    }
+
+    /// One text of SQL as the superuser, by the socket, whose folder is closed to others.
+    fn sql(&self, text: &str) -> Result<String, Failure> {
+        let mut command = self.programs.command("psql");
+        command
+            .args(["--no-psqlrc", "--tuples-only", "--quiet"])
+            .args(["--set", "ON_ERROR_STOP=1", "--username=postgres"])
+            .args(["--port", PORT, "--host"])
+            .arg(&self.folder)
+            .args(["--command", text]);
+        // Not shown when it fails: it may hold the password.
+        let output = command.output().context("starting psql")?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        Err(Failure::new(format!(
+            "psql ended with {}: {}",
+            output.status,
+            complaint.lines().next().unwrap_or_default()
+        )))
+    }
+
+    fn control(&self, verb: &str) -> Command {
+        let mut command = self.programs.command("pg_ctl");
+        command.arg(verb).arg("--pgdata").arg(self.cluster());
+        command
+    }
+
+    fn cluster(&self) -> PathBuf {
+        self.folder.join("cluster")
+    }
+}
+
+/// A folder that the server's account owns. Where it may not reach the data
+/// folder, which is so below root's home, it is one beside the system's own.
+fn place(programs: &Binaries, data: &Path) -> Result<PathBuf, Failure> {
+    let folder = data.join("postgres");
+    let Some(account) = &programs.account else {
+        return make(&folder);
+    };
+    let reached = data.ancestors().all(|parent| {
+        parent
+            .metadata()
+            .is_ok_and(|found| found.mode() & 0o001 != 0)
+    });
+    let folder = if reached {
+        folder
+    } else {
+        let name = data.display().to_string().replace('/', "-");
+        let other = PathBuf::from(format!("/var/tmp/leadhost{name}"));
+        eprintln!(
+            "The database's account may not reach {}: its files are in {}.",
+            data.display(),
+            other.display()
+        );
+        other
+    };
+    make(&folder)?;
+    chown(&folder, Some(account.uid), Some(account.gid))
+        .context(format!("giving {} to the server", folder.display()))?;
+    Ok(folder)
+}
+
+fn make(folder: &Path) -> Result<PathBuf, Failure> {
+    fs::create_dir_all(folder)
+        .and_then(|()| fs::set_permissions(folder, fs::Permissions::from_mode(0o700)))
+        .context(format!("creating {}", folder.display()))?;
+    Ok(folder.to_path_buf())
+}
