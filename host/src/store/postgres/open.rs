@@ -16,9 +16,10 @@ use crate::limits;
 use crate::store::StoreError;
 
 /// In order; a migration is added, never edited.
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 3] = [
     include_str!("../../../migrations/postgres/0001_begin.sql"),
     include_str!("../../../migrations/postgres/0002_fleet.sql"),
+    include_str!("../../../migrations/postgres/0003_moving.sql"),
 ];
 
 /// The oldest server that is tried.
@@ -38,6 +39,10 @@ select r.rolsuper or r.rolbypassrls as passes, pg_has_role(current_user, r.oid, 
 from pg_roles as r
 where r.rolname = $1";
 const STORE_ID: &str = "select id from store";
+const UNFINISHED_MOVE: &str = "
+select source, began_at::text
+from moves
+where done_at is null";
 const NEW_STORE: &str = "insert into store (id) values ($1) on conflict do nothing";
 const OWNED: &str = "
 select count(*)
@@ -53,6 +58,24 @@ where rolname = current_user";
 
 /// Brings the schema up to date and answers the store's id.
 pub async fn prepare(db: &Db, clock: &dyn Clock) -> Result<Uuid, StoreError> {
+    let mut owner = bring_up_to_date(db).await?;
+    refuse_half_a_store(&mut owner).await?;
+    sqlx::query(NEW_STORE)
+        .bind(uuid_at(clock.now()))
+        .execute(&mut owner)
+        .await?;
+    // Lets go of the lock too.
+    owner.close().await?;
+    check_role(db).await?;
+    Ok(sqlx::query(STORE_ID)
+        .fetch_one(db.pool())
+        .await?
+        .try_get(0)?)
+}
+
+/// The schema is this program's. Answers a connection of the owner, which keeps
+/// others from opening the store until it is closed.
+pub async fn bring_up_to_date(db: &Db) -> Result<PgConnection, StoreError> {
     let patience = Duration::from_secs(limits::STORE_OPEN_SECONDS);
     let mut owner = tokio::time::timeout(patience, db.owner())
         .await
@@ -66,17 +89,18 @@ pub async fn prepare(db: &Db, clock: &dyn Clock) -> Result<Uuid, StoreError> {
         .await?;
     ensure_role(&mut owner).await?;
     migrate(&mut owner).await?;
-    sqlx::query(NEW_STORE)
-        .bind(uuid_at(clock.now()))
-        .execute(&mut owner)
-        .await?;
-    // Lets go of the lock too.
-    owner.close().await?;
-    check_role(db).await?;
-    Ok(sqlx::query(STORE_ID)
-        .fetch_one(db.pool())
-        .await?
-        .try_get(0)?)
+    Ok(owner)
+}
+
+/// What a move has not brought whole is not served.
+async fn refuse_half_a_store(owner: &mut PgConnection) -> Result<(), StoreError> {
+    let Some(row) = sqlx::query(UNFINISHED_MOVE).fetch_optional(owner).await? else {
+        return Ok(());
+    };
+    let (source, began): (Uuid, String) = (row.try_get(0)?, row.try_get(1)?);
+    Err(StoreError::Open(format!(
+        "the database holds part of the store {source}, whose move began at {began} and is not finished: run `leadhost migrate` again, which goes on where it was"
+    )))
 }
 
 fn unreachable_in(patience: Duration) -> StoreError {
@@ -225,6 +249,7 @@ pub(super) const SQL: &[&str] = &[
     SCHEMA_VERSION,
     ROLE_OF_MINE,
     STORE_ID,
+    UNFINISHED_MOVE,
     NEW_STORE,
     OWNED,
     BYPASSES,
