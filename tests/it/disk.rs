@@ -7,8 +7,9 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use leadhost_tests::Service;
+use leadhost_tests::load::{export, post};
 
-use crate::crash::{export, post, prepare, start};
+use crate::crash::{address, prepare, start};
 
 /// A file system in memory; gone when it is dropped.
 struct SmallDisk(tempfile::TempDir);
@@ -48,12 +49,7 @@ async fn a_full_disk_refuses_writes_only_and_leads_come_in_again_when_there_is_r
     };
     let folder = disk.path();
     let keys = prepare(&folder).await;
-    let path = format!(
-        "/ingest-lead/{}",
-        keys["connections"]["portal"]
-            .as_str()
-            .expect("a connection")
-    );
+    let path = address(&keys);
     let key = keys["workspaceKey"].as_str().expect("a key");
     let service = start(&folder, &[]).await;
 

@@ -65,11 +65,23 @@ impl Ask {
             .body(body.to_string())
     }
 
+    /// The answer.
+    ///
+    /// # Panics
+    /// When there is none.
     pub async fn send(self) -> Answer {
-        let stream = TcpStream::connect(self.to).await.expect("the host listens");
+        let to = self.to;
+        self.try_send()
+            .await
+            .unwrap_or_else(|| panic!("an answer from {to}"))
+    }
+
+    /// The answer; none when the host is not there or breaks off.
+    pub async fn try_send(self) -> Option<Answer> {
+        let stream = TcpStream::connect(self.to).await.ok()?;
         let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
             .await
-            .expect("a client starts");
+            .ok()?;
         let connection = tokio::spawn(connection);
         let mut request = Request::builder()
             .method(self.method)
@@ -81,16 +93,16 @@ impl Ask {
             .headers_mut()
             .entry("host")
             .or_insert(HeaderValue::from_static("leadhost.test"));
-        let response = sender.send_request(request).await.expect("an answer");
+        let response = sender.send_request(request).await.ok()?;
         let (head, body) = response.into_parts();
-        let body = body.collect().await.expect("a whole answer").to_bytes();
+        let body = body.collect().await.ok()?.to_bytes();
         drop(sender);
         connection.abort();
-        Answer {
+        Some(Answer {
             status: head.status.as_u16(),
             headers: head.headers,
             body,
-        }
+        })
     }
 }
 

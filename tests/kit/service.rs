@@ -102,6 +102,34 @@ impl Service {
         address.parse().expect("an address")
     }
 
+    /// Its process, for a test that looks at it or stops it.
+    pub fn process(&self) -> Pid {
+        let id = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        id.expect("a process id")
+    }
+
+    /// Lets it stand still, as a host does that is out of memory or being moved.
+    pub fn freeze(&self) {
+        kill_process(self.process(), Signal::STOP).expect("it runs");
+    }
+
+    /// Lets it go on.
+    pub fn thaw(&self) {
+        kill_process(self.process(), Signal::CONT).expect("it is there");
+    }
+
+    /// Bytes of memory that it has now.
+    pub fn memory(&self) -> u64 {
+        let file = format!("/proc/{}/status", self.process().as_raw_nonzero());
+        let text = std::fs::read_to_string(file).expect("the system tells");
+        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let number = line.and_then(|line| line.split_whitespace().next());
+        let kibibytes: u64 = number
+            .and_then(|number| number.parse().ok())
+            .expect("it says so many kB");
+        kibibytes << 10
+    }
+
     /// Ends it as a power cut would.
     pub fn kill(&mut self) {
         self.child.kill().expect("it runs");
@@ -127,8 +155,7 @@ impl Service {
 
     /// Stops it as an operator would, and waits: whether it ended well.
     pub fn stop(mut self) -> bool {
-        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        kill_process(pid.expect("a process id"), Signal::TERM).expect("it runs");
+        kill_process(self.process(), Signal::TERM).expect("it runs");
         self.child.wait().expect("it ends").success()
     }
 
