@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use hyper::Method;
+use leadhost_tests::load::post;
 use leadhost_tests::service::{Service, leadhost};
 use leadhost_tests::{Ask, until};
 
-use crate::crash::{post, prepare, start};
+use crate::crash::{prepare, start};
 
 /// Copies taken while leads come in.
 const COPIES: usize = 8;
