@@ -1,19 +1,95 @@
+//! Connections: by id for the intake, by name for operators. They hold nothing
+//! of a person and are read before a workspace is known.
+
+use sqlx::Row as _;
+use sqlx::postgres::PgRow;
+
+use super::columns::{self, Columns as _};
 use super::db::Db;
+use crate::domain::connection::{Connection, Pause};
+use crate::domain::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
+use crate::store::StoreError;
 
-#[allow(unused_imports)]
-use crate::store::*;
-
-pub async fn one(_db: &Db, _id: &ConnectionId) -> Result<Option<Connection>, StoreError> {
-    Err(StoreError::Open("not ported yet".to_owned()))
+macro_rules! connections_where {
+    ($rest:literal) => {
+        concat!(
+            "
+select id, workspace_id, partner_id, name, plugin, config::text as config, config_version, agent_id,
+  allow, checks, routes, secrets, sealed, region, time_zone, dedupe_by_content, paused_at,
+  paused_reason
+from connections
+",
+            $rest
+        )
+    };
 }
 
-pub async fn list(
-    _db: &Db,
-    _workspace: Option<WorkspaceId>,
-) -> Result<Vec<Connection>, StoreError> {
-    Err(StoreError::Open("not ported yet".to_owned()))
+const ONE: &str = connections_where!("where id = $1");
+const LIST: &str = connections_where!(
+    "where $1::uuid is null or workspace_id = $1
+order by name collate \"C\", id collate \"C\""
+);
+
+pub async fn one(db: &Db, id: &ConnectionId) -> Result<Option<Connection>, StoreError> {
+    sqlx::query(ONE)
+        .bind(id.as_str())
+        .fetch_optional(db.pool())
+        .await?
+        .as_ref()
+        .map(connection)
+        .transpose()
 }
 
-pub async fn pause(_db: &Db, _id: &ConnectionId, _pause: Option<&Pause>) -> Result<(), StoreError> {
-    Err(StoreError::Open("not ported yet".to_owned()))
+pub async fn list(db: &Db, workspace: Option<WorkspaceId>) -> Result<Vec<Connection>, StoreError> {
+    sqlx::query(LIST)
+        .bind(workspace.map(|id| id.0))
+        .fetch_all(db.pool())
+        .await?
+        .iter()
+        .map(connection)
+        .collect()
 }
+
+const PAUSE: &str = "
+update connections
+set paused_at = $2, paused_reason = $3
+where id = $1";
+
+pub async fn pause(db: &Db, id: &ConnectionId, pause: Option<&Pause>) -> Result<(), StoreError> {
+    sqlx::query(PAUSE)
+        .bind(id.as_str())
+        .bind(pause.map(|pause| columns::at(pause.since)))
+        .bind(pause.map(|pause| columns::text(&pause.reason)))
+        .execute(db.pool())
+        .await?;
+    Ok(())
+}
+
+fn connection(row: &PgRow) -> Result<Connection, StoreError> {
+    let reason: Option<String> = row.try_get("paused_reason")?;
+    let since = row.time_if("paused_at")?;
+    Ok(Connection {
+        id: row.text_id("id")?,
+        workspace: WorkspaceId(row.try_get("workspace_id")?),
+        partner: PartnerId(row.try_get("partner_id")?),
+        name: row.try_get("name")?,
+        plugin: row.try_get("plugin")?,
+        config: row.try_get("config")?,
+        config_version: row.try_get("config_version")?,
+        agent: row.try_get::<Option<i64>, _>("agent_id")?.map(AgentId),
+        allow: row.json("allow")?,
+        checks: row.json("checks")?,
+        routes: row.json("routes")?,
+        secrets: row.json("secrets")?,
+        sealed: row.try_get("sealed")?,
+        region: row.try_get("region")?,
+        time_zone: row.try_get("time_zone")?,
+        dedupe_by_content: row.try_get("dedupe_by_content")?,
+        paused: since.map(|since| Pause {
+            since,
+            reason: reason.unwrap_or_default(),
+        }),
+    })
+}
+
+pub(super) const SQL: &[&str] = &[ONE, LIST, PAUSE];

@@ -1,13 +1,154 @@
-use super::db::Db;
+//! Deals as the gateway shows them, newest first.
+//!
+//! Filters are combined with AND. Each query is led by one filter that an index
+//! answers; the others, when given, are checked on what it found.
 
-#[allow(unused_imports)]
-use crate::store::*;
+use serde_json::{Map, Value};
+use sqlx::Row as _;
+use sqlx::postgres::PgRow;
+use uuid::Uuid;
+
+use super::columns::{self, Columns as _};
+use super::db::{Db, Rows};
+use crate::domain::contact::{email_key, phone_key};
+use crate::domain::deal::{AgentPart, DealPart, DealView, PersonPart, PropertyPart};
+use crate::domain::id::AgentId;
+use crate::store::{DealFilter, Scope, StoreError};
+
+// The deals first and what hangs on them after: so many rows as are asked for.
+macro_rules! deals_where {
+    ($lead:literal) => {
+        concat!(
+            "
+select d.id, d.status, d.created_at, d.updated_at, d.owner_id, d.props, d.external_id,
+  o.name as owner_name, o.email as owner_email,
+  c.id as person_id, c.name as person_name, c.email as person_email, c.phone_number,
+  p.id as product_id, p.name as product_name, p.external_id as product_external_id,
+  a.id as agent_id, a.name as agent_name, a.number as agent_number
+from (
+  select *
+  from deals
+  where workspace_id = $1
+  and ($2::uuid is null or id = $2)
+  and ($3::text is null or person_id = (
+    select contact_id from contact_keys where workspace_id = $1 and key = $3))
+  and ($4::text is null or person_id = (
+    select contact_id from contact_keys where workspace_id = $1 and key = $4))
+  and ($5::text is null or external_id = $5)
+  and ($7::uuid is null or exists (
+    select 1 from connections as s where s.id = connection_id and s.partner_id = $7))
+  and ",
+            $lead,
+            "
+  order by id desc
+  limit $6
+) as d
+join contacts as c on c.workspace_id = d.workspace_id and c.id = d.person_id
+left join owners as o on o.id = d.owner_id
+left join products as p on p.id = d.product_id
+left join agents as a on a.id = d.agent_id
+order by d.id desc"
+        )
+    };
+}
+
+const BY_ID: &str = deals_where!("id = $2");
+const BY_PHONE: &str = deals_where!(
+    "person_id = (
+    select contact_id from contact_keys where workspace_id = $1 and key = $3)"
+);
+const BY_EMAIL: &str = deals_where!(
+    "person_id = (
+    select contact_id from contact_keys where workspace_id = $1 and key = $4)"
+);
+const BY_EXTERNAL_ID: &str = deals_where!("external_id = $5");
+const ALL: &str = deals_where!("true");
 
 pub async fn find(
-    _db: &Db,
-    _scope: &Scope,
-    _filter: &DealFilter,
-    _limit: u32,
+    db: &Db,
+    scope: &Scope,
+    filter: &DealFilter,
+    limit: u32,
 ) -> Result<Vec<DealView>, StoreError> {
-    Err(StoreError::Open("not ported yet".to_owned()))
+    let sql = if filter.deal.is_some() {
+        BY_ID
+    } else if filter.phone_key.is_some() {
+        BY_PHONE
+    } else if filter.email.is_some() {
+        BY_EMAIL
+    } else if filter.external_id.is_some() {
+        BY_EXTERNAL_ID
+    } else {
+        ALL
+    };
+    let phone = filter.phone_key.as_deref().map(with_prefix);
+    let email = filter.email.as_deref().map(email_key);
+    let mut snapshot = db.snapshot(Rows::Of(&[scope.workspace()])).await?;
+    let rows = sqlx::query(sql)
+        .bind(scope.workspace().0)
+        .bind(filter.deal.map(|id| id.0))
+        .bind(phone.as_deref().map(columns::text))
+        .bind(email.as_deref().map(columns::text))
+        .bind(filter.external_id.as_deref().map(columns::text))
+        .bind(i64::from(limit))
+        .bind(filter.partner.map(|id| id.0))
+        .fetch_all(&mut *snapshot)
+        .await?;
+    snapshot.rollback().await?;
+    rows.iter().map(view).collect()
 }
+
+/// A key as `domain::contact::phone_key` makes it, or the bare match key.
+fn with_prefix(key: &str) -> String {
+    if key.starts_with("phone:") {
+        key.to_owned()
+    } else {
+        phone_key(key)
+    }
+}
+
+fn view(row: &PgRow) -> Result<DealView, StoreError> {
+    let mut props: Map<String, Value> = row.json("props")?;
+    let external_id: Option<String> = row.try_get("external_id")?;
+    props.insert("externalIntegrationId".to_owned(), external_id.into());
+    Ok(DealView {
+        deal: DealPart {
+            id: id(row, "id")?,
+            status: row.try_get("status")?,
+            created_at: row.time("created_at")?,
+            updated_at: row.time("updated_at")?,
+            owner_id: id_if(row, "owner_id")?,
+            owner_name: row.try_get("owner_name")?,
+            owner_email: row.try_get("owner_email")?,
+            props: Value::Object(props),
+        },
+        person: PersonPart {
+            id: id(row, "person_id")?,
+            name: row.try_get("person_name")?,
+            email: row.try_get("person_email")?,
+            phone_number: row.try_get("phone_number")?,
+        },
+        property: PropertyPart {
+            id: id_if(row, "product_id")?,
+            name: row.try_get("product_name")?,
+            external_id: row.try_get("product_external_id")?,
+        },
+        agent: AgentPart {
+            id: row.try_get::<Option<i64>, _>("agent_id")?.map(AgentId),
+            name: row.try_get("agent_name")?,
+            number: row.try_get("agent_number")?,
+        },
+    })
+}
+
+fn id(row: &PgRow, column: &str) -> Result<String, StoreError> {
+    Ok(row.try_get::<Uuid, _>(column)?.to_string())
+}
+
+fn id_if(row: &PgRow, column: &str) -> Result<Option<String>, StoreError> {
+    let id: Option<Uuid> = row.try_get(column)?;
+    Ok(id.map(|id| id.to_string()))
+}
+
+pub(super) const BY_A_FILTER: &[&str] = &[BY_ID, BY_PHONE, BY_EMAIL, BY_EXTERNAL_ID];
+pub(super) const SQL: &[&str] = &[BY_ID, BY_PHONE, BY_EMAIL, BY_EXTERNAL_ID, ALL];

@@ -1,16 +1,283 @@
-use super::db::Db;
+//! Deliveries as operators see them, and what of them waits.
+//!
+//! A list over all workspaces takes the newest of each and then the newest of
+//! these: the key of deliveries leads with the workspace. What is not finished
+//! is found by way of the queue, which is short.
 
-#[allow(unused_imports)]
-use crate::store::*;
+use sqlx::Row as _;
+use sqlx::postgres::PgRow;
+use uuid::Uuid;
 
-pub async fn one(_db: &Db, _id: DeliveryId) -> Result<Option<DeliveryDetail>, StoreError> {
-    Err(StoreError::Open("not ported yet".to_owned()))
+use super::columns::{self, Columns as _};
+use super::db::{Db, Rows};
+use crate::domain::delivery::DeliveryStatus;
+use crate::domain::id::{ContactId, DealId, DeliveryId, WorkspaceId};
+use crate::domain::time::Micros;
+use crate::store::{
+    Backlog, DeliveryDetail, DeliveryFilter, DeliverySummary, ItemOutcome, NewDelivery, StoreError,
+};
+
+const ONE: &str = "
+select d.workspace_id, d.id, d.connection_id, d.received_at, d.method, d.path, d.query, d.headers,
+  d.body_bytes, d.status, d.error, d.notes, d.ran, d.attempts, d.next_attempt_at, d.body,
+  coalesce(c.name, '') as connection,
+  (select count(*) from items as i
+   where i.workspace_id = d.workspace_id and i.delivery_id = d.id) as items
+from workspaces as w
+join deliveries as d on d.workspace_id = w.id
+left join connections as c on c.id = d.connection_id
+where d.id = $1";
+
+const ITEMS: &str = "
+select item, status, external_id, deal_id, contact_id, message
+from items
+where workspace_id = $1
+and delivery_id = $2
+order by item";
+
+pub async fn one(db: &Db, id: DeliveryId) -> Result<Option<DeliveryDetail>, StoreError> {
+    let mut snapshot = db.snapshot(Rows::All).await?;
+    let row = sqlx::query(ONE)
+        .bind(id.0)
+        .fetch_optional(&mut *snapshot)
+        .await?;
+    let Some(row) = row else {
+        snapshot.rollback().await?;
+        return Ok(None);
+    };
+    let workspace = WorkspaceId(row.try_get("workspace_id")?);
+    let items = sqlx::query(ITEMS)
+        .bind(workspace.0)
+        .bind(id.0)
+        .fetch_all(&mut *snapshot)
+        .await?;
+    snapshot.rollback().await?;
+    Ok(Some(DeliveryDetail {
+        summary: summary(&row)?,
+        workspace,
+        request: request(&row)?,
+        notes: row.json("notes")?,
+        next_attempt_at: row.time_if("next_attempt_at")?,
+        items: items.iter().map(item).collect::<Result<_, _>>()?,
+    }))
 }
 
-pub async fn list(_db: &Db, _filter: &DeliveryFilter) -> Result<Vec<DeliverySummary>, StoreError> {
-    Err(StoreError::Open("not ported yet".to_owned()))
+fn item(row: &PgRow) -> Result<ItemOutcome, StoreError> {
+    Ok(ItemOutcome {
+        index: row.small("item")?,
+        status: columns::item_status(row)?,
+        external_id: row.try_get("external_id")?,
+        deal_id: row.try_get::<Option<Uuid>, _>("deal_id")?.map(DealId),
+        contact_id: row
+            .try_get::<Option<Uuid>, _>("contact_id")?
+            .map(ContactId),
+        message: row.try_get("message")?,
+        diff: Vec::new(),
+    })
 }
 
-pub async fn backlog(_db: &Db) -> Result<Backlog, StoreError> {
-    Err(StoreError::Open("not ported yet".to_owned()))
+/// The raw request of a delivery.
+pub fn request(row: &PgRow) -> Result<NewDelivery, StoreError> {
+    Ok(NewDelivery {
+        id: DeliveryId(row.try_get("id")?),
+        workspace: WorkspaceId(row.try_get("workspace_id")?),
+        connection: row.text_id("connection_id")?,
+        received_at: row.time("received_at")?,
+        method: row.try_get("method")?,
+        path: row.try_get("path")?,
+        query: row.json("query")?,
+        headers: row.json("headers")?,
+        body: row.try_get("body")?,
+    })
 }
+
+// What is found has all its filters behind it; the rest is looked up for it alone.
+macro_rules! deliveries_of {
+    ($found:expr) => {
+        concat!(
+            "
+select d.id, d.connection_id, d.received_at, d.body_bytes, d.status, d.error, d.ran, d.attempts,
+  coalesce(c.name, '') as connection,
+  (select count(*) from items as i
+   where i.workspace_id = d.workspace_id and i.delivery_id = d.id) as items
+from (",
+            $found,
+            "
+  order by id desc
+  limit $6
+) as d
+left join connections as c on c.id = d.connection_id
+order by d.id desc"
+        )
+    };
+}
+
+macro_rules! filters {
+    () => {
+        "
+    and ($2::text is null or connection_id = $2)
+    and ($3::text is null or status = $3)
+    and ($4::timestamptz is null or received_at >= $4)
+    -- Up to the last id when none is given: a range that the index walks.
+    and id < coalesce($5, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)"
+    };
+}
+
+const LIST: &str = deliveries_of!(concat!(
+    "
+  select of_one.*
+  from workspaces as w
+  cross join lateral (
+    select *
+    from deliveries
+    where workspace_id = w.id",
+    filters!(),
+    "
+    order by id desc
+    limit $6
+  ) as of_one
+  where ($1::uuid is null or w.id = $1)"
+));
+
+const LIST_OF_CONNECTION: &str = deliveries_of!(concat!(
+    "
+  select *
+  from deliveries
+  where connection_id = $2
+    and ($1::uuid is null or workspace_id = $1)",
+    filters!()
+));
+
+// The queue's state is the delivery's: asked of both, the shorter one leads.
+const LIST_WAITING: &str = deliveries_of!(concat!(
+    "
+  select waiting.*
+  from queue as q
+  cross join lateral (
+    select *
+    from deliveries
+    where workspace_id = q.workspace_id
+    and id = q.delivery_id",
+    filters!(),
+    "
+  ) as waiting
+  where q.item = -1
+  and q.status = $3
+  and ($1::uuid is null or q.workspace_id = $1)
+  and ($2::text is null or q.connection_id = $2)"
+));
+
+/// Newest first.
+pub async fn list(db: &Db, filter: &DeliveryFilter) -> Result<Vec<DeliverySummary>, StoreError> {
+    let sql = match (filter.status, &filter.connection) {
+        (
+            Some(
+                DeliveryStatus::Queued
+                | DeliveryStatus::Failed
+                | DeliveryStatus::Parked
+                | DeliveryStatus::Quarantined
+                | DeliveryStatus::Unrouted,
+            ),
+            _,
+        ) => LIST_WAITING,
+        (_, Some(_)) => LIST_OF_CONNECTION,
+        (_, None) => LIST,
+    };
+    let of_one = filter.workspace.as_ref().map(std::slice::from_ref);
+    let mut snapshot = db.snapshot(of_one.map_or(Rows::All, Rows::Of)).await?;
+    let rows = sqlx::query(sql)
+        .bind(filter.workspace.map(|id| id.0))
+        .bind(filter.connection.as_ref().map(|id| id.as_str()))
+        .bind(filter.status.map(|status| status.as_str()))
+        .bind(filter.since.map(columns::at))
+        .bind(filter.before.map(|id| id.0))
+        .bind(i64::from(filter.limit))
+        .fetch_all(&mut *snapshot)
+        .await?;
+    snapshot.rollback().await?;
+    rows.iter().map(summary).collect()
+}
+
+fn summary(row: &PgRow) -> Result<DeliverySummary, StoreError> {
+    Ok(DeliverySummary {
+        id: DeliveryId(row.try_get("id")?),
+        connection_id: row.text_id("connection_id")?,
+        connection: row.try_get("connection")?,
+        received_at: row.time("received_at")?,
+        status: columns::delivery_status(row)?,
+        bytes: row.number("body_bytes")?,
+        items: row.number("items")?,
+        attempts: row.number("attempts")?,
+        ran: row.json_if("ran")?,
+        error: row.try_get("error")?,
+    })
+}
+
+// A queued delivery without a time to try it again waits for its fetches only.
+// Ids sort by time, so the first is the oldest.
+const BACKLOG: &str = "
+select
+  count(*) filter (where item = -1 and status = 'queued' and due_at is not null) as queued,
+  count(*) filter (where item >= 0) as fetches,
+  count(*) filter (where item = -1 and status = 'failed') as failed,
+  count(*) filter (where item = -1 and status = 'parked') as parked,
+  count(*) filter (where item = -1 and status = 'quarantined') as quarantined,
+  (select workspace_id from queue
+   where item = -1 and status in ('queued', 'failed')
+   order by delivery_id limit 1) as workspace_id,
+  (select delivery_id from queue
+   where item = -1 and status in ('queued', 'failed')
+   order by delivery_id limit 1) as delivery_id
+from queue";
+
+const RECEIVED: &str = "
+select received_at
+from deliveries
+where workspace_id = $1
+and id = $2";
+
+/// Nothing waits is the usual answer, and is one question.
+pub async fn backlog(db: &Db) -> Result<Backlog, StoreError> {
+    let row = sqlx::query(BACKLOG).fetch_one(db.pool()).await?;
+    let workspace: Option<Uuid> = row.try_get("workspace_id")?;
+    let delivery: Option<Uuid> = row.try_get("delivery_id")?;
+    let oldest_waiting = match workspace.zip(delivery) {
+        None => None,
+        Some((workspace, delivery)) => {
+            received(db, WorkspaceId(workspace), DeliveryId(delivery)).await?
+        }
+    };
+    Ok(Backlog {
+        queued: row.number("queued")?,
+        fetches: row.number("fetches")?,
+        failed: row.number("failed")?,
+        parked: row.number("parked")?,
+        quarantined: row.number("quarantined")?,
+        oldest_waiting,
+    })
+}
+
+async fn received(
+    db: &Db,
+    workspace: WorkspaceId,
+    delivery: DeliveryId,
+) -> Result<Option<Micros>, StoreError> {
+    let mut snapshot = db.snapshot(Rows::Of(&[workspace])).await?;
+    let row = sqlx::query(RECEIVED)
+        .bind(workspace.0)
+        .bind(delivery.0)
+        .fetch_optional(&mut *snapshot)
+        .await?;
+    snapshot.rollback().await?;
+    row.map(|row| row.time("received_at")).transpose()
+}
+
+pub(super) const SQL: &[&str] = &[
+    ONE,
+    ITEMS,
+    LIST,
+    LIST_OF_CONNECTION,
+    LIST_WAITING,
+    BACKLOG,
+    RECEIVED,
+];

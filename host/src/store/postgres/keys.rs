@@ -1,24 +1,170 @@
+//! Keys by the digest of their text; the text itself never comes here.
+
+use std::collections::BTreeMap;
+
+use sqlx::Row as _;
+use sqlx::postgres::PgRow;
+use uuid::Uuid;
+
+use super::agents;
+use super::columns::{self, Columns as _};
 use super::db::Db;
+use crate::domain::id::{KeyId, PartnerId, WorkspaceId};
+use crate::domain::key::{KeyKind, KeyRecord};
+use crate::domain::time::Micros;
+use crate::domain::workspace::Partner;
+use crate::store::error::odd;
+use crate::store::{Caller, StoreError};
 
-#[allow(unused_imports)]
-use crate::store::*;
+const AUTHENTICATE: &str = "
+select k.id as key_id, k.kind, k.workspace_id as key_workspace_id, k.partner_id, k.label, k.hint,
+  k.created_at, k.expires_at, k.revoked_at, k.last_used_at,
+  w.id, w.slug, w.name, w.region, w.time_zone, w.rate_limit,
+  p.name as partner_name, p.workspace_id as partner_workspace_id
+from keys as k
+left join workspaces as w on w.id = k.workspace_id
+left join partners as p on p.id = k.partner_id
+where k.digest = $1";
 
-pub async fn authenticate(_db: &Db, _digest: &[u8; 32]) -> Result<Option<Caller>, StoreError> {
-    Err(StoreError::Open("not ported yet".to_owned()))
+pub async fn authenticate(db: &Db, digest: &[u8; 32]) -> Result<Option<Caller>, StoreError> {
+    let row = sqlx::query(AUTHENTICATE)
+        .bind(&digest[..])
+        .fetch_optional(db.pool())
+        .await?;
+    let Some(row) = row else { return Ok(None) };
+    let key = record(&row)?;
+    let workspace = match key.workspace {
+        Some(_) => Some(agents::workspace(&row)?),
+        None => None,
+    };
+    let partner = match key.partner {
+        Some(id) => Some(Partner {
+            id,
+            workspace: WorkspaceId(row.try_get("partner_workspace_id")?),
+            name: row.try_get("partner_name")?,
+        }),
+        None => None,
+    };
+    Ok(Some(Caller {
+        key,
+        workspace,
+        partner,
+    }))
 }
 
-pub async fn create(_db: &Db, _key: &KeyRecord, _digest: &[u8; 32]) -> Result<(), StoreError> {
-    Err(StoreError::Open("not ported yet".to_owned()))
+const CREATE: &str = "
+insert into keys (id, digest, kind, workspace_id, partner_id, label, hint, created_at, expires_at,
+  revoked_at, last_used_at)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+
+pub async fn create(db: &Db, key: &KeyRecord, digest: &[u8; 32]) -> Result<(), StoreError> {
+    sqlx::query(CREATE)
+        .bind(key.id.0)
+        .bind(&digest[..])
+        .bind(key.kind.as_str())
+        .bind(key.workspace.map(|id| id.0))
+        .bind(key.partner.map(|id| id.0))
+        .bind(columns::text(&key.label))
+        .bind(columns::text(&key.hint))
+        .bind(columns::at(key.created_at))
+        .bind(key.expires_at.map(columns::at))
+        .bind(key.revoked_at.map(columns::at))
+        .bind(key.last_used_at.map(columns::at))
+        .execute(db.pool())
+        .await?;
+    Ok(())
 }
 
-pub async fn list(_db: &Db, _workspace: Option<WorkspaceId>) -> Result<Vec<KeyRecord>, StoreError> {
-    Err(StoreError::Open("not ported yet".to_owned()))
+const LIST: &str = "
+select id as key_id, kind, workspace_id as key_workspace_id, partner_id, label, hint, created_at,
+  expires_at, revoked_at, last_used_at
+from keys
+where $1::uuid is null or workspace_id = $1
+order by id";
+
+pub async fn list(db: &Db, workspace: Option<WorkspaceId>) -> Result<Vec<KeyRecord>, StoreError> {
+    sqlx::query(LIST)
+        .bind(workspace.map(|id| id.0))
+        .fetch_all(db.pool())
+        .await?
+        .iter()
+        .map(record)
+        .collect()
 }
 
-pub async fn revoke(_db: &Db, _id: KeyId, _now: Micros) -> Result<bool, StoreError> {
-    Err(StoreError::Open("not ported yet".to_owned()))
+const REVOKE: &str = "
+update keys
+set revoked_at = $2
+where id = $1
+and revoked_at is null";
+
+pub async fn revoke(db: &Db, id: KeyId, now: Micros) -> Result<bool, StoreError> {
+    let done = sqlx::query(REVOKE)
+        .bind(id.0)
+        .bind(columns::at(now))
+        .execute(db.pool())
+        .await?;
+    Ok(done.rows_affected() > 0)
 }
 
-pub async fn touch(_db: &Db, _used: &[(KeyId, Micros)]) -> Result<(), StoreError> {
-    Err(StoreError::Open("not ported yet".to_owned()))
+// Hosts may write down uses of the same keys at once: each takes the rows in one
+// order, and leaves those alone that another has written this minute.
+const TOUCH: &str = "
+with used as (
+  select id, at from unnest($1::uuid[], $2::timestamptz[]) as used (id, at)
+), locked as (
+  select k.id, used.at
+  from keys as k
+  join used on used.id = k.id
+  where k.last_used_at is null or k.last_used_at < used.at
+  order by k.id
+  for update of k
+)
+update keys as k
+set last_used_at = greatest(k.last_used_at, locked.at)
+from locked
+where k.id = locked.id";
+
+/// To the minute: a key that is in use all day costs few writes.
+pub async fn touch(db: &Db, used: &[(KeyId, Micros)]) -> Result<(), StoreError> {
+    if used.is_empty() {
+        return Ok(());
+    }
+    // The latest use of each: an update from a list takes any one of several.
+    let mut latest: BTreeMap<KeyId, i64> = BTreeMap::new();
+    for (id, at) in used {
+        let minute = at.0 - at.0.rem_euclid(Micros::MINUTE);
+        let entry = latest.entry(*id).or_insert(minute);
+        *entry = minute.max(*entry);
+    }
+    let ids: Vec<Uuid> = latest.keys().map(|id| id.0).collect();
+    let times: Vec<_> = latest.values().map(|at| columns::at(Micros(*at))).collect();
+    sqlx::query(TOUCH)
+        .bind(ids)
+        .bind(times)
+        .execute(db.pool())
+        .await?;
+    Ok(())
 }
+
+fn record(row: &PgRow) -> Result<KeyRecord, StoreError> {
+    let kind: &str = row.try_get("kind")?;
+    Ok(KeyRecord {
+        id: KeyId(row.try_get("key_id")?),
+        kind: KeyKind::of(kind).ok_or_else(|| odd("keys", "kind", kind))?,
+        workspace: row
+            .try_get::<Option<Uuid>, _>("key_workspace_id")?
+            .map(WorkspaceId),
+        partner: row.try_get::<Option<Uuid>, _>("partner_id")?.map(PartnerId),
+        label: row.try_get("label")?,
+        hint: row.try_get("hint")?,
+        created_at: row.time("created_at")?,
+        expires_at: row.time_if("expires_at")?,
+        revoked_at: row.time_if("revoked_at")?,
+        last_used_at: row.time_if("last_used_at")?,
+    })
+}
+
+pub(super) const SQL: &[&str] = &[AUTHENTICATE, CREATE, LIST, REVOKE, TOUCH];
+/// Keys are few, and are listed whole.
+pub(super) const WHOLE: &[&str] = &[LIST];

@@ -1,41 +1,215 @@
-use super::db::Db;
+//! Components by their digest, which of them serve, and which files were refused.
 
-#[allow(unused_imports)]
-use crate::store::*;
+use sqlx::Row as _;
+use sqlx::postgres::PgRow;
 
-pub async fn put(_db: &Db, _plugin: &PluginRecord, _wasm: &[u8]) -> Result<(), StoreError> {
-    Err(StoreError::Open("not ported yet".to_owned()))
+use super::columns::{self, Columns as _};
+use super::db::{Db, Rows};
+use crate::domain::plugin::Digest;
+use crate::domain::time::Micros;
+use crate::limits;
+use crate::store::{Activation, PluginRecord, Refusal, StoreError};
+
+const PUT: &str = "
+insert into plugins (digest, description, contract, bytes, checks, golden, origin, stored_at, wasm)
+values ($1, $2::json, $3, $4, $5::json, $6, $7, $8, $9)
+on conflict (digest) do nothing";
+
+pub async fn put(db: &Db, plugin: &PluginRecord, wasm: &[u8]) -> Result<(), StoreError> {
+    sqlx::query(PUT)
+        .bind(&plugin.digest.0)
+        .bind(columns::json(&plugin.description)?)
+        .bind(&plugin.contract)
+        .bind(i64::try_from(plugin.bytes).unwrap_or(i64::MAX))
+        .bind(columns::json(&plugin.checks)?)
+        .bind(i64::from(plugin.golden))
+        .bind(columns::text(&plugin.origin))
+        .bind(columns::at(plugin.stored_at))
+        .bind(wasm)
+        .execute(db.pool())
+        .await?;
+    Ok(())
 }
 
-pub async fn one(_db: &Db, _digest: &Digest) -> Result<Option<PluginRecord>, StoreError> {
-    Err(StoreError::Open("not ported yet".to_owned()))
+const ONE: &str = "
+select digest, description, contract, bytes, checks, golden, origin, stored_at
+from plugins
+where digest = $1";
+
+pub async fn one(db: &Db, digest: &Digest) -> Result<Option<PluginRecord>, StoreError> {
+    sqlx::query(ONE)
+        .bind(&digest.0)
+        .fetch_optional(db.pool())
+        .await?
+        .as_ref()
+        .map(record)
+        .transpose()
 }
 
-pub async fn wasm(_db: &Db, _digest: &Digest) -> Result<Option<Vec<u8>>, StoreError> {
-    Err(StoreError::Open("not ported yet".to_owned()))
+const WASM: &str = "
+select wasm
+from plugins
+where digest = $1";
+
+pub async fn wasm(db: &Db, digest: &Digest) -> Result<Option<Vec<u8>>, StoreError> {
+    let row = sqlx::query(WASM)
+        .bind(&digest.0)
+        .fetch_optional(db.pool())
+        .await?;
+    Ok(row.map(|row| row.try_get(0)).transpose()?)
 }
 
-pub async fn list(_db: &Db) -> Result<Vec<PluginRecord>, StoreError> {
-    Err(StoreError::Open("not ported yet".to_owned()))
+const LIST: &str = "
+select digest, description, contract, bytes, checks, golden, origin, stored_at
+from plugins
+order by stored_at, digest collate \"C\"";
+
+pub async fn list(db: &Db) -> Result<Vec<PluginRecord>, StoreError> {
+    sqlx::query(LIST)
+        .fetch_all(db.pool())
+        .await?
+        .iter()
+        .map(record)
+        .collect()
 }
 
-pub async fn activations(_db: &Db) -> Result<Vec<Activation>, StoreError> {
-    Err(StoreError::Open("not ported yet".to_owned()))
+fn record(row: &PgRow) -> Result<PluginRecord, StoreError> {
+    Ok(PluginRecord {
+        digest: Digest(row.try_get("digest")?),
+        description: row.json("description")?,
+        contract: row.try_get("contract")?,
+        bytes: row.number("bytes")?,
+        checks: row.json("checks")?,
+        golden: row.number("golden")?,
+        origin: row.try_get("origin")?,
+        stored_at: row.time("stored_at")?,
+    })
 }
 
+const ACTIVATIONS: &str = "
+select name, digest, previous, generation, activated_at
+from activations
+order by name collate \"C\"";
+
+pub async fn activations(db: &Db) -> Result<Vec<Activation>, StoreError> {
+    sqlx::query(ACTIVATIONS)
+        .fetch_all(db.pool())
+        .await?
+        .iter()
+        .map(activation)
+        .collect()
+}
+
+// One host at a time: two that read the greatest generation at once would both
+// give the next one. Readers are not held up.
+const ONE_AT_A_TIME: &str = "lock table activations in share row exclusive mode";
+
+// The generation grows over all plugins, so that it orders every activation.
+const ACTIVATE: &str = "
+insert into activations (name, digest, previous, generation, activated_at)
+values ($1, $2, null, (select coalesce(max(generation), 0) + 1 from activations), $3)
+on conflict (name) do update
+set previous = activations.digest, digest = excluded.digest, generation = excluded.generation,
+  activated_at = excluded.activated_at
+where activations.digest <> excluded.digest";
+
+const ACTIVATION: &str = "
+select name, digest, previous, generation, activated_at
+from activations
+where name = $1";
+
+/// What serves already is answered as it is.
 pub async fn activate(
-    _db: &Db,
-    _name: &str,
-    _digest: &Digest,
-    _now: Micros,
+    db: &Db,
+    name: &str,
+    digest: &Digest,
+    now: Micros,
 ) -> Result<Activation, StoreError> {
-    Err(StoreError::Open("not ported yet".to_owned()))
+    let mut transaction = db.begin(Rows::Exempt).await?;
+    sqlx::query(ONE_AT_A_TIME)
+        .execute(&mut *transaction)
+        .await?;
+    sqlx::query(ACTIVATE)
+        .bind(name)
+        .bind(&digest.0)
+        .bind(columns::at(now))
+        .execute(&mut *transaction)
+        .await?;
+    let row = sqlx::query(ACTIVATION)
+        .bind(name)
+        .fetch_one(&mut *transaction)
+        .await?;
+    let activation = activation(&row)?;
+    transaction.commit().await?;
+    Ok(activation)
 }
 
-pub async fn note_refusal(_db: &Db, _refusal: &Refusal) -> Result<(), StoreError> {
-    Err(StoreError::Open("not ported yet".to_owned()))
+fn activation(row: &PgRow) -> Result<Activation, StoreError> {
+    Ok(Activation {
+        name: row.try_get("name")?,
+        digest: Digest(row.try_get("digest")?),
+        previous: row.try_get::<Option<String>, _>("previous")?.map(Digest),
+        generation: row.try_get("generation")?,
+        activated_at: row.time("activated_at")?,
+    })
 }
 
-pub async fn refusals(_db: &Db) -> Result<Vec<Refusal>, StoreError> {
-    Err(StoreError::Open("not ported yet".to_owned()))
+const NOTE_REFUSAL: &str = "
+insert into refusals (origin, digest, reason, at)
+values ($1, $2, $3, $4)";
+
+// Counted, since numbers that were given to a transaction that failed are missing.
+const FORGET_REFUSALS: &str = "
+delete from refusals
+where number <= (select number from refusals order by number desc offset $1 limit 1)";
+
+pub async fn note_refusal(db: &Db, refusal: &Refusal) -> Result<(), StoreError> {
+    let mut transaction = db.begin(Rows::Exempt).await?;
+    sqlx::query(NOTE_REFUSAL)
+        .bind(columns::text(&refusal.origin))
+        .bind(refusal.digest.as_ref().map(|digest| digest.0.as_str()))
+        .bind(columns::text(&refusal.reason))
+        .bind(columns::at(refusal.at))
+        .execute(&mut *transaction)
+        .await?;
+    sqlx::query(FORGET_REFUSALS)
+        .bind(i64::from(limits::REFUSALS))
+        .execute(&mut *transaction)
+        .await?;
+    transaction.commit().await
 }
+
+const REFUSALS: &str = "
+select origin, digest, reason, at
+from refusals
+order by number desc";
+
+/// Newest first.
+pub async fn refusals(db: &Db) -> Result<Vec<Refusal>, StoreError> {
+    sqlx::query(REFUSALS)
+        .fetch_all(db.pool())
+        .await?
+        .iter()
+        .map(|row| {
+            Ok(Refusal {
+                origin: row.try_get("origin")?,
+                digest: row.try_get::<Option<String>, _>("digest")?.map(Digest),
+                reason: row.try_get("reason")?,
+                at: row.time("at")?,
+            })
+        })
+        .collect()
+}
+
+pub(super) const SQL: &[&str] = &[
+    PUT,
+    ONE,
+    WASM,
+    LIST,
+    ACTIVATIONS,
+    ACTIVATE,
+    ACTIVATION,
+    NOTE_REFUSAL,
+    FORGET_REFUSALS,
+    REFUSALS,
+];
