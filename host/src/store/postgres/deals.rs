@@ -150,5 +150,4 @@ fn id_if(row: &PgRow, column: &str) -> Result<Option<String>, StoreError> {
     Ok(id.map(|id| id.to_string()))
 }
 
-pub(super) const BY_A_FILTER: &[&str] = &[BY_ID, BY_PHONE, BY_EMAIL, BY_EXTERNAL_ID];
 pub(super) const SQL: &[&str] = &[BY_ID, BY_PHONE, BY_EMAIL, BY_EXTERNAL_ID, ALL];

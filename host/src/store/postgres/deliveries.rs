@@ -68,9 +68,7 @@ fn item(row: &PgRow) -> Result<ItemOutcome, StoreError> {
         status: columns::item_status(row)?,
         external_id: row.try_get("external_id")?,
         deal_id: row.try_get::<Option<Uuid>, _>("deal_id")?.map(DealId),
-        contact_id: row
-            .try_get::<Option<Uuid>, _>("contact_id")?
-            .map(ContactId),
+        contact_id: row.try_get::<Option<Uuid>, _>("contact_id")?.map(ContactId),
         message: row.try_get("message")?,
         diff: Vec::new(),
     })

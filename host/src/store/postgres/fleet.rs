@@ -274,7 +274,6 @@ fn seconds(whole: i64) -> f64 {
     i32::try_from(whole).map_or(f64::from(i32::MAX), f64::from)
 }
 
-#[cfg(test)]
 pub(super) const SQL: &[&str] = &[
     ANNOUNCE, BEAT, LEAVE, HOSTS, PROPOSE, PROPOSALS, WITHDRAW, FLIP, FLIPPED, HOLD_JOB, LEAVE_JOB,
 ];

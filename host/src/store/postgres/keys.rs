@@ -166,5 +166,3 @@ fn record(row: &PgRow) -> Result<KeyRecord, StoreError> {
 }
 
 pub(super) const SQL: &[&str] = &[AUTHENTICATE, CREATE, LIST, REVOKE, TOUCH];
-/// Keys are few, and are listed whole.
-pub(super) const WHOLE: &[&str] = &[LIST];

@@ -61,6 +61,25 @@ pub struct PostgresStore {
 
 const PING: &str = "select 1";
 
+/// Every statement by its area: for tests, which try them where a server is.
+#[doc(hidden)]
+pub const STATEMENTS: &[(&str, &[&str])] = &[
+    ("agents", agents::SQL),
+    ("answers", answers::SQL),
+    ("apply", apply::SQL),
+    ("connections", connections::SQL),
+    ("deals", deals::SQL),
+    ("deliveries", deliveries::SQL),
+    ("export", export::SQL),
+    ("fleet", fleet::SQL),
+    ("keys", keys::SQL),
+    ("open", open::SQL),
+    ("plugins", plugins::SQL),
+    ("rate", rate::SQL),
+    ("reach", reach::SQL),
+    ("sweep", sweep::SQL),
+];
+
 /// What a commit made of it is found out by the commit itself, so that it is not
 /// cut short when the database is lost.
 async fn to_its_end<T>(

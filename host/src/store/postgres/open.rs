@@ -244,8 +244,9 @@ async fn check_role(db: &Db) -> Result<(), StoreError> {
     Ok(())
 }
 
-#[cfg(test)]
 pub(super) const SQL: &[&str] = &[
+    SERVER_VERSION,
+    LOCK,
     SCHEMA_VERSION,
     ROLE_OF_MINE,
     STORE_ID,

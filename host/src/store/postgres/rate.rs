@@ -38,5 +38,4 @@ pub async fn pay(db: &Db, workspace: WorkspaceId, price: Price) -> Result<Debt, 
     })
 }
 
-#[cfg(test)]
 pub(super) const SQL: &[&str] = &[PAY];

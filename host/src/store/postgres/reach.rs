@@ -221,5 +221,4 @@ async fn listen(reach: &Weak<Reach>, mut listener: PgListener, patience: Duratio
     }
 }
 
-#[cfg(test)]
 pub(super) const SQL: &[&str] = &[LOOK];
