@@ -2,8 +2,26 @@
 
 use leadhost::domain::key::PlainKey;
 use leadhost_tests::components::component;
-use leadhost_tests::{Answer, Ask, Host};
+use leadhost_tests::{Answer, Ask, Host, On};
 use serde_json::{Value, json};
+
+leadhost_tests::on_every_store! {
+    only_an_admin_key_opens_it,
+    a_page_whose_name_was_rebound_to_this_machine_is_turned_away,
+    a_key_opens_its_surface_until_it_is_revoked_and_is_never_listed,
+    a_key_names_exactly_what_its_kind_needs,
+    the_key_that_asks_cannot_revoke_itself,
+    the_same_file_applied_again_changes_nothing_and_keeps_ids_and_keys,
+    a_dry_run_says_what_would_change_and_changes_nothing,
+    a_file_with_problems_is_refused_whole_with_all_of_them,
+    a_secret_counts_from_the_apply_that_changed_it,
+    a_delivery_is_listed_shown_and_replayed_without_harm,
+    what_cannot_be_found_or_read_is_refused_in_words,
+    a_quarantined_delivery_is_released_only_when_its_proof_holds,
+    a_connection_is_paused_and_resumed_by_any_of_its_names,
+    what_is_no_component_is_refused_and_a_check_keeps_nothing,
+    a_stored_version_is_activated_by_the_beginning_of_its_digest,
+}
 
 /// A host and an operator's key to it.
 struct Operator {
@@ -12,15 +30,15 @@ struct Operator {
 }
 
 impl Operator {
-    async fn new() -> Self {
-        let host = Host::new().await;
+    async fn new(on: On) -> Self {
+        let host = Host::new(on).await;
         let key = host.admin_key().await;
         Self { host, key }
     }
 
     /// With the mapping converter at work and one workspace that uses it.
-    async fn with_workspace() -> (Self, Value) {
-        let operator = Self::new().await;
+    async fn with_workspace(on: On) -> (Self, Value) {
+        let operator = Self::new(on).await;
         let wasm = component("plugins/converter-mapping.wasm");
         operator
             .ask("POST", "/plugins?activate=true")
@@ -80,9 +98,8 @@ fn workspace() -> Value {
     })
 }
 
-#[tokio::test]
-async fn only_an_admin_key_opens_it() {
-    let operator = Operator::new().await;
+async fn only_an_admin_key_opens_it(on: On) {
+    let operator = Operator::new(on).await;
     let seeded = operator.host.workspace("acme").await;
     operator.get("/status").await;
     let ask = || operator.host.admin("GET", "/admin/v1/status");
@@ -103,9 +120,8 @@ async fn only_an_admin_key_opens_it() {
         .expect(404);
 }
 
-#[tokio::test]
-async fn a_page_whose_name_was_rebound_to_this_machine_is_turned_away() {
-    let operator = Operator::new().await;
+async fn a_page_whose_name_was_rebound_to_this_machine_is_turned_away(on: On) {
+    let operator = Operator::new(on).await;
     let ask = |host: &str| {
         Ask::new(
             operator.host.addresses.admin,
@@ -119,9 +135,8 @@ async fn a_page_whose_name_was_rebound_to_this_machine_is_turned_away() {
     ask("localhost:8081").send().await.expect(200);
 }
 
-#[tokio::test]
-async fn a_key_opens_its_surface_until_it_is_revoked_and_is_never_listed() {
-    let (operator, _) = Operator::with_workspace().await;
+async fn a_key_opens_its_surface_until_it_is_revoked_and_is_never_listed(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
     let request = json!({"kind": "workspace", "workspace": "acme", "label": "warehouse"});
     let made = operator.post("/keys", &request).await.expect(201).json();
     let key = PlainKey::parse(made["key"].as_str().unwrap()).unwrap();
@@ -137,14 +152,13 @@ async fn a_key_opens_its_surface_until_it_is_revoked_and_is_never_listed() {
 
     let path = format!("/keys/{}", made["id"].as_str().unwrap());
     operator.ask("DELETE", &path).send().await.expect(200);
-    operator.host.clock.advance_seconds(1);
+    operator.host.advance(1).await;
     whoami().send().await.expect(401);
     operator.ask("DELETE", &path).send().await.expect(404);
 }
 
-#[tokio::test]
-async fn a_key_names_exactly_what_its_kind_needs() {
-    let (operator, _) = Operator::with_workspace().await;
+async fn a_key_names_exactly_what_its_kind_needs(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
     let check = async |request: Value, status: u16, part: &str| {
         let answer = operator.post("/keys", &request).await.expect(status);
         assert!(answer.text().contains(part), "{request}: {}", answer.text());
@@ -178,9 +192,8 @@ async fn a_key_names_exactly_what_its_kind_needs() {
     check(json!({"kind": "admin", "colour": "red"}), 400, "colour").await;
 }
 
-#[tokio::test]
-async fn the_key_that_asks_cannot_revoke_itself() {
-    let operator = Operator::new().await;
+async fn the_key_that_asks_cannot_revoke_itself(on: On) {
+    let operator = Operator::new(on).await;
     let keys = operator.get("/keys").await;
     let id = keys["keys"][0]["id"].as_str().unwrap().to_owned();
     operator
@@ -190,9 +203,8 @@ async fn the_key_that_asks_cannot_revoke_itself() {
         .expect(409);
 }
 
-#[tokio::test]
-async fn the_same_file_applied_again_changes_nothing_and_keeps_ids_and_keys() {
-    let (operator, first) = Operator::with_workspace().await;
+async fn the_same_file_applied_again_changes_nothing_and_keeps_ids_and_keys(on: On) {
+    let (operator, first) = Operator::with_workspace(on).await;
     assert!(first["keys"][0]["key"].as_str().unwrap().starts_with("mk_"));
     let again = operator.apply(&workspace()).await.expect(200).json();
     assert_eq!(again["changes"], json!([]));
@@ -200,9 +212,8 @@ async fn the_same_file_applied_again_changes_nothing_and_keeps_ids_and_keys() {
     assert_eq!(again["keys"], json!([]));
 }
 
-#[tokio::test]
-async fn a_dry_run_says_what_would_change_and_changes_nothing() {
-    let (operator, _) = Operator::with_workspace().await;
+async fn a_dry_run_says_what_would_change_and_changes_nothing(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
     let mut file = workspace();
     file["partners"]
         .as_array_mut()
@@ -221,9 +232,8 @@ async fn a_dry_run_says_what_would_change_and_changes_nothing() {
     assert_eq!(report["partners"].as_object().unwrap().len(), 1);
 }
 
-#[tokio::test]
-async fn a_file_with_problems_is_refused_whole_with_all_of_them() {
-    let (operator, _) = Operator::with_workspace().await;
+async fn a_file_with_problems_is_refused_whole_with_all_of_them(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
     let mut file = workspace();
     file["workspace"]["name"] = json!("Renamed");
     file["connections"][0]["plugin"] = json!("portals");
@@ -236,9 +246,8 @@ async fn a_file_with_problems_is_refused_whole_with_all_of_them() {
     assert_eq!(report["changes"], json!([]), "nothing was renamed");
 }
 
-#[tokio::test]
-async fn a_secret_counts_from_the_apply_that_changed_it() {
-    let (operator, report) = Operator::with_workspace().await;
+async fn a_secret_counts_from_the_apply_that_changed_it(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
     operator.lead(&report, TOKEN, "1").await.expect(200);
     let mut file = workspace();
     file["connections"][0]["secrets"]["token"] = json!("another-token");
@@ -250,9 +259,8 @@ async fn a_secret_counts_from_the_apply_that_changed_it() {
         .expect(200);
 }
 
-#[tokio::test]
-async fn a_delivery_is_listed_shown_and_replayed_without_harm() {
-    let (operator, report) = Operator::with_workspace().await;
+async fn a_delivery_is_listed_shown_and_replayed_without_harm(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
     let answer = operator.lead(&report, TOKEN, "1").await.expect(200).json();
     let id = answer["deliveryId"].as_str().unwrap().to_owned();
 
@@ -278,9 +286,8 @@ async fn a_delivery_is_listed_shown_and_replayed_without_harm() {
     );
 }
 
-#[tokio::test]
-async fn what_cannot_be_found_or_read_is_refused_in_words() {
-    let (operator, _) = Operator::with_workspace().await;
+async fn what_cannot_be_found_or_read_is_refused_in_words(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
     let check = async |path: &str, status: u16, part: &str| {
         let answer = operator.ask("GET", path).send().await.expect(status);
         assert!(answer.text().contains(part), "{path}: {}", answer.text());
@@ -293,9 +300,8 @@ async fn what_cannot_be_found_or_read_is_refused_in_words() {
     check("/keys?workspace=nope", 404, "no workspace").await;
 }
 
-#[tokio::test]
-async fn a_quarantined_delivery_is_released_only_when_its_proof_holds() {
-    let (operator, report) = Operator::with_workspace().await;
+async fn a_quarantined_delivery_is_released_only_when_its_proof_holds(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
     operator
         .lead(&report, "not-yet-known", "1")
         .await
@@ -315,9 +321,8 @@ async fn a_quarantined_delivery_is_released_only_when_its_proof_holds() {
     assert_eq!(replay(true, 200).await["status"], "converted");
 }
 
-#[tokio::test]
-async fn a_connection_is_paused_and_resumed_by_any_of_its_names() {
-    let (operator, report) = Operator::with_workspace().await;
+async fn a_connection_is_paused_and_resumed_by_any_of_its_names(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
     let paused = async || operator.get("/connections").await["connections"][0]["paused"].clone();
     let id = report["connections"]["form"].as_str().unwrap();
     let pause = json!({"reason": "the token ran out"});
@@ -341,9 +346,8 @@ async fn a_connection_is_paused_and_resumed_by_any_of_its_names() {
         .expect(404);
 }
 
-#[tokio::test]
-async fn what_is_no_component_is_refused_and_a_check_keeps_nothing() {
-    let operator = Operator::new().await;
+async fn what_is_no_component_is_refused_and_a_check_keeps_nothing(on: On) {
+    let operator = Operator::new(on).await;
     let check = async |path: &str, body: Vec<u8>, status: u16| {
         let answer = operator.ask("POST", path).body(body).send().await;
         answer.expect(status).json()
@@ -359,9 +363,8 @@ async fn what_is_no_component_is_refused_and_a_check_keeps_nothing() {
     assert_eq!(operator.get("/plugins").await["plugins"], json!([]));
 }
 
-#[tokio::test]
-async fn a_stored_version_is_activated_by_the_beginning_of_its_digest() {
-    let operator = Operator::new().await;
+async fn a_stored_version_is_activated_by_the_beginning_of_its_digest(on: On) {
+    let operator = Operator::new(on).await;
     let wasm = component("plugins/converter-mapping.wasm");
     let stored = operator.ask("POST", "/plugins").body(wasm).send().await;
     let stored = stored.expect(201).json();

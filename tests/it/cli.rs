@@ -5,21 +5,30 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use leadhost_tests::Service;
 use leadhost_tests::components::target;
 use leadhost_tests::service::leadhost;
+use leadhost_tests::{On, Service};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+leadhost_tests::on_every_store! {
+    #[tokio::test(flavor = "multi_thread")]
+    the_quickstart_comes_up_takes_leads_and_keeps_everything_over_a_restart,
+    the_lines_to_try_work_as_they_are,
+    every_command_works_against_a_running_service,
+    a_refusal_says_what_to_do,
+}
 
 fn quickstart() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/quickstart/workspace.toml")
 }
 
 /// The quickstart's service, in a data folder of its own.
-fn demo(folder: &Path) -> Service {
+fn demo(on: &On, folder: &Path) -> Service {
     let inbox = target().join("plugins");
     let file = quickstart();
-    Service::start(
+    Service::start_on(
+        on,
         folder,
         &[
             "--inbox",
@@ -60,10 +69,9 @@ async fn deals(service: &Service, keys: &Value) -> usize {
     answer.expect(200).json()["data"].as_array().unwrap().len()
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn the_quickstart_comes_up_takes_leads_and_keeps_everything_over_a_restart() {
+async fn the_quickstart_comes_up_takes_leads_and_keeps_everything_over_a_restart(on: On) {
     let folder = folder();
-    let service = demo(folder.path());
+    let service = demo(&on, folder.path());
     let made = keys(folder.path());
     for field in ["partnerKey", "workspaceKey", "accessToken", "adminKey"] {
         assert!(made[field].is_string(), "{field}");
@@ -76,7 +84,7 @@ async fn the_quickstart_comes_up_takes_leads_and_keeps_everything_over_a_restart
     assert!(service.stop(), "it ends well");
     assert!(!folder.path().join("service.json").exists());
 
-    let service = demo(folder.path());
+    let service = demo(&on, folder.path());
     assert_eq!(keys(folder.path()), made);
     assert_eq!(deals(&service, &made).await, 1);
     assert_eq!(
@@ -92,16 +100,15 @@ async fn the_quickstart_comes_up_takes_leads_and_keeps_everything_over_a_restart
     }
 }
 
-#[test]
 #[expect(clippy::print_stderr, reason = "a test that is left out is said aloud")]
-fn the_lines_to_try_work_as_they_are() {
+async fn the_lines_to_try_work_as_they_are(on: On) {
     let there = |tool: &str| Command::new(tool).arg("--help").output().is_ok();
     if !there("curl") || !there("openssl") {
         eprintln!("LEFT OUT: the quickstart's lines need curl and openssl");
         return;
     }
     let folder = folder();
-    let _service = demo(folder.path());
+    let _service = demo(&on, folder.path());
     let tried = Command::new("sh")
         .arg(quickstart().with_file_name("try-it.sh"))
         .arg(folder.path().join("keys.json"))
@@ -123,7 +130,7 @@ fn the_lines_to_try_work_as_they_are() {
 #[test]
 fn what_is_in_the_data_folder_is_for_its_owner_only() {
     let folder = folder();
-    let _service = demo(folder.path());
+    let _service = demo(&On::Sqlite, folder.path());
     for entry in std::fs::read_dir(folder.path()).unwrap() {
         let entry = entry.unwrap();
         let mode = entry.metadata().unwrap().permissions().mode();
@@ -131,10 +138,9 @@ fn what_is_in_the_data_folder_is_for_its_owner_only() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn every_command_works_against_a_running_service() {
+async fn every_command_works_against_a_running_service(on: On) {
     let folder = folder();
-    let service = demo(folder.path());
+    let service = demo(&on, folder.path());
     let made = keys(folder.path());
     let answer = portal_lead(&service, &made, "1").await;
     let delivery = answer["deliveryId"].as_str().unwrap();
@@ -177,10 +183,9 @@ async fn every_command_works_against_a_running_service() {
     assert_eq!(listed["plugins"][0]["versions"][0]["state"], "active");
 }
 
-#[test]
-fn a_refusal_says_what_to_do() {
+async fn a_refusal_says_what_to_do(on: On) {
     let folder = folder();
-    let service = demo(folder.path());
+    let service = demo(&on, folder.path());
     let check = |arguments: &[&str], parts: &[&str]| {
         let said = service.fail(arguments);
         for part in parts {

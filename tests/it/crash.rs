@@ -3,10 +3,15 @@
 
 use std::path::Path;
 
-use leadhost_tests::Service;
 use leadhost_tests::components::target;
 use leadhost_tests::load::{Load, Plan, Sent, Targets, Unacknowledged, assert_each_once};
+use leadhost_tests::{On, Service};
 use serde_json::Value;
+
+leadhost_tests::on_every_store! {
+    #[tokio::test(flavor = "multi_thread")]
+    what_was_acknowledged_survives_a_hundred_kills_and_comes_once,
+}
 
 /// Ends of the service in one run.
 const KILLS: usize = 100;
@@ -38,15 +43,14 @@ instance = "assistant"
 plugin = "grupo-olx"
 "#;
 
-#[tokio::test(flavor = "multi_thread")]
-async fn what_was_acknowledged_survives_a_hundred_kills_and_comes_once() {
+async fn what_was_acknowledged_survives_a_hundred_kills_and_comes_once(on: On) {
     let folder = tempfile::tempdir().expect("a folder");
-    let keys = prepare(folder.path()).await;
+    let keys = prepare_on(&on, folder.path()).await;
     let path = address(&keys);
 
     let mut all = Sent::default();
     for life in 0..KILLS {
-        let mut service = start(folder.path(), &[]).await;
+        let mut service = start_on(&on, folder.path(), &[]).await;
         let load = Load::start(Plan {
             targets: Targets::new([service.address("gateway")]),
             path: path.clone(),
@@ -62,7 +66,7 @@ async fn what_was_acknowledged_survives_a_hundred_kills_and_comes_once() {
     all.assert_well_formed();
     assert!(all.acknowledged.len() >= KILLS * 40);
 
-    let service = start(folder.path(), &[]).await;
+    let service = start_on(&on, folder.path(), &[]).await;
     let key = keys["workspaceKey"].as_str().expect("a key");
     assert_each_once(service.address("data"), key, &all.acknowledged).await;
 }
@@ -73,8 +77,12 @@ pub(crate) fn address(keys: &Value) -> String {
     format!("/ingest-lead/{}", connection.expect("a connection"))
 }
 
-/// A folder with one converter and one workspace; the keys.
+/// A SQLite file with one converter and one workspace; the keys.
 pub(crate) async fn prepare(folder: &Path) -> Value {
+    prepare_on(&On::Sqlite, folder).await
+}
+
+pub(crate) async fn prepare_on(on: &On, folder: &Path) -> Value {
     let inbox = folder.join("inbox");
     std::fs::create_dir(&inbox).expect("a folder");
     let converter = target().join("plugins").join("converter-grupo-olx.wasm");
@@ -87,17 +95,23 @@ pub(crate) async fn prepare(folder: &Path) -> Value {
     let workspace = folder.join("workspace.toml");
     std::fs::write(&workspace, WORKSPACE).expect("a file");
     let paths = [inbox.display().to_string(), workspace.display().to_string()];
-    let service = start(folder, &["--inbox", &paths[0], "--first-apply", &paths[1]]).await;
+    let flags = ["--inbox", &paths[0], "--first-apply", &paths[1]];
+    let service = start_on(on, folder, &flags).await;
     let keys = std::fs::read(folder.join("keys.json")).expect("keys were written");
     assert!(service.stop());
     serde_json::from_slice(&keys).expect("keys are JSON")
 }
 
 pub(crate) async fn start(folder: &Path, flags: &[&str]) -> Service {
-    let folder = folder.to_owned();
+    start_on(&On::Sqlite, folder, flags).await
+}
+
+pub(crate) async fn start_on(on: &On, folder: &Path, flags: &[&str]) -> Service {
+    let (on, folder) = (on.clone(), folder.to_owned());
     let flags: Vec<String> = flags.iter().map(|&flag| flag.to_owned()).collect();
     tokio::task::spawn_blocking(move || {
-        Service::start(
+        Service::start_on(
+            &on,
             &folder,
             &flags.iter().map(String::as_str).collect::<Vec<_>>(),
         )

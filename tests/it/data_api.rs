@@ -3,8 +3,30 @@
 use leadhost::domain::cursor::Cursor;
 use leadhost::domain::id::DealId;
 use leadhost::domain::key::{KeyKind, PlainKey};
-use leadhost_tests::{Answer, Ask, Host, Seeded};
+use leadhost_tests::{Answer, Ask, Host, On, Seeded};
 use serde_json::Value;
+
+leadhost_tests::on_every_store! {
+    whoami_names_the_workspace_of_the_key,
+    every_key_but_a_live_workspace_key_hears_the_same_refusal,
+    a_revoked_key_opens_nothing_after_a_second,
+    a_key_that_was_unknown_works_a_second_after_it_was_made,
+    when_a_key_was_used_is_written_down_by_the_minute,
+    rows_come_in_pages_until_the_cursor_is_null,
+    a_full_last_page_is_the_last,
+    an_empty_feed_is_one_empty_page,
+    the_lower_bound_is_inclusive_in_every_spelling,
+    a_pull_ends_where_the_feed_stood_at_its_first_page,
+    a_limit_out_of_range_is_adjusted_and_no_number_is_refused,
+    a_date_that_is_none_is_refused_and_never_a_full_export,
+    an_unknown_entity_is_not_found,
+    a_cursor_serves_its_own_export_only,
+    a_cursor_of_another_state_of_the_store_says_rebuild,
+    every_key_is_on_every_row,
+    rows_come_as_lines_when_asked_for,
+    large_answers_are_compressed_for_who_can_read_them,
+    a_workspace_past_its_rate_hears_when_to_come_again,
+}
 
 fn export(host: &Host, seeded: &Seeded, rest: &str) -> Ask {
     host.get(&format!("/v1/export/{rest}"))
@@ -13,7 +35,7 @@ fn export(host: &Host, seeded: &Seeded, rest: &str) -> Ask {
 
 async fn page(host: &Host, seeded: &Seeded, rest: &str) -> Value {
     // A test asks more often than a client does.
-    host.clock.advance_seconds(1);
+    host.advance(1).await;
     export(host, seeded, rest).send().await.expect(200).json()
 }
 
@@ -41,9 +63,8 @@ async fn leads(host: &Host, seeded: &Seeded, prefix: &str, count: usize) -> Vec<
     host.leads(seeded, &people).await
 }
 
-#[tokio::test]
-async fn whoami_names_the_workspace_of_the_key() {
-    let host = Host::new().await;
+async fn whoami_names_the_workspace_of_the_key(on: On) {
+    let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     let ask = host.get("/v1/whoami").bearer(&seeded.workspace_key);
     let body = ask.send().await.expect(200).json();
@@ -51,9 +72,8 @@ async fn whoami_names_the_workspace_of_the_key() {
     assert_eq!(body["workspace_name"], "Workspace demo");
 }
 
-#[tokio::test]
-async fn every_key_but_a_live_workspace_key_hears_the_same_refusal() {
-    let host = Host::new().await;
+async fn every_key_but_a_live_workspace_key_hears_the_same_refusal(on: On) {
+    let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     let admin = host.admin_key().await;
     for target in ["/v1/whoami", "/v1/export/deals", "/v1/export/nothing"] {
@@ -78,9 +98,8 @@ async fn every_key_but_a_live_workspace_key_hears_the_same_refusal() {
     }
 }
 
-#[tokio::test]
-async fn a_revoked_key_opens_nothing_after_a_second() {
-    let host = Host::new().await;
+async fn a_revoked_key_opens_nothing_after_a_second(on: On) {
+    let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     let (key, id) = host
         .key(KeyKind::Workspace, Some(seeded.workspace), None)
@@ -89,7 +108,7 @@ async fn a_revoked_key_opens_nothing_after_a_second() {
     whoami().await.expect(200);
     let now = host.app.clock.now();
     assert!(host.store().revoke_key(id, now).await.expect("a store"));
-    host.clock.advance_seconds(1);
+    host.advance(1).await;
     whoami().await.expect(401);
     // The workspace's other key is not touched.
     host.get("/v1/whoami")
@@ -99,9 +118,8 @@ async fn a_revoked_key_opens_nothing_after_a_second() {
         .expect(200);
 }
 
-#[tokio::test]
-async fn a_key_that_was_unknown_works_a_second_after_it_was_made() {
-    let host = Host::new().await;
+async fn a_key_that_was_unknown_works_a_second_after_it_was_made(on: On) {
+    let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     let key = PlainKey::generate(KeyKind::Workspace);
     let whoami = || host.get("/v1/whoami").bearer(&key).send();
@@ -121,15 +139,14 @@ async fn a_key_that_was_unknown_works_a_second_after_it_was_made() {
         .create_key(&record, &key.digest())
         .await
         .expect("a key");
-    host.clock.advance_seconds(1);
+    host.advance(1).await;
     whoami().await.expect(200);
 }
 
-#[tokio::test]
-async fn when_a_key_was_used_is_written_down_by_the_minute() {
-    let host = Host::new().await;
+async fn when_a_key_was_used_is_written_down_by_the_minute(on: On) {
+    let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
-    host.clock.advance_seconds(61);
+    host.advance(61).await;
     host.get("/v1/whoami")
         .bearer(&seeded.workspace_key)
         .send()
@@ -157,9 +174,8 @@ async fn when_a_key_was_used_is_written_down_by_the_minute() {
     assert_eq!(used(KeyKind::Partner), None);
 }
 
-#[tokio::test]
-async fn rows_come_in_pages_until_the_cursor_is_null() {
-    let host = Host::new().await;
+async fn rows_come_in_pages_until_the_cursor_is_null(on: On) {
+    let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     let deals = leads(&host, &seeded, "p", 25).await;
     let mut found = Vec::new();
@@ -191,9 +207,8 @@ async fn rows_come_in_pages_until_the_cursor_is_null() {
     assert!(stamps.iter().all(|stamp| stamp.len() == 27));
 }
 
-#[tokio::test]
-async fn a_full_last_page_is_the_last() {
-    let host = Host::new().await;
+async fn a_full_last_page_is_the_last(on: On) {
+    let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     leads(&host, &seeded, "p", 10).await;
     let page = page(&host, &seeded, "deals?limit=10").await;
@@ -201,9 +216,8 @@ async fn a_full_last_page_is_the_last() {
     assert!(page["next_cursor"].is_null());
 }
 
-#[tokio::test]
-async fn an_empty_feed_is_one_empty_page() {
-    let host = Host::new().await;
+async fn an_empty_feed_is_one_empty_page(on: On) {
+    let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     for entity in ["conversations", "messages", "contacts", "deals"] {
         let page = page(&host, &seeded, entity).await;
@@ -215,9 +229,8 @@ async fn an_empty_feed_is_one_empty_page() {
     }
 }
 
-#[tokio::test]
-async fn the_lower_bound_is_inclusive_in_every_spelling() {
-    let host = Host::new().await;
+async fn the_lower_bound_is_inclusive_in_every_spelling(on: On) {
+    let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     leads(&host, &seeded, "p", 5).await;
     let all = page(&host, &seeded, "deals").await;
@@ -236,9 +249,8 @@ async fn the_lower_bound_is_inclusive_in_every_spelling() {
     assert_eq!(rows(&later).len(), 0);
 }
 
-#[tokio::test]
-async fn a_pull_ends_where_the_feed_stood_at_its_first_page() {
-    let host = Host::new().await;
+async fn a_pull_ends_where_the_feed_stood_at_its_first_page(on: On) {
+    let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     leads(&host, &seeded, "before", 4).await;
     let first = page(&host, &seeded, "deals?limit=2").await;
@@ -257,9 +269,8 @@ async fn a_pull_ends_where_the_feed_stood_at_its_first_page() {
     assert_eq!(found, expect);
 }
 
-#[tokio::test]
-async fn a_limit_out_of_range_is_adjusted_and_no_number_is_refused() {
-    let host = Host::new().await;
+async fn a_limit_out_of_range_is_adjusted_and_no_number_is_refused(on: On) {
+    let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     leads(&host, &seeded, "p", 101).await;
     let count = async |rest: &str| rows(&page(&host, &seeded, rest).await).len();
@@ -276,9 +287,8 @@ async fn a_limit_out_of_range_is_adjusted_and_no_number_is_refused() {
     }
 }
 
-#[tokio::test]
-async fn a_date_that_is_none_is_refused_and_never_a_full_export() {
-    let host = Host::new().await;
+async fn a_date_that_is_none_is_refused_and_never_a_full_export(on: On) {
+    let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     for wrong in [
         "",
@@ -293,9 +303,8 @@ async fn a_date_that_is_none_is_refused_and_never_a_full_export() {
     }
 }
 
-#[tokio::test]
-async fn an_unknown_entity_is_not_found() {
-    let host = Host::new().await;
+async fn an_unknown_entity_is_not_found(on: On) {
+    let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     for wrong in ["leads", "Deals", "deal", ""] {
         let answer = export(&host, &seeded, wrong).send().await.expect(404);
@@ -303,9 +312,8 @@ async fn an_unknown_entity_is_not_found() {
     }
 }
 
-#[tokio::test]
-async fn a_cursor_serves_its_own_export_only() {
-    let host = Host::new().await;
+async fn a_cursor_serves_its_own_export_only(on: On) {
+    let host = Host::new(on).await;
     let (mine, theirs) = (host.workspace("mine").await, host.workspace("theirs").await);
     leads(&host, &mine, "p", 3).await;
     leads(&host, &theirs, "p", 3).await;
@@ -329,9 +337,8 @@ async fn a_cursor_serves_its_own_export_only() {
     assert_eq!(rows(&page(&host, &theirs, &own).await).len(), 2);
 }
 
-#[tokio::test]
-async fn a_cursor_of_another_state_of_the_store_says_rebuild() {
-    let host = Host::new().await;
+async fn a_cursor_of_another_state_of_the_store_says_rebuild(on: On) {
+    let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     let of = |store| Cursor {
         workspace: seeded.workspace,
@@ -354,9 +361,8 @@ async fn a_cursor_of_another_state_of_the_store_says_rebuild() {
     assert!(error.contains("rebuild"), "{error}");
 }
 
-#[tokio::test]
-async fn every_key_is_on_every_row() {
-    let host = Host::new().await;
+async fn every_key_is_on_every_row(on: On) {
+    let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     host.lead(&seeded, "Ana", "", "ana@example.com").await;
     let check = async |entity: &str, keys: &[&str]| {
@@ -389,9 +395,8 @@ async fn every_key_is_on_every_row() {
     assert_eq!(deal["external_id"], "lead-Ana");
 }
 
-#[tokio::test]
-async fn rows_come_as_lines_when_asked_for() {
-    let host = Host::new().await;
+async fn rows_come_as_lines_when_asked_for(on: On) {
+    let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     leads(&host, &seeded, "p", 3).await;
     let json = page(&host, &seeded, "deals?limit=2").await;
@@ -409,9 +414,8 @@ async fn rows_come_as_lines_when_asked_for() {
     assert_eq!(lines.len(), 3);
 }
 
-#[tokio::test]
-async fn large_answers_are_compressed_for_who_can_read_them() {
-    let host = Host::new().await;
+async fn large_answers_are_compressed_for_who_can_read_them(on: On) {
+    let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     leads(&host, &seeded, "p", 200).await;
     let get = async |accept: &str| {
@@ -454,9 +458,8 @@ fn varies_by(answer: &Answer, name: &str) -> bool {
         .any(|value| value.trim().eq_ignore_ascii_case(name))
 }
 
-#[tokio::test]
-async fn a_workspace_past_its_rate_hears_when_to_come_again() {
-    let host = Host::new().await;
+async fn a_workspace_past_its_rate_hears_when_to_come_again(on: On) {
+    let host = Host::new(on).await;
     let seeded = host
         .workspace_with("demo", |plan| plan.rate_limit = 3)
         .await;
@@ -477,11 +480,11 @@ async fn a_workspace_past_its_rate_hears_when_to_come_again() {
     }
     whoami(&other).await.expect(200);
     // The refused ones were free: after the time that was named one is served.
-    host.clock.advance_seconds(20);
+    host.advance(20).await;
     whoami(&seeded).await.expect(200);
     whoami(&seeded).await.expect(429);
     // Errors behind the key count and carry the headers too.
-    host.clock.advance_seconds(20);
+    host.advance(20).await;
     let answer = export(&host, &seeded, "nothing").send().await.expect(404);
     assert_eq!(answer.header("ratelimit-remaining"), "0");
 }

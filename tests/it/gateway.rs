@@ -2,8 +2,18 @@
 
 use leadhost::domain::id::DealId;
 use leadhost::domain::key::{KeyKind, PlainKey};
-use leadhost_tests::{Host, Seeded};
+use leadhost_tests::{Host, On, Seeded};
 use serde_json::Value;
+
+leadhost_tests::on_every_store! {
+    a_deal_shows_four_objects,
+    a_deal_is_found_by_each_key_and_by_all_together,
+    the_newest_deal_comes_first_and_no_more_than_a_hundred,
+    a_search_for_nothing_or_by_no_email_is_refused,
+    a_partner_finds_nothing_of_another_workspace,
+    every_key_but_a_live_partner_key_hears_the_same_refusal,
+    a_partner_finds_the_deals_of_its_own_connections_only,
+}
 
 async fn find(host: &Host, seeded: &Seeded, query: &str) -> Vec<String> {
     let ask = host
@@ -22,9 +32,8 @@ fn ids(deals: &[DealId]) -> Vec<String> {
     deals.iter().map(DealId::to_string).collect()
 }
 
-#[tokio::test]
-async fn a_deal_shows_four_objects() {
-    let host = Host::new().await;
+async fn a_deal_shows_four_objects(on: On) {
+    let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     host.lead(&seeded, "Ana", "11 98765-4321", "ana@example.com")
         .await;
@@ -43,9 +52,8 @@ async fn a_deal_shows_four_objects() {
     assert!(view["agent"]["id"].is_i64());
 }
 
-#[tokio::test]
-async fn a_deal_is_found_by_each_key_and_by_all_together() {
-    let host = Host::new().await;
+async fn a_deal_is_found_by_each_key_and_by_all_together(on: On) {
+    let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     let ana = host
         .lead(&seeded, "Ana", "11 98765-4321", "ana@example.com")
@@ -83,14 +91,13 @@ async fn a_deal_is_found_by_each_key_and_by_all_together() {
     }
 }
 
-#[tokio::test]
-async fn the_newest_deal_comes_first_and_no_more_than_a_hundred() {
-    let host = Host::new().await;
+async fn the_newest_deal_comes_first_and_no_more_than_a_hundred(on: On) {
+    let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     let mut deals = Vec::new();
     let names: Vec<_> = (0..120).map(|number| format!("n{number}")).collect();
     for name in &names {
-        host.clock.advance_seconds(1);
+        host.advance(1).await;
         deals.push(host.lead(&seeded, name, "11 98765-4321", "").await);
     }
     deals.reverse();
@@ -98,9 +105,8 @@ async fn the_newest_deal_comes_first_and_no_more_than_a_hundred() {
     assert_eq!(found, ids(&deals[..100]));
 }
 
-#[tokio::test]
-async fn a_search_for_nothing_or_by_no_email_is_refused() {
-    let host = Host::new().await;
+async fn a_search_for_nothing_or_by_no_email_is_refused(on: On) {
+    let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     for target in [
         "/deal",
@@ -121,9 +127,8 @@ async fn a_search_for_nothing_or_by_no_email_is_refused() {
     }
 }
 
-#[tokio::test]
-async fn a_partner_finds_nothing_of_another_workspace() {
-    let host = Host::new().await;
+async fn a_partner_finds_nothing_of_another_workspace(on: On) {
+    let host = Host::new(on).await;
     let (mine, theirs) = (host.workspace("mine").await, host.workspace("theirs").await);
     let deal = host
         .lead(&theirs, "Ana", "11 98765-4321", "ana@example.com")
@@ -138,9 +143,8 @@ async fn a_partner_finds_nothing_of_another_workspace() {
     }
 }
 
-#[tokio::test]
-async fn every_key_but_a_live_partner_key_hears_the_same_refusal() {
-    let host = Host::new().await;
+async fn every_key_but_a_live_partner_key_hears_the_same_refusal(on: On) {
+    let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     let ask = || host.get("/deal?email=a@b.co");
     let nothing = ask().send().await.expect(401);
@@ -162,9 +166,8 @@ async fn every_key_but_a_live_partner_key_hears_the_same_refusal() {
     ask().partner(&seeded.partner_key).send().await.expect(200);
 }
 
-#[tokio::test]
-async fn a_partner_finds_the_deals_of_its_own_connections_only() {
-    let host = Host::new().await;
+async fn a_partner_finds_the_deals_of_its_own_connections_only(on: On) {
+    let host = Host::new(on).await;
     let seeded = host
         .workspace_with("demo", |plan| plan.partners.push("other".to_owned()))
         .await;

@@ -13,7 +13,7 @@ mod meta;
 mod reload;
 mod replay;
 
-use leadhost_tests::{Declared, Host, guests};
+use leadhost_tests::{Declared, Host, On, guests};
 use serde_json::{Value, json};
 
 /// One connection of the example form, named `form`.
@@ -25,8 +25,8 @@ plugin = "example-form"
 "#;
 
 /// A host with the example form, and its connection.
-async fn form() -> (Host, Declared) {
-    let host = Host::working().await;
+async fn form(on: On) -> (Host, Declared) {
+    let host = Host::working(on).await;
     let declared = with_form(&host).await;
     (host, declared)
 }

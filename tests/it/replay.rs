@@ -7,8 +7,18 @@ use leadhost::pipeline::replay::{self, ReplayError, ReplayOptions};
 use leadhost::store::DeliveryOutcome;
 use leadhost_tests::graph::{GraphDouble, GraphOptions};
 use leadhost_tests::guests::{self, Variant};
-use leadhost_tests::{Declared, Host};
+use leadhost_tests::{Declared, Host, On};
 use serde_json::{Value, json};
+
+leadhost_tests::on_every_store! {
+    a_fetched_lead_shows_what_would_differ_and_apply_writes_it,
+    a_lead_behind_two_fetches_does_so_too,
+    an_answer_is_kept_without_the_secrets_that_it_repeats,
+    a_converter_that_fails_at_a_kept_answer_changes_nothing,
+    who_asks_for_something_else_leaves_the_lead_as_it_is,
+    what_another_version_finds_in_a_kept_answer_becomes_a_lead,
+    leads_of_the_graph_api_are_replayed_without_it,
+}
 
 /// What senders say: a word that the double uses too.
 const TOKEN: &str = "OAuthException";
@@ -28,8 +38,8 @@ struct Fetched {
 }
 
 impl Fetched {
-    async fn by(word: &str) -> Self {
-        let host = Host::working().await;
+    async fn by(on: On, word: &str) -> Self {
+        let host = Host::working(on).await;
         let double = double();
         host.converter(version("1.0.0", &double, "")).await;
         let declared = host.declare(&pointer(word, &double)).await;
@@ -98,8 +108,8 @@ proof = {{ place = "query", name = "token" }}
     )
 }
 
-async fn shows_and_writes(word: &str, calls: usize) {
-    let fetched = Fetched::by(word).await;
+async fn shows_and_writes(on: On, word: &str, calls: usize) {
+    let fetched = Fetched::by(on, word).await;
     assert_eq!(fetched.double.requests().len(), calls);
     assert_eq!(fetched.rows.len(), 2);
     // The same version finds the same.
@@ -151,27 +161,23 @@ async fn shows_and_writes(word: &str, calls: usize) {
     );
 }
 
-#[tokio::test]
-async fn a_fetched_lead_shows_what_would_differ_and_apply_writes_it() {
-    shows_and_writes("fetch-leads", 1).await;
+async fn a_fetched_lead_shows_what_would_differ_and_apply_writes_it(on: On) {
+    shows_and_writes(on, "fetch-leads", 1).await;
 }
 
-#[tokio::test]
-async fn a_lead_behind_two_fetches_does_so_too() {
-    shows_and_writes("fetch-twice", 2).await;
+async fn a_lead_behind_two_fetches_does_so_too(on: On) {
+    shows_and_writes(on, "fetch-twice", 2).await;
 }
 
-#[tokio::test]
-async fn an_answer_is_kept_without_the_secrets_that_it_repeats() {
-    let fetched = Fetched::by("fetch-leads").await;
+async fn an_answer_is_kept_without_the_secrets_that_it_repeats(on: On) {
+    let fetched = Fetched::by(on, "fetch-leads").await;
     let message = fetched.rows[0]["props"]["message"].as_str().expect("text");
     assert!(message.contains(r#""type":"***""#), "{message}");
-    assert!(!fetched.host.keeps(TOKEN));
+    assert!(!fetched.host.keeps(TOKEN).await);
 }
 
-#[tokio::test]
-async fn a_converter_that_fails_at_a_kept_answer_changes_nothing() {
-    let fetched = Fetched::by("fetch-leads").await;
+async fn a_converter_that_fails_at_a_kept_answer_changes_nothing(on: On) {
+    let fetched = Fetched::by(on, "fetch-leads").await;
     let before = fetched.host.stored(fetched.delivery).await;
     for (word, reason) in [
         ("fetch-and-fail", "the converter says: as asked"),
@@ -197,9 +203,8 @@ async fn a_converter_that_fails_at_a_kept_answer_changes_nothing() {
     assert_eq!(fetched.double.requests().len(), 1);
 }
 
-#[tokio::test]
-async fn who_asks_for_something_else_leaves_the_lead_as_it_is() {
-    let fetched = Fetched::by("fetch-leads").await;
+async fn who_asks_for_something_else_leaves_the_lead_as_it_is(on: On) {
+    let fetched = Fetched::by(on, "fetch-leads").await;
     let elsewhere = double();
     let newer = version("1.1.0", &elsewhere, "now ");
     fetched.host.converter(newer).await;
@@ -211,10 +216,9 @@ async fn who_asks_for_something_else_leaves_the_lead_as_it_is() {
     assert!(elsewhere.requests().is_empty());
 }
 
-#[tokio::test]
-async fn what_another_version_finds_in_a_kept_answer_becomes_a_lead() {
+async fn what_another_version_finds_in_a_kept_answer_becomes_a_lead(on: On) {
     // Of the answer the converter says that nothing in it is a lead.
-    let host = Host::working().await;
+    let host = Host::working(on).await;
     let double = double();
     host.converter(version("1.0.0", &double, "")).await;
     let declared = host.declare(&pointer("fetch", &double)).await;
@@ -228,11 +232,10 @@ async fn what_another_version_finds_in_a_kept_answer_becomes_a_lead() {
     assert_eq!(double.requests().len(), 1);
 }
 
-#[tokio::test]
-async fn leads_of_the_graph_api_are_replayed_without_it() {
+async fn leads_of_the_graph_api_are_replayed_without_it(on: On) {
     const PAGE: &str = "700000000000001";
     const SECRET: &str = "double-app-secret";
-    let host = Host::working().await;
+    let host = Host::working(on).await;
     let double = double();
     let meta = guests::rust_component("converter-meta-lead-ads");
     host.converter(meta).await;

@@ -4,10 +4,32 @@
 use std::time::Duration;
 
 use leadhost::store::DeliveryFilter;
-use leadhost_tests::{Ask, Host, Options};
+use leadhost_tests::{Ask, Host, On, Options};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
+
+leadhost_tests::on_every_store! {
+    a_connection_that_says_nothing_is_closed,
+    headers_that_trickle_in_are_cut_off_and_others_are_served_meanwhile,
+    a_connection_is_kept_for_the_next_request,
+    connections_past_the_permits_wait_until_one_is_free,
+    what_is_not_http_is_refused,
+    an_address_or_headers_past_the_bound_are_refused_in_the_familys_shape,
+    nothing_is_said_in_the_shape_of_the_family,
+    surfaces_with_addresses_of_their_own_keep_to_themselves,
+    every_other_method_hears_which_there_are,
+    head_is_get_without_the_body,
+    every_answer_carries_the_requests_id,
+    a_problem_document_names_the_request,
+    health_and_metrics_tell_how_the_host_is,
+    a_drain_finishes_what_has_begun_and_takes_nothing_new,
+    a_drain_drops_what_takes_too_long,
+    who_is_still_sending_gets_to_read_the_refusal,
+    a_body_past_the_limit_is_refused_before_it_is_read,
+    a_body_that_does_not_come_is_given_up,
+    a_sender_that_hangs_up_after_its_body_loses_nothing,
+}
 
 /// Far more than anything here takes.
 const LONG: Duration = Duration::from_secs(20);
@@ -26,20 +48,18 @@ async fn say(stream: &mut TcpStream, text: &str) {
     stream.write_all(text.as_bytes()).await.expect("open");
 }
 
-async fn impatient() -> Host {
-    Host::start(Options::default().with("server.header_seconds", 1)).await
+async fn impatient(on: On) -> Host {
+    Host::start(Options::on(on).with("server.header_seconds", 1)).await
 }
 
-#[tokio::test]
-async fn a_connection_that_says_nothing_is_closed() {
-    let host = impatient().await;
+async fn a_connection_that_says_nothing_is_closed(on: On) {
+    let host = impatient(on).await;
     let mut stream = host.raw().await;
     assert_eq!(rest(&mut stream).await, "");
 }
 
-#[tokio::test]
-async fn headers_that_trickle_in_are_cut_off_and_others_are_served_meanwhile() {
-    let host = impatient().await;
+async fn headers_that_trickle_in_are_cut_off_and_others_are_served_meanwhile(on: On) {
+    let host = impatient(on).await;
     let mut stream = host.raw().await;
     say(&mut stream, "GET /health/live HTTP/1.1\r\nHost: a\r\n").await;
     let (mut reader, mut writer) = stream.split();
@@ -69,9 +89,8 @@ async fn headers_that_trickle_in_are_cut_off_and_others_are_served_meanwhile() {
     assert!(!text.starts_with(b"HTTP/1.1 2"), "{text:?}");
 }
 
-#[tokio::test]
-async fn a_connection_is_kept_for_the_next_request() {
-    let host = Host::new().await;
+async fn a_connection_is_kept_for_the_next_request(on: On) {
+    let host = Host::new(on).await;
     let mut stream = host.raw().await;
     let ask = "GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n";
     for _ in 0..3 {
@@ -90,9 +109,8 @@ async fn a_connection_is_kept_for_the_next_request() {
     }
 }
 
-#[tokio::test]
-async fn connections_past_the_permits_wait_until_one_is_free() {
-    let host = Host::start(Options::default().with("server.connections", 1)).await;
+async fn connections_past_the_permits_wait_until_one_is_free(on: On) {
+    let host = Host::start(Options::on(on).with("server.connections", 1)).await;
     let first = host.raw().await;
     let mut second = host.raw().await;
     say(&mut second, "GET /health/live HTTP/1.0\r\n\r\n").await;
@@ -105,9 +123,8 @@ async fn connections_past_the_permits_wait_until_one_is_free() {
     assert!(rest(&mut second).await.starts_with("HTTP/1.0 200 OK\r\n"));
 }
 
-#[tokio::test]
-async fn what_is_not_http_is_refused() {
-    let host = Host::new().await;
+async fn what_is_not_http_is_refused(on: On) {
+    let host = Host::new(on).await;
     let mut stream = host.raw().await;
     say(&mut stream, "\u{16}\u{3}\u{1} not http at all\r\n\r\n").await;
     assert!(
@@ -117,9 +134,8 @@ async fn what_is_not_http_is_refused() {
     );
 }
 
-#[tokio::test]
-async fn an_address_or_headers_past_the_bound_are_refused_in_the_familys_shape() {
-    let host = Host::new().await;
+async fn an_address_or_headers_past_the_bound_are_refused_in_the_familys_shape(on: On) {
+    let host = Host::new(on).await;
     let long = "x".repeat(9_000);
     let answer = host
         .get(&format!("/deal?email={long}"))
@@ -140,9 +156,8 @@ async fn an_address_or_headers_past_the_bound_are_refused_in_the_familys_shape()
     assert_eq!(ask.send().await.expect(431).json()["statusCode"], 431);
 }
 
-#[tokio::test]
-async fn nothing_is_said_in_the_shape_of_the_family() {
-    let host = Host::new().await;
+async fn nothing_is_said_in_the_shape_of_the_family(on: On) {
+    let host = Host::new(on).await;
     let gateway = host.get("/nothing").send().await.expect(404).json();
     assert_eq!(gateway["statusCode"], 404);
     assert!(gateway["message"].is_string());
@@ -158,9 +173,8 @@ async fn nothing_is_said_in_the_shape_of_the_family() {
     assert!(admin["error"].is_string());
 }
 
-#[tokio::test]
-async fn surfaces_with_addresses_of_their_own_keep_to_themselves() {
-    let host = Host::start(Options::default().with("server.data_listen", "127.0.0.1:0")).await;
+async fn surfaces_with_addresses_of_their_own_keep_to_themselves(on: On) {
+    let host = Host::start(Options::on(on).with("server.data_listen", "127.0.0.1:0")).await;
     assert_ne!(host.addresses.gateway, host.addresses.data);
     let ask = |to, target| Ask::new(to, "GET".parse().expect("a method"), target).send();
     let (gateway, data) = (host.addresses.gateway, host.addresses.data);
@@ -175,9 +189,8 @@ async fn surfaces_with_addresses_of_their_own_keep_to_themselves() {
     }
 }
 
-#[tokio::test]
-async fn every_other_method_hears_which_there_are() {
-    let host = Host::new().await;
+async fn every_other_method_hears_which_there_are(on: On) {
+    let host = Host::new(on).await;
     for method in ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW"] {
         let answer = host.ask(method, "/deal").send().await.expect(405);
         assert_eq!(answer.header("allow"), "GET, HEAD", "{method}");
@@ -197,9 +210,8 @@ async fn every_other_method_hears_which_there_are() {
     assert!(text.contains("\r\nallow: GET, "), "{text}");
 }
 
-#[tokio::test]
-async fn head_is_get_without_the_body() {
-    let host = Host::new().await;
+async fn head_is_get_without_the_body(on: On) {
+    let host = Host::new(on).await;
     let get = host.get("/health/live").send().await.expect(200);
     let head = host.ask("HEAD", "/health/live").send().await.expect(200);
     assert_eq!(head.body.len(), 0);
@@ -208,9 +220,8 @@ async fn head_is_get_without_the_body() {
     host.ask("HEAD", "/v1/whoami").send().await.expect(401);
 }
 
-#[tokio::test]
-async fn every_answer_carries_the_requests_id() {
-    let host = Host::new().await;
+async fn every_answer_carries_the_requests_id(on: On) {
+    let host = Host::new(on).await;
     for target in ["/health/live", "/deal", "/v1/whoami", "/nothing"] {
         let made = host.get(target).send().await;
         assert_eq!(made.header("x-request-id").len(), 32, "{target}");
@@ -229,9 +240,8 @@ async fn every_answer_carries_the_requests_id() {
     }
 }
 
-#[tokio::test]
-async fn a_problem_document_names_the_request() {
-    let host = Host::new().await;
+async fn a_problem_document_names_the_request(on: On) {
+    let host = Host::new(on).await;
     let ask = host
         .get("/deal")
         .header("accept", "application/problem+json");
@@ -243,9 +253,8 @@ async fn a_problem_document_names_the_request() {
     assert_eq!(problem["requestId"], "r-1");
 }
 
-#[tokio::test]
-async fn health_and_metrics_tell_how_the_host_is() {
-    let host = Host::new().await;
+async fn health_and_metrics_tell_how_the_host_is(on: On) {
+    let host = Host::new(on).await;
     assert_eq!(
         host.get("/health/ready").send().await.expect(200).json()["status"],
         "ready"
@@ -261,9 +270,8 @@ async fn health_and_metrics_tell_how_the_host_is() {
     }
 }
 
-#[tokio::test]
-async fn a_drain_finishes_what_has_begun_and_takes_nothing_new() {
-    let host = Host::new().await;
+async fn a_drain_finishes_what_has_begun_and_takes_nothing_new(on: On) {
+    let host = Host::new(on).await;
     let mut begun = host.raw().await;
     say(&mut begun, "GET /health/live HTTP/1.1\r\n").await;
     let mut idle = host.raw().await;
@@ -293,9 +301,8 @@ async fn a_drain_finishes_what_has_begun_and_takes_nothing_new() {
     assert_eq!(drain.await.expect("no panic"), 0);
 }
 
-#[tokio::test]
-async fn a_drain_drops_what_takes_too_long() {
-    let host = Host::new().await;
+async fn a_drain_drops_what_takes_too_long(on: On) {
+    let host = Host::new(on).await;
     let mut begun = host.raw().await;
     say(&mut begun, "GET /health/live HTTP/1.1\r\n").await;
     // Accepted for certain once a later connection is served.
@@ -304,9 +311,8 @@ async fn a_drain_drops_what_takes_too_long() {
     assert_eq!(rest(&mut begun).await, "");
 }
 
-#[tokio::test]
-async fn who_is_still_sending_gets_to_read_the_refusal() {
-    let host = Host::new().await;
+async fn who_is_still_sending_gets_to_read_the_refusal(on: On) {
+    let host = Host::new(on).await;
     let mut stream = host.raw().await;
     let body = vec![b'x'; 6 << 20];
     let head = format!(
@@ -318,9 +324,8 @@ async fn who_is_still_sending_gets_to_read_the_refusal() {
     assert!(rest(&mut stream).await.starts_with("HTTP/1.1 405 "));
 }
 
-#[tokio::test]
-async fn a_body_past_the_limit_is_refused_before_it_is_read() {
-    let host = Host::new().await;
+async fn a_body_past_the_limit_is_refused_before_it_is_read(on: On) {
+    let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     let mut stream = host.raw().await;
     let head = format!(
@@ -334,9 +339,8 @@ async fn a_body_past_the_limit_is_refused_before_it_is_read() {
     assert!(text.contains("\"statusCode\":413"), "{text}");
 }
 
-#[tokio::test]
-async fn a_body_that_does_not_come_is_given_up() {
-    let host = Host::start(Options::default().with("server.body_seconds", 1)).await;
+async fn a_body_that_does_not_come_is_given_up(on: On) {
+    let host = Host::start(Options::on(on).with("server.body_seconds", 1)).await;
     let seeded = host.workspace("demo").await;
     let mut stream = host.raw().await;
     let head = format!(
@@ -348,9 +352,8 @@ async fn a_body_that_does_not_come_is_given_up() {
     assert!(text.starts_with("HTTP/1.1 408 "), "{text}");
 }
 
-#[tokio::test]
-async fn a_sender_that_hangs_up_after_its_body_loses_nothing() {
-    let host = Host::new().await;
+async fn a_sender_that_hangs_up_after_its_body_loses_nothing(on: On) {
+    let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     let mut stream = host.raw().await;
     let request = format!(

@@ -6,26 +6,36 @@ use std::time::Duration;
 
 use hyper::Method;
 use leadhost::app::App;
-use leadhost::clock::ManualClock;
+use leadhost::clock::{Clock as _, ManualClock};
 use leadhost::config::Config;
 use leadhost::domain::time::{self, Micros};
 use leadhost::http::server::{self, Addresses};
 use leadhost::seal::Sealer;
 use leadhost::shutdown::Shutdown;
-use leadhost::store::{self, Location, Store};
+use leadhost::store::{self, Store};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions as _, Executor as _};
 use tempfile::TempDir;
 use tokio::net::TcpStream;
 
 use crate::client::Ask;
+use crate::on::On;
 
-/// How a host differs from the default.
-#[derive(Default)]
+/// The store of a host, and how it differs from the default.
 pub struct Options {
+    pub on: On,
     /// `section.key` and value, as on the command line.
     pub config: Vec<(&'static str, String)>,
 }
 
 impl Options {
+    pub fn on(on: On) -> Self {
+        Self {
+            on,
+            config: Vec::new(),
+        }
+    }
+
     pub fn with(mut self, key: &'static str, value: impl ToString) -> Self {
         self.config.push((key, value.to_string()));
         self
@@ -34,6 +44,8 @@ impl Options {
 
 pub struct Host {
     pub app: Arc<App>,
+    pub on: On,
+    /// Turned by [`Host::advance`], since a store may have one of its own.
     pub clock: Arc<ManualClock>,
     pub addresses: Addresses,
     /// Removed with the host.
@@ -42,8 +54,8 @@ pub struct Host {
 
 impl Host {
     /// With the defaults.
-    pub async fn new() -> Self {
-        Self::start(Options::default()).await
+    pub async fn new(on: On) -> Self {
+        Self::start(Options::on(on)).await
     }
 
     pub async fn start(options: Options) -> Self {
@@ -60,23 +72,33 @@ impl Host {
             overrides.push((key.to_owned(), value));
         }
         let config = Config::load(None, &overrides).expect("a configuration");
+        let on = options.on;
         let clock = ManualClock::at(beginning());
-        let store = store::open(
-            &Location::File(folder.path().join("leadhost.db")),
-            clock.clone(),
-        )
-        .await
-        .expect("a store");
+        on.turn_clock(clock.now()).await;
+        let store = store::open(&on.location(folder.path()), clock.clone())
+            .await
+            .expect("a store");
         let sealer = Arc::new(Sealer::throwaway());
         let app = App::new(config, clock.clone(), store, sealer, Shutdown::new())
             .expect("a plugin engine");
         let addresses = server::start(&app).await.expect("free ports");
         Self {
             app,
+            on,
             clock,
             addresses,
             folder,
         }
+    }
+
+    pub fn now(&self) -> Micros {
+        self.clock.now()
+    }
+
+    /// Time passes, for the host and for its store.
+    pub async fn advance(&self, seconds: i64) {
+        self.clock.advance_seconds(seconds);
+        self.on.turn_clock(self.clock.now()).await;
     }
 
     pub fn store(&self) -> &dyn Store {
@@ -112,6 +134,28 @@ impl Host {
     /// A bare connection to the gateway.
     pub async fn raw(&self) -> TcpStream {
         connect(self.addresses.gateway).await
+    }
+
+    /// What a query of one number finds in the store, past all its verbs.
+    pub async fn count(&self, query: &'static str) -> i64 {
+        let found = match &self.on {
+            On::Sqlite => {
+                let mut connection = SqliteConnectOptions::new()
+                    .filename(self.folder.path().join("leadhost.db"))
+                    .read_only(true)
+                    .connect()
+                    .await
+                    .expect("the file is there");
+                sqlx::query_scalar(query).fetch_one(&mut connection).await
+            }
+            On::Postgres(database) => {
+                let mut connection = database.connect().await;
+                let there = connection.execute("set search_path = leadhost").await;
+                there.expect("the server answers");
+                sqlx::query_scalar(query).fetch_one(&mut connection).await
+            }
+        };
+        found.expect("a query of one number")
     }
 
     /// Stops as a signal would; how much was cut off.

@@ -11,6 +11,7 @@ pub mod graph;
 pub mod guests;
 pub mod host;
 pub mod load;
+pub mod on;
 pub mod postgres;
 pub mod program;
 pub mod proxy;
@@ -20,6 +21,7 @@ pub mod way;
 
 pub use client::{Answer, Ask};
 pub use host::{Host, Options};
+pub use on::On;
 pub use seed::Seeded;
 pub use service::Service;
 pub use way::{Declared, until};

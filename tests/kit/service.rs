@@ -11,6 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::client::Ask;
+use crate::on::On;
 use crate::program::binary;
 
 /// Runs a command to its end, with nothing of the tester's environment that it reads.
@@ -28,6 +29,7 @@ fn command(folder: &Path, arguments: &[&str]) -> Command {
         "LEADHOST_CONFIG",
         "LEADHOST_SEALING_KEY",
         "LEADHOST_SEALING_KEY_OLD",
+        "LEADHOST_STORE_URL",
     ] {
         command.env_remove(name);
     }
@@ -47,11 +49,17 @@ pub struct Service {
 }
 
 impl Service {
-    /// Starts it on free ports with this data folder; returns when it is ready.
+    /// Starts it on free ports with a SQLite file in this data folder; returns
+    /// when it is ready.
     ///
     /// # Panics
     /// When it ends before; the message has its log.
     pub fn start(folder: &Path, arguments: &[&str]) -> Self {
+        Self::start_on(&On::Sqlite, folder, arguments)
+    }
+
+    /// The same on any store; the folder is the host's own all the same.
+    pub fn start_on(on: &On, folder: &Path, arguments: &[&str]) -> Self {
         let ports = [
             "serve",
             "--listen",
@@ -60,6 +68,7 @@ impl Service {
             "127.0.0.1:0",
         ];
         let mut child = command(folder, &[&ports, arguments].concat())
+            .env("LEADHOST_STORE_URL", on.url())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()

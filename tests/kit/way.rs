@@ -24,6 +24,7 @@ use serde_json::Value;
 use crate::client::{Answer, Ask};
 use crate::components::target;
 use crate::host::{Host, Options};
+use crate::on::On;
 
 /// Far more than anything here takes, also on a busy machine.
 const LONG: Duration = Duration::from_secs(60);
@@ -71,8 +72,8 @@ impl Declared {
 
 impl Options {
     /// A machine that is busy with other tests makes no conversion late.
-    pub fn patient() -> Self {
-        Self::default()
+    pub fn patient(on: On) -> Self {
+        Self::on(on)
             .with("plugins.inline_ms", 30_000)
             .with("plugins.deadline_ms", 30_000)
     }
@@ -80,8 +81,8 @@ impl Options {
 
 impl Host {
     /// A host whose conversions end within their request, and whose worker runs.
-    pub async fn working() -> Self {
-        Self::working_with(Options::patient()).await
+    pub async fn working(on: On) -> Self {
+        Self::working_with(Options::patient(on)).await
     }
 
     pub async fn working_with(options: Options) -> Self {
@@ -193,15 +194,16 @@ impl Host {
     }
 
     /// Time passes, and the worker looks what is due.
-    pub fn pass(&self, seconds: i64) {
-        self.clock.advance_seconds(seconds);
+    pub async fn pass(&self, seconds: i64) {
+        self.advance(seconds).await;
         self.app.pipeline.wake();
     }
 
-    /// Whether these bytes stand anywhere in what the host keeps on disk.
-    pub fn keeps(&self, needle: &str) -> bool {
+    /// Whether these bytes stand anywhere in what the host keeps, in its folder
+    /// or in its database.
+    pub async fn keeps(&self, needle: &str) -> bool {
         let files = fs::read_dir(self.folder.path()).expect("the folder");
-        files
+        let in_a_file = files
             .map(|file| file.expect("an entry").path())
             .filter(|path| path.is_file())
             .any(|path| {
@@ -209,22 +211,29 @@ impl Host {
                 bytes
                     .windows(needle.len())
                     .any(|window| window == needle.as_bytes())
-            })
+            });
+        in_a_file
+            || match &self.on {
+                On::Sqlite => false,
+                On::Postgres(database) => database.keeps(needle).await,
+            }
     }
 
     /// Stops, and starts again on the same folder, as the same command would.
     pub async fn restart(self) -> Self {
         let Self {
-            app, clock, folder, ..
+            app,
+            on,
+            clock,
+            folder,
+            ..
         } = self;
         app.shutdown.drain(LONG).await;
         let (config, sealer) = (app.config.clone(), app.sealer.clone());
         drop(app);
-        let file = folder.path().join("leadhost.db");
+        let place = on.location(folder.path());
         let store = until("the old host lets go of its store", async || {
-            store::open(&store::Location::File(file.clone()), clock.clone())
-                .await
-                .ok()
+            store::open(&place, clock.clone()).await.ok()
         })
         .await;
         let app = App::new(config, clock.clone(), store, sealer, Shutdown::new())
@@ -233,6 +242,7 @@ impl Host {
         let addresses = server::start(&app).await.expect("free ports");
         let host = Self {
             app,
+            on,
             clock,
             addresses,
             folder,

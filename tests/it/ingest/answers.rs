@@ -3,14 +3,29 @@
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::pipeline::deploy;
 use leadhost_tests::guests::{self, Variant};
-use leadhost_tests::{Host, Options};
+use leadhost_tests::{Host, On, Options};
 use serde_json::json;
 
 use super::{form, harm, lead};
 
-#[tokio::test]
-async fn a_lead_is_converted_and_the_answer_names_deal_and_contact() {
-    let (host, declared) = form().await;
+leadhost_tests::on_every_store! {
+    a_lead_is_converted_and_the_answer_names_deal_and_contact,
+    a_bad_item_harms_no_other_and_the_answer_says_which_is_which,
+    a_delivery_of_nothing_but_bad_items_is_rejected_and_answered_200,
+    a_delivery_with_nothing_in_it_is_ignored,
+    a_body_that_cannot_be_read_is_refused_and_kept,
+    a_conversion_past_the_inline_budget_goes_on_behind_the_answer,
+    a_converter_that_fails_costs_no_delivery_and_the_sender_hears_queued,
+    a_converter_that_never_ends_fails_at_the_workers_deadline,
+    three_failures_on_one_version_park_a_delivery_until_another_serves,
+    a_delivery_whose_converter_does_not_serve_waits_for_it,
+    past_the_deliveries_that_may_wait_a_sender_is_told_to_come_again,
+    a_delivery_is_kept_for_its_days_and_its_deal_and_key_for_longer,
+    more_at_once_than_the_converters_queue_takes_waits_and_fails_nothing,
+}
+
+async fn a_lead_is_converted_and_the_answer_names_deal_and_contact(on: On) {
+    let (host, declared) = form(on).await;
     let body = lead("f-1", "Lia Prado", "11 98888-0001");
     let ask = host.post(&declared.address("form")).json(&body);
     let answer = ask.send().await.expect(200);
@@ -36,9 +51,8 @@ async fn a_lead_is_converted_and_the_answer_names_deal_and_contact() {
     assert_eq!(stored.request.body, body.to_string().as_bytes());
 }
 
-#[tokio::test]
-async fn a_bad_item_harms_no_other_and_the_answer_says_which_is_which() {
-    let (host, declared) = form().await;
+async fn a_bad_item_harms_no_other_and_the_answer_says_which_is_which(on: On) {
+    let (host, declared) = form(on).await;
     let body = json!([
         lead("f-1", "Lia Prado", "11 98888-0001"),
         {"nome": "Sem contato"},
@@ -62,9 +76,8 @@ async fn a_bad_item_harms_no_other_and_the_answer_says_which_is_which() {
     assert_eq!(answer["problems"], problem);
 }
 
-#[tokio::test]
-async fn a_delivery_of_nothing_but_bad_items_is_rejected_and_answered_200() {
-    let (host, declared) = form().await;
+async fn a_delivery_of_nothing_but_bad_items_is_rejected_and_answered_200(on: On) {
+    let (host, declared) = form(on).await;
     let ask = host.post(&declared.address("form"));
     let answer = ask.json(&json!([{}])).send().await.expect(200);
     assert_eq!(answer.json()["status"], "rejected");
@@ -72,9 +85,8 @@ async fn a_delivery_of_nothing_but_bad_items_is_rejected_and_answered_200() {
     assert_eq!(stored.summary.status, DeliveryStatus::Rejected);
 }
 
-#[tokio::test]
-async fn a_delivery_with_nothing_in_it_is_ignored() {
-    let (host, declared) = form().await;
+async fn a_delivery_with_nothing_in_it_is_ignored(on: On) {
+    let (host, declared) = form(on).await;
     let ask = host.post(&declared.address("form"));
     let answer = ask.json(&json!([])).send().await.expect(200).json();
     assert_eq!(answer["status"], "ignored");
@@ -82,9 +94,8 @@ async fn a_delivery_with_nothing_in_it_is_ignored() {
     assert_eq!(answer["problems"], json!([]));
 }
 
-#[tokio::test]
-async fn a_body_that_cannot_be_read_is_refused_and_kept() {
-    let (host, declared) = form().await;
+async fn a_body_that_cannot_be_read_is_refused_and_kept(on: On) {
+    let (host, declared) = form(on).await;
     let ask = host.post(&declared.address("form")).body("{nothing");
     let answer = ask.send().await.expect(400).json();
     let [kept] = host.with_status(DeliveryStatus::Rejected).await[..] else {
@@ -98,9 +109,8 @@ async fn a_body_that_cannot_be_read_is_refused_and_kept() {
     assert_eq!(host.stored(kept).await.request.body, b"{nothing");
 }
 
-#[tokio::test]
-async fn a_conversion_past_the_inline_budget_goes_on_behind_the_answer() {
-    let options = Options::patient().with("plugins.inline_ms", 1);
+async fn a_conversion_past_the_inline_budget_goes_on_behind_the_answer(on: On) {
+    let options = Options::patient(on).with("plugins.inline_ms", 1);
     let host = Host::working_with(options).await;
     host.converter(guests::misbehave()).await;
     let declared = host.declare(&harm("slow", "burn", 300_000_000)).await;
@@ -117,9 +127,8 @@ async fn a_conversion_past_the_inline_budget_goes_on_behind_the_answer() {
     assert_eq!(stored.notes.len(), 1);
 }
 
-#[tokio::test]
-async fn a_converter_that_fails_costs_no_delivery_and_the_sender_hears_queued() {
-    let options = Options::patient()
+async fn a_converter_that_fails_costs_no_delivery_and_the_sender_hears_queued(on: On) {
+    let options = Options::patient(on)
         .with("plugins.output_mib", 8)
         .with("plugins.memory_mib", 32);
     let host = Host::start(options).await;
@@ -151,9 +160,8 @@ async fn a_converter_that_fails_costs_no_delivery_and_the_sender_hears_queued() 
     }
 }
 
-#[tokio::test]
-async fn a_converter_that_never_ends_fails_at_the_workers_deadline() {
-    let options = Options::default()
+async fn a_converter_that_never_ends_fails_at_the_workers_deadline(on: On) {
+    let options = Options::on(on)
         .with("plugins.inline_ms", 20)
         .with("plugins.deadline_ms", 100);
     let host = Host::working_with(options).await;
@@ -170,9 +178,8 @@ async fn a_converter_that_never_ends_fails_at_the_workers_deadline() {
     assert_eq!(stored.summary.attempts, 1);
 }
 
-#[tokio::test]
-async fn three_failures_on_one_version_park_a_delivery_until_another_serves() {
-    let host = Host::working().await;
+async fn three_failures_on_one_version_park_a_delivery_until_another_serves(on: On) {
+    let host = Host::working(on).await;
     host.converter(guests::misbehave()).await;
     let declared = host.declare(&harm("trap", "trap", 0)).await;
     let answer = host
@@ -182,7 +189,7 @@ async fn three_failures_on_one_version_park_a_delivery_until_another_serves() {
         .expect(200);
     let id = host.delivery(&answer).await.summary.id;
     for attempts in 2..=3 {
-        host.pass(3_600);
+        host.pass(3_600).await;
         leadhost_tests::until("the next attempt", async || {
             (host.stored(id).await.summary.attempts == attempts).then_some(())
         })
@@ -202,9 +209,8 @@ async fn three_failures_on_one_version_park_a_delivery_until_another_serves() {
     assert_eq!(converted.summary.ran.expect("it ran").digest, digest);
 }
 
-#[tokio::test]
-async fn a_delivery_whose_converter_does_not_serve_waits_for_it() {
-    let (host, declared) = form().await;
+async fn a_delivery_whose_converter_does_not_serve_waits_for_it(on: On) {
+    let (host, declared) = form(on).await;
     // As after a start on which the stored version did not load.
     let serving = host.app.plugins.active("example-form").expect("it serves");
     host.app.plugins.retire(&serving.digest);
@@ -214,14 +220,13 @@ async fn a_delivery_whose_converter_does_not_serve_waits_for_it() {
     assert_eq!(answer.json()["status"], "queued");
     let id = host.delivery(&answer).await.summary.id;
     deploy::load_active(&host.app).await.expect("it loads");
-    host.pass(3_600);
+    host.pass(3_600).await;
     host.becomes(id, DeliveryStatus::Converted).await;
     assert_eq!(host.deals(&declared, "externalId=f-1").await.len(), 1);
 }
 
-#[tokio::test]
-async fn past_the_deliveries_that_may_wait_a_sender_is_told_to_come_again() {
-    let host = Host::start(Options::patient().with("intake.waiting", 2)).await;
+async fn past_the_deliveries_that_may_wait_a_sender_is_told_to_come_again(on: On) {
+    let host = Host::start(Options::patient(on).with("intake.waiting", 2)).await;
     host.converter(guests::misbehave()).await;
     let declared = host.declare(&harm("trap", "trap", 0)).await;
     for _ in 0..2 {
@@ -235,18 +240,17 @@ async fn past_the_deliveries_that_may_wait_a_sender_is_told_to_come_again() {
     assert_eq!(host.with_status(DeliveryStatus::Failed).await.len(), 2);
 }
 
-#[tokio::test]
-async fn a_delivery_is_kept_for_its_days_and_its_deal_and_key_for_longer() {
-    let (host, declared) = form().await;
+async fn a_delivery_is_kept_for_its_days_and_its_deal_and_key_for_longer(on: On) {
+    let (host, declared) = form(on).await;
     let body = lead("f-1", "Lia Prado", "11 98888-0001");
     let ask = host.post(&declared.address("form")).json(&body);
     let answer = ask.send().await.expect(200);
     let id = host.delivery(&answer).await.summary.id;
-    host.clock.advance_seconds(89 * 24 * 3_600);
+    host.advance(89 * 24 * 3_600).await;
     // The sweep looks when a host starts.
     let host = host.restart().await;
     host.stored(id).await;
-    host.clock.advance_seconds(2 * 24 * 3_600);
+    host.advance(2 * 24 * 3_600).await;
     let host = host.restart().await;
     leadhost_tests::until("the delivery is gone", async || {
         let found = host.store().delivery(id).await.expect("a store");
@@ -263,9 +267,8 @@ async fn a_delivery_is_kept_for_its_days_and_its_deal_and_key_for_longer() {
     );
 }
 
-#[tokio::test]
-async fn more_at_once_than_the_converters_queue_takes_waits_and_fails_nothing() {
-    let options = Options::patient()
+async fn more_at_once_than_the_converters_queue_takes_waits_and_fails_nothing(on: On) {
+    let options = Options::patient(on)
         .with("plugins.threads", 1)
         .with("worker.lease_seconds", 1_000_000)
         .with("plugins.queue", 2);
@@ -285,7 +288,7 @@ async fn more_at_once_than_the_converters_queue_takes_waits_and_fails_nothing() 
     assert!(!queued.is_empty(), "the queue takes two");
     for id in queued {
         let done = leadhost_tests::until("the worker has done it", async || {
-            host.pass(1);
+            host.pass(1).await;
             let stored = host.stored(id).await;
             (stored.summary.status == DeliveryStatus::Ignored).then_some(stored)
         })

@@ -4,8 +4,20 @@
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::pipeline::replay::{self, ReplayError, ReplayOptions};
 use leadhost_tests::way::signature;
-use leadhost_tests::{Declared, Host, guests};
+use leadhost_tests::{Declared, Host, On, guests};
 use serde_json::json;
+
+leadhost_tests::on_every_store! {
+    basic_credentials_let_a_sender_in_and_nothing_of_them_is_kept,
+    who_cannot_prove_itself_hears_401_and_what_it_sent_is_kept,
+    the_quarantine_of_a_connection_is_bounded,
+    a_secret_put_right_releases_what_it_held_back,
+    a_signature_is_over_the_bytes_as_they_came,
+    a_connection_adds_checks_of_its_own,
+    a_handshake_is_answered_to_who_knows_the_token,
+    a_source_without_a_handshake_says_what_it_takes,
+    a_guest_sees_no_secret_in_what_it_is_given,
+}
 
 const OLX: &str = r#"
 [[connections]]
@@ -15,8 +27,8 @@ plugin = "grupo-olx"
 secrets = { basic = "portal:made-up-word" }
 "#;
 
-async fn portal() -> (Host, Declared) {
-    let host = Host::working().await;
+async fn portal(on: On) -> (Host, Declared) {
+    let host = Host::working(on).await;
     host.converter(guests::rust_component("converter-grupo-olx"))
         .await;
     let declared = host.declare(OLX).await;
@@ -37,9 +49,8 @@ fn olx(id: &str) -> String {
     body.to_string()
 }
 
-#[tokio::test]
-async fn basic_credentials_let_a_sender_in_and_nothing_of_them_is_kept() {
-    let (host, declared) = portal().await;
+async fn basic_credentials_let_a_sender_in_and_nothing_of_them_is_kept(on: On) {
+    let (host, declared) = portal(on).await;
     let ask = host.post(&declared.address("portal")).body(olx("o-1"));
     let answer = ask.basic("portal:made-up-word").send().await.expect(200);
     assert_eq!(answer.json()["status"], "converted");
@@ -48,13 +59,12 @@ async fn basic_credentials_let_a_sender_in_and_nothing_of_them_is_kept() {
     let header = header.filter(|(name, _)| name == "authorization");
     assert_eq!(header.map(|(_, value)| value).collect::<Vec<_>>(), ["***"]);
     for secret in ["made-up-word", "cG9ydGFsOm1hZGUtdXAtd29yZA"] {
-        assert!(!host.keeps(secret), "{secret} is on disk");
+        assert!(!host.keeps(secret).await, "{secret} is on disk");
     }
 }
 
-#[tokio::test]
-async fn who_cannot_prove_itself_hears_401_and_what_it_sent_is_kept() {
-    let (host, declared) = portal().await;
+async fn who_cannot_prove_itself_hears_401_and_what_it_sent_is_kept(on: On) {
+    let (host, declared) = portal(on).await;
     let ask = || host.post(&declared.address("portal")).body(olx("o-1"));
     let asks = [
         ask(),
@@ -75,9 +85,8 @@ async fn who_cannot_prove_itself_hears_401_and_what_it_sent_is_kept() {
     assert!(host.deals(&declared, "externalId=o-1").await.is_empty());
 }
 
-#[tokio::test]
-async fn the_quarantine_of_a_connection_is_bounded() {
-    let (host, declared) = portal().await;
+async fn the_quarantine_of_a_connection_is_bounded(on: On) {
+    let (host, declared) = portal(on).await;
     let body = "x".repeat(4 << 20);
     for _ in 0..17 {
         let ask = host.post(&declared.address("portal"));
@@ -90,9 +99,8 @@ async fn the_quarantine_of_a_connection_is_bounded() {
     assert_eq!(answer.expect(200).json()["status"], "converted");
 }
 
-#[tokio::test]
-async fn a_secret_put_right_releases_what_it_held_back() {
-    let host = Host::working().await;
+async fn a_secret_put_right_releases_what_it_held_back(on: On) {
+    let host = Host::working(on).await;
     host.converter(guests::rust_component("converter-grupo-olx"))
         .await;
     let wrong = OLX.replace("made-up-word", "mistyped");
@@ -101,7 +109,7 @@ async fn a_secret_put_right_releases_what_it_held_back() {
     ask.basic("portal:made-up-word").send().await.expect(401);
     let id = host.with_status(DeliveryStatus::Quarantined).await[0];
     assert!(
-        !host.keeps("cG9ydGFsOm1hZGUtdXAtd29yZA"),
+        !host.keeps("cG9ydGFsOm1hZGUtdXAtd29yZA").await,
         "the proof is sealed"
     );
 
@@ -138,9 +146,8 @@ async fn a_secret_put_right_releases_what_it_held_back() {
     assert_eq!(host.deals(&declared, "externalId=o-1").await.len(), 1);
 }
 
-#[tokio::test]
-async fn a_signature_is_over_the_bytes_as_they_came() {
-    let host = Host::working().await;
+async fn a_signature_is_over_the_bytes_as_they_came(on: On) {
+    let host = Host::working(on).await;
     host.converter(guests::example_form()).await;
     let file = format!(
         "{}secrets = {{ form-key = \"made-up-key\" }}\n",
@@ -165,9 +172,8 @@ async fn a_signature_is_over_the_bytes_as_they_came() {
     host.post(&address).body(&body[..]).send().await.expect(401);
 }
 
-#[tokio::test]
-async fn a_connection_adds_checks_of_its_own() {
-    let host = Host::working().await;
+async fn a_connection_adds_checks_of_its_own(on: On) {
+    let host = Host::working(on).await;
     host.converter(guests::rust_component("converter-mapping"))
         .await;
     let declared = host
@@ -212,7 +218,7 @@ proof = { place = "header", name = "X-Signature" }
     assert_eq!(answer.json()["status"], "converted");
     let stored = host.delivery(&answer).await;
     assert_eq!(stored.request.query[0].1, "***");
-    assert!(!host.keeps("made-up-token"));
+    assert!(!host.keeps("made-up-token").await);
 }
 
 const META: &str = r#"
@@ -223,9 +229,8 @@ plugin = "meta-lead-ads"
 secrets = { verify-token = "made-up-verify", app-secret = "made-up-app" }
 "#;
 
-#[tokio::test]
-async fn a_handshake_is_answered_to_who_knows_the_token() {
-    let host = Host::working().await;
+async fn a_handshake_is_answered_to_who_knows_the_token(on: On) {
+    let host = Host::working(on).await;
     host.converter(guests::rust_component("converter-meta-lead-ads"))
         .await;
     let declared = host.declare(META).await;
@@ -245,22 +250,20 @@ async fn a_handshake_is_answered_to_who_knows_the_token() {
     host.get(&without).send().await.expect(403);
     let answer = host.get(&address).send().await.expect(405);
     assert_eq!(answer.header("allow"), "POST");
-    assert!(!host.keeps("made-up-verify"));
-    assert!(!host.keeps("made-up-app"));
+    assert!(!host.keeps("made-up-verify").await);
+    assert!(!host.keeps("made-up-app").await);
 }
 
-#[tokio::test]
-async fn a_source_without_a_handshake_says_what_it_takes() {
-    let (host, declared) = portal().await;
+async fn a_source_without_a_handshake_says_what_it_takes(on: On) {
+    let (host, declared) = portal(on).await;
     let answer = host.get(&declared.address("portal")).send().await;
     let answer = answer.expect(405);
     assert_eq!(answer.header("allow"), "POST");
     assert_eq!(answer.json()["statusCode"], 405);
 }
 
-#[tokio::test]
-async fn a_guest_sees_no_secret_in_what_it_is_given() {
-    let host = Host::working().await;
+async fn a_guest_sees_no_secret_in_what_it_is_given(on: On) {
+    let host = Host::working(on).await;
     host.converter(guests::misbehave()).await;
     let declared = host
         .declare(

@@ -1,14 +1,19 @@
 //! Who a lead is about: one person is one contact, however the phone is written.
 
+use leadhost_tests::On;
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
 use super::{form, lead};
 
-#[tokio::test]
-async fn the_ninth_digit_makes_no_second_person_and_a_landline_is_another() {
-    let (host, declared) = form().await;
+leadhost_tests::on_every_store! {
+    the_ninth_digit_makes_no_second_person_and_a_landline_is_another,
+    exports_have_a_row_of_each_deal_and_contact,
+}
+
+async fn the_ninth_digit_makes_no_second_person_and_a_landline_is_another(on: On) {
+    let (host, declared) = form(on).await;
     let phones = [
         ("m-1", "(11) 98765-4321"),
         ("m-2", "(11) 8765-4321"),
@@ -47,9 +52,8 @@ async fn the_ninth_digit_makes_no_second_person_and_a_landline_is_another() {
     }
 }
 
-#[tokio::test]
-async fn exports_have_a_row_of_each_deal_and_contact() {
-    let (host, declared) = form().await;
+async fn exports_have_a_row_of_each_deal_and_contact(on: On) {
+    let (host, declared) = form(on).await;
     let ask = host.post(&declared.address("form"));
     let answer = ask
         .json(&lead("f-1", "Nara Lima", "(11) 98765-4321"))

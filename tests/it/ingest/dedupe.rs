@@ -2,21 +2,29 @@
 
 use std::collections::BTreeSet;
 
-use leadhost_tests::{Declared, Host, guests};
+use leadhost_tests::{Declared, Host, On, guests};
 use serde_json::{Value, json};
 
 use super::{FORM, form, lead};
+
+leadhost_tests::on_every_store! {
+    the_same_id_again_is_the_same_deal,
+    the_same_id_fifty_times_at_once_is_one_deal,
+    without_an_id_the_same_content_is_the_same_lead_for_ten_minutes,
+    a_connection_may_take_each_repeat_for_a_new_lead,
+    the_same_id_in_two_connections_is_two_leads,
+    an_update_of_its_source_changes_the_deal_and_stamps_it,
+}
 
 async fn send(host: &Host, declared: &Declared, body: &Value) -> Value {
     let ask = host.post(&declared.address("form")).json(body);
     ask.send().await.expect(200).json()
 }
 
-#[tokio::test]
-async fn the_same_id_again_is_the_same_deal() {
-    let (host, declared) = form().await;
+async fn the_same_id_again_is_the_same_deal(on: On) {
+    let (host, declared) = form(on).await;
     let first = send(&host, &declared, &lead("f-1", "Lia", "11 98888-0001")).await;
-    host.clock.advance_seconds(30 * 24 * 3_600);
+    host.advance(30 * 24 * 3_600).await;
     let again = send(&host, &declared, &lead("f-1", "Lia Prado", "11 98888-0009")).await;
     assert_eq!(again["status"], "duplicate");
     assert_eq!(again["leads"][0]["duplicate"], true);
@@ -26,9 +34,8 @@ async fn the_same_id_again_is_the_same_deal() {
     assert_eq!(host.rows(&declared, "deals").await.len(), 1);
 }
 
-#[tokio::test]
-async fn the_same_id_fifty_times_at_once_is_one_deal() {
-    let (host, declared) = form().await;
+async fn the_same_id_fifty_times_at_once_is_one_deal(on: On) {
+    let (host, declared) = form(on).await;
     let body = lead("f-1", "Lia Prado", "11 98888-0001");
     let asks: Vec<_> = (0..50)
         .map(|_| {
@@ -57,18 +64,17 @@ fn nameless(message: &str) -> Value {
     json!({"nome": "Lia", "telefone": "11 98888-0001", "imovel": "AP-10", "mensagem": message})
 }
 
-#[tokio::test]
-async fn without_an_id_the_same_content_is_the_same_lead_for_ten_minutes() {
-    let (host, declared) = form().await;
+async fn without_an_id_the_same_content_is_the_same_lead_for_ten_minutes(on: On) {
+    let (host, declared) = form(on).await;
     let first = send(&host, &declared, &nameless("Olá")).await;
     assert_eq!(first["status"], "converted");
-    host.clock.advance_seconds(599);
+    host.advance(599).await;
     let again = send(&host, &declared, &nameless("Olá")).await;
     assert_eq!(again["status"], "duplicate");
     assert_eq!(again["leads"][0]["dealId"], first["leads"][0]["dealId"]);
     let other = send(&host, &declared, &nameless("Outra coisa")).await;
     assert_eq!(other["status"], "converted");
-    host.clock.advance_seconds(2);
+    host.advance(2).await;
     let later = send(&host, &declared, &nameless("Olá")).await;
     assert_eq!(later["status"], "converted");
     assert_ne!(later["leads"][0]["dealId"], first["leads"][0]["dealId"]);
@@ -78,9 +84,8 @@ async fn without_an_id_the_same_content_is_the_same_lead_for_ten_minutes() {
     );
 }
 
-#[tokio::test]
-async fn a_connection_may_take_each_repeat_for_a_new_lead() {
-    let host = Host::working().await;
+async fn a_connection_may_take_each_repeat_for_a_new_lead(on: On) {
+    let host = Host::working(on).await;
     host.converter(guests::example_form()).await;
     let declared = host
         .declare(&format!("{FORM}dedupe_by_content = false\n"))
@@ -92,9 +97,8 @@ async fn a_connection_may_take_each_repeat_for_a_new_lead() {
     assert_eq!(host.rows(&declared, "deals").await.len(), 2);
 }
 
-#[tokio::test]
-async fn the_same_id_in_two_connections_is_two_leads() {
-    let host = Host::working().await;
+async fn the_same_id_in_two_connections_is_two_leads(on: On) {
+    let host = Host::working(on).await;
     host.converter(guests::example_form()).await;
     let other = FORM.replace("\"form\"", "\"other\"");
     let declared = host.declare(&format!("{FORM}{other}")).await;
@@ -106,9 +110,8 @@ async fn the_same_id_in_two_connections_is_two_leads() {
     }
 }
 
-#[tokio::test]
-async fn an_update_of_its_source_changes_the_deal_and_stamps_it() {
-    let host = Host::working().await;
+async fn an_update_of_its_source_changes_the_deal_and_stamps_it(on: On) {
+    let host = Host::working(on).await;
     host.converter(guests::rust_component("converter-mapping"))
         .await;
     let declared = host

@@ -6,13 +6,23 @@ use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::store::Job;
 use leadhost_tests::graph::GraphDouble;
 use leadhost_tests::guests::{self, Variant};
-use leadhost_tests::{Host, Options, until};
+use leadhost_tests::{Host, On, Options, until};
 
 use super::meta::{Meta, PAGE, connection, double, send, webhook};
 
+leadhost_tests::on_every_store! {
+    a_host_that_nobody_allowed_pauses_the_connection_and_is_never_called,
+    a_private_address_needs_leave_of_its_own,
+    a_restart_goes_on_with_what_waits,
+    a_claim_that_a_host_died_with_is_taken_over_when_its_lease_ends,
+    the_answer_is_stored_before_the_converter_reads_it,
+    another_version_completes_what_an_earlier_one_asked_for,
+    a_connection_beside_it_that_cannot_be_opened_costs_no_delivery,
+}
+
 /// A host on which the connection's allow-list is this.
-async fn allowed(list: &str) -> Meta {
-    let host = Host::working().await;
+async fn allowed(on: On, list: &str) -> Meta {
+    let host = Host::working(on).await;
     let double = double();
     host.converter(guests::rust_component("converter-meta-lead-ads"))
         .await;
@@ -34,9 +44,8 @@ async fn allowed(list: &str) -> Meta {
     }
 }
 
-#[tokio::test]
-async fn a_host_that_nobody_allowed_pauses_the_connection_and_is_never_called() {
-    let meta = allowed("[]").await;
+async fn a_host_that_nobody_allowed_pauses_the_connection_and_is_never_called(on: On) {
+    let meta = allowed(on, "[]").await;
     meta.announce(&["440000000000011"]).await;
     let reason = meta.paused().await;
     let address = meta.double.address();
@@ -49,9 +58,8 @@ async fn a_host_that_nobody_allowed_pauses_the_connection_and_is_never_called() 
     assert!(meta.double.requests().is_empty());
 }
 
-#[tokio::test]
-async fn a_private_address_needs_leave_of_its_own() {
-    let host = Host::working().await;
+async fn a_private_address_needs_leave_of_its_own(on: On) {
+    let host = Host::working(on).await;
     let double = double();
     let fetch = format!("http://{}/leads", double.address());
     let variant = Variant {
@@ -101,9 +109,8 @@ async fn a_private_address_needs_leave_of_its_own() {
     assert_eq!(double.requests().len(), 1);
 }
 
-#[tokio::test]
-async fn a_restart_goes_on_with_what_waits() {
-    let meta = Meta::new().await;
+async fn a_restart_goes_on_with_what_waits(on: On) {
+    let meta = Meta::new(on).await;
     let id = meta.announce(&["440000000000003"]).await;
     meta.noted(id).await;
     let Meta {
@@ -113,7 +120,7 @@ async fn a_restart_goes_on_with_what_waits() {
     } = meta;
     let host = host.restart().await;
     assert_eq!(host.stored(id).await.summary.status, DeliveryStatus::Queued);
-    host.pass(3_600);
+    host.pass(3_600).await;
     host.becomes(id, DeliveryStatus::Converted).await;
     assert_eq!(double.requests().len(), 2);
     assert_eq!(
@@ -124,9 +131,8 @@ async fn a_restart_goes_on_with_what_waits() {
     );
 }
 
-#[tokio::test]
-async fn a_claim_that_a_host_died_with_is_taken_over_when_its_lease_ends() {
-    let host = Host::start(Options::patient()).await;
+async fn a_claim_that_a_host_died_with_is_taken_over_when_its_lease_ends(on: On) {
+    let host = Host::start(Options::patient(on)).await;
     let double = double();
     host.converter(guests::rust_component("converter-meta-lead-ads"))
         .await;
@@ -143,9 +149,9 @@ async fn a_claim_that_a_host_died_with_is_taken_over_when_its_lease_ends() {
     let held = host.store().claim(10, now, until).await.expect("a store");
     assert!(matches!(held[..], [Job::Fetch(_)]));
     let host = host.restart().await;
-    host.pass(59);
+    host.pass(59).await;
     assert_eq!(host.stored(id).await.summary.status, DeliveryStatus::Queued);
-    host.pass(2);
+    host.pass(2).await;
     host.becomes(id, DeliveryStatus::Converted).await;
 }
 
@@ -163,9 +169,8 @@ allow = [{{ url = "http://{}", private = true }}]
     )
 }
 
-#[tokio::test]
-async fn the_answer_is_stored_before_the_converter_reads_it() {
-    let host = Host::working().await;
+async fn the_answer_is_stored_before_the_converter_reads_it(on: On) {
+    let host = Host::working(on).await;
     let double = double();
     let fetch = format!("http://{}/leads", double.address());
     let variant = Variant {
@@ -182,25 +187,15 @@ async fn the_answer_is_stored_before_the_converter_reads_it() {
         .await
         .expect(200);
     assert_eq!(answer.json()["status"], "queued");
-    let file = host.folder.path().join("leadhost.db");
-    let options = sqlx::sqlite::SqliteConnectOptions::new()
-        .filename(file)
-        .read_only(true);
-    let pool = sqlx::sqlite::SqlitePoolOptions::new()
-        .connect_with(options)
-        .await
-        .unwrap();
     // The converter is at it, and never ends by itself.
     until("the answer is in the store", async || {
-        let kept: i64 =
-            sqlx::query_scalar("select count(*) from fetches where response_head is not null")
-                .fetch_one(&pool)
-                .await
-                .unwrap();
+        let kept = host
+            .count("select count(*) from fetches where response_head is not null")
+            .await;
         (kept == 1).then_some(())
     })
     .await;
-    host.clock.advance_seconds(61);
+    host.advance(61).await;
     let now = host.app.clock.now();
     let taken = until("another host takes it over", async || {
         let jobs = host.store().claim(1, now, now.plus_seconds(60)).await;
@@ -215,9 +210,8 @@ async fn the_answer_is_stored_before_the_converter_reads_it() {
     drop(answer);
 }
 
-#[tokio::test]
-async fn another_version_completes_what_an_earlier_one_asked_for() {
-    let host = Host::start(Options::patient()).await;
+async fn another_version_completes_what_an_earlier_one_asked_for(on: On) {
+    let host = Host::start(Options::patient(on)).await;
     let (old, new) = (double(), double());
     let fetch = |double: &GraphDouble| format!("http://{}/leads", double.address());
     let first = Variant {
@@ -248,9 +242,8 @@ async fn another_version_completes_what_an_earlier_one_asked_for() {
     assert_eq!(new.requests().len(), 1);
 }
 
-#[tokio::test]
-async fn a_connection_beside_it_that_cannot_be_opened_costs_no_delivery() {
-    let host = Host::working().await;
+async fn a_connection_beside_it_that_cannot_be_opened_costs_no_delivery(on: On) {
+    let host = Host::working(on).await;
     host.converter(guests::rust_component("converter-meta-lead-ads"))
         .await;
     let seeded = host

@@ -7,13 +7,13 @@ use leadhost::app::App;
 use leadhost::http::server;
 use leadhost::shutdown::Shutdown;
 use leadhost::store::sqlite::SqliteStore;
-use leadhost_tests::Host;
+use leadhost_tests::{Host, On};
 
 use super::{lead, with_form};
 
 #[tokio::test]
 async fn reads_go_on_while_writes_are_refused_and_room_heals_it() {
-    let first = Host::working().await;
+    let first = Host::working(On::Sqlite).await;
     let store_of = async |host: &Host| {
         let file = host.folder.path().join("bounded.db");
         SqliteStore::open(&file, host.clock.clone())

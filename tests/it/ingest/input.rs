@@ -3,15 +3,27 @@
 use std::time::Instant;
 
 use leadhost::domain::delivery::DeliveryStatus;
-use leadhost_tests::{Host, guests, until};
+use leadhost_tests::{Host, On, guests, until};
 use serde_json::Value;
 use tokio::io::AsyncWriteExt as _;
 
 use super::{form, harm, lead};
 
-#[tokio::test]
-async fn an_unknown_connection_is_not_found_in_the_gateways_shape() {
-    let (host, _) = form().await;
+leadhost_tests::on_every_store! {
+    an_unknown_connection_is_not_found_in_the_gateways_shape,
+    bodies_that_are_no_json_are_refused_and_kept,
+    a_body_that_is_no_utf_8_is_read_as_the_old_encoding_that_it_is,
+    a_body_over_four_mebibytes_is_too_large_and_one_of_that_size_is_not,
+    a_body_nested_without_end_is_refused_at_once,
+    ids_keep_all_their_digits,
+    a_sender_that_hangs_up_after_its_body_loses_nothing,
+    a_body_that_never_becomes_whole_leaves_nothing,
+    a_sender_that_does_not_wait_for_a_slow_conversion_loses_nothing,
+    other_methods_hear_which_there_are,
+}
+
+async fn an_unknown_connection_is_not_found_in_the_gateways_shape(on: On) {
+    let (host, _) = form(on).await;
     for id in ["AAAAAAAAAAAAAAAAAAAAAA", "x", "..", "%00"] {
         let target = format!("/ingest-lead/{id}");
         for ask in [host.post(&target), host.get(&target)] {
@@ -22,9 +34,8 @@ async fn an_unknown_connection_is_not_found_in_the_gateways_shape() {
     }
 }
 
-#[tokio::test]
-async fn bodies_that_are_no_json_are_refused_and_kept() {
-    let (host, declared) = form().await;
+async fn bodies_that_are_no_json_are_refused_and_kept(on: On) {
+    let (host, declared) = form(on).await;
     let bodies: [&[u8]; 3] = [b"", b"nome=Ana", b"\xff\xfe{}"];
     for body in bodies {
         let ask = host.post(&declared.address("form")).body(body.to_vec());
@@ -34,9 +45,8 @@ async fn bodies_that_are_no_json_are_refused_and_kept() {
     assert_eq!(kept.len(), bodies.len());
 }
 
-#[tokio::test]
-async fn a_body_that_is_no_utf_8_is_read_as_the_old_encoding_that_it_is() {
-    let (host, declared) = form().await;
+async fn a_body_that_is_no_utf_8_is_read_as_the_old_encoding_that_it_is(on: On) {
+    let (host, declared) = form(on).await;
     let body = b"{\"id\":\"f-1\",\"nome\":\"Jos\xe9\",\"telefone\":\"11 98888-0001\"}";
     let ask = host.post(&declared.address("form")).body(&body[..]);
     let answer = ask.send().await.expect(200);
@@ -46,9 +56,8 @@ async fn a_body_that_is_no_utf_8_is_read_as_the_old_encoding_that_it_is() {
     assert_eq!(deals[0]["person"]["name"], "José");
 }
 
-#[tokio::test]
-async fn a_body_over_four_mebibytes_is_too_large_and_one_of_that_size_is_not() {
-    let (host, declared) = form().await;
+async fn a_body_over_four_mebibytes_is_too_large_and_one_of_that_size_is_not(on: On) {
+    let (host, declared) = form(on).await;
     let mut body = lead("f-1", "Lia Prado", "11 98888-0001").to_string();
     body.push_str(&" ".repeat((4 << 20) - body.len()));
     let ask = |body: String| host.post(&declared.address("form")).body(body);
@@ -58,9 +67,8 @@ async fn a_body_over_four_mebibytes_is_too_large_and_one_of_that_size_is_not() {
     assert_eq!(answer.json()["status"], "converted");
 }
 
-#[tokio::test]
-async fn a_body_nested_without_end_is_refused_at_once() {
-    let (host, declared) = form().await;
+async fn a_body_nested_without_end_is_refused_at_once(on: On) {
+    let (host, declared) = form(on).await;
     for open in ["[", r#"{"a":"#] {
         let began = Instant::now();
         let ask = host.post(&declared.address("form"));
@@ -70,9 +78,8 @@ async fn a_body_nested_without_end_is_refused_at_once() {
     }
 }
 
-#[tokio::test]
-async fn ids_keep_all_their_digits() {
-    let (host, declared) = form().await;
+async fn ids_keep_all_their_digits(on: On) {
+    let (host, declared) = form(on).await;
     let body =
         r#"{"id": 90071992547409931234, "telefone": "11 98888-0001", "anuncio": 9007199254740993}"#;
     let answer = host.post(&declared.address("form")).body(body).send().await;
@@ -91,9 +98,8 @@ async fn ids_keep_all_their_digits() {
     );
 }
 
-#[tokio::test]
-async fn a_sender_that_hangs_up_after_its_body_loses_nothing() {
-    let (host, declared) = form().await;
+async fn a_sender_that_hangs_up_after_its_body_loses_nothing(on: On) {
+    let (host, declared) = form(on).await;
     let body = lead("f-1", "Lia Prado", "11 98888-0001").to_string();
     let mut stream = host.raw().await;
     let head = format!(
@@ -111,9 +117,8 @@ async fn a_sender_that_hangs_up_after_its_body_loses_nothing() {
     assert_eq!(deals.len(), 1);
 }
 
-#[tokio::test]
-async fn a_body_that_never_becomes_whole_leaves_nothing() {
-    let (host, declared) = form().await;
+async fn a_body_that_never_becomes_whole_leaves_nothing(on: On) {
+    let (host, declared) = form(on).await;
     let mut stream = host.raw().await;
     let head = format!(
         "POST {} HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n{{",
@@ -134,9 +139,8 @@ async fn a_body_that_never_becomes_whole_leaves_nothing() {
     assert_eq!(stored.len(), 1, "only the one that was whole");
 }
 
-#[tokio::test]
-async fn a_sender_that_does_not_wait_for_a_slow_conversion_loses_nothing() {
-    let host = Host::working().await;
+async fn a_sender_that_does_not_wait_for_a_slow_conversion_loses_nothing(on: On) {
+    let host = Host::working(on).await;
     host.converter(guests::misbehave()).await;
     let declared = host.declare(&harm("slow", "burn", 300_000_000)).await;
     let mut stream = host.raw().await;
@@ -153,9 +157,8 @@ async fn a_sender_that_does_not_wait_for_a_slow_conversion_loses_nothing() {
     .await;
 }
 
-#[tokio::test]
-async fn other_methods_hear_which_there_are() {
-    let (host, declared) = form().await;
+async fn other_methods_hear_which_there_are(on: On) {
+    let (host, declared) = form(on).await;
     for method in ["PUT", "DELETE", "PATCH"] {
         let answer = host.ask(method, &declared.address("form")).send().await;
         let answer = answer.expect(405);

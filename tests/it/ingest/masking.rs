@@ -4,8 +4,16 @@
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::pipeline::deploy;
 use leadhost::pipeline::replay::{self, ReplayOptions};
-use leadhost_tests::{Declared, Host, guests};
+use leadhost_tests::{Declared, Host, On, guests};
 use serde_json::json;
+
+leadhost_tests::on_every_store! {
+    a_declared_secret_in_the_body_is_masked_where_it_is_kept,
+    a_wrong_one_is_kept_to_be_checked_again_and_not_shown,
+    a_delivery_that_could_not_be_checked_at_once_is_checked_later,
+    bytes_that_are_no_utf_8_are_masked_too,
+    a_secret_that_stands_under_the_name_of_an_id_leaves_the_leads_own_id,
+}
 
 /// As the form of an advertiser that carries its key in the body.
 const ADS: &str = r#"
@@ -22,8 +30,8 @@ scheme = "equals"
 proof = { place = "json", name = "google_key" }
 "#;
 
-async fn ads() -> (Host, Declared) {
-    let host = Host::working().await;
+async fn ads(on: On) -> (Host, Declared) {
+    let host = Host::working(on).await;
     host.converter(guests::rust_component("converter-mapping"))
         .await;
     let declared = host.declare(ADS).await;
@@ -42,21 +50,19 @@ fn body(key: &str) -> Vec<u8> {
     body.to_string().into_bytes()
 }
 
-#[tokio::test]
-async fn a_declared_secret_in_the_body_is_masked_where_it_is_kept() {
-    let (host, declared) = ads().await;
+async fn a_declared_secret_in_the_body_is_masked_where_it_is_kept(on: On) {
+    let (host, declared) = ads(on).await;
     let ask = host.post(&declared.address("ads"));
     let answer = ask.body(body("made-up-form-key")).send().await.expect(200);
     assert_eq!(answer.json()["status"], "converted");
     let stored = host.delivery(&answer).await;
     let kept = String::from_utf8(stored.request.body).unwrap();
     assert!(kept.contains(r#""google_key":"***""#), "{kept}");
-    assert!(!host.keeps("made-up-form-key"));
+    assert!(!host.keeps("made-up-form-key").await);
 }
 
-#[tokio::test]
-async fn a_wrong_one_is_kept_to_be_checked_again_and_not_shown() {
-    let (host, declared) = ads().await;
+async fn a_wrong_one_is_kept_to_be_checked_again_and_not_shown(on: On) {
+    let (host, declared) = ads(on).await;
     let ask = host.post(&declared.address("ads"));
     ask.body(body("their-own-key")).send().await.expect(401);
     let id = host.with_status(DeliveryStatus::Quarantined).await[0];
@@ -91,9 +97,8 @@ async fn a_wrong_one_is_kept_to_be_checked_again_and_not_shown() {
     );
 }
 
-#[tokio::test]
-async fn a_delivery_that_could_not_be_checked_at_once_is_checked_later() {
-    let (host, declared) = ads().await;
+async fn a_delivery_that_could_not_be_checked_at_once_is_checked_later(on: On) {
+    let (host, declared) = ads(on).await;
     let serving = host.app.plugins.active("mapping").expect("it serves");
     host.app.plugins.retire(&serving.digest);
     let ask = |key: &str| host.post(&declared.address("ads")).body(body(key));
@@ -104,25 +109,23 @@ async fn a_delivery_that_could_not_be_checked_at_once_is_checked_later() {
         ids.push(host.delivery(&answer).await.summary.id);
     }
     deploy::load_active(&host.app).await.expect("it loads");
-    host.pass(3_600);
+    host.pass(3_600).await;
     host.becomes(ids[0], DeliveryStatus::Converted).await;
     host.becomes(ids[1], DeliveryStatus::Quarantined).await;
 }
 
-#[tokio::test]
-async fn bytes_that_are_no_utf_8_are_masked_too() {
-    let (host, declared) = ads().await;
+async fn bytes_that_are_no_utf_8_are_masked_too(on: On) {
+    let (host, declared) = ads(on).await;
     let mut bytes = body("made-up-form-key");
     let name = bytes.windows(4).position(|part| part == b"Ivo ").unwrap();
     bytes[name] = 0xe9;
     let ask = host.post(&declared.address("ads")).body(bytes);
     ask.send().await;
-    assert!(!host.keeps("made-up-form-key"));
+    assert!(!host.keeps("made-up-form-key").await);
 }
 
-#[tokio::test]
-async fn a_secret_that_stands_under_the_name_of_an_id_leaves_the_leads_own_id() {
-    let host = Host::working().await;
+async fn a_secret_that_stands_under_the_name_of_an_id_leaves_the_leads_own_id(on: On) {
+    let host = Host::working(on).await;
     host.converter(guests::rust_component("converter-mapping"))
         .await;
     let declared = host
@@ -154,6 +157,6 @@ proof = { place = "json", name = "conta.id" }
     ask("another-account").send().await.expect(401);
     let answer = ask("made-up-account").send().await.expect(200).json();
     assert_eq!(answer["leads"][0]["externalId"], "c-1");
-    assert!(!host.keeps("made-up-account"));
-    assert!(!host.keeps("another-account"));
+    assert!(!host.keeps("made-up-account").await);
+    assert!(!host.keeps("another-account").await);
 }

@@ -7,8 +7,25 @@ use leadhost::domain::time::Micros;
 use leadhost::pipeline::replay::{self, ReplayOptions};
 use leadhost_tests::graph::{GraphDouble, GraphOptions, proof};
 
-use leadhost_tests::{Answer, Declared, Host, Options, guests, until};
+use leadhost_tests::{Answer, Declared, Host, On, Options, guests, until};
 use serde_json::{Value, json};
+
+leadhost_tests::on_every_store! {
+    a_signed_webhook_with_two_changes_becomes_two_deals,
+    a_webhook_with_a_wrong_signature_is_quarantined,
+    a_change_of_something_else_is_ignored,
+    a_lead_that_is_not_there_yet_is_asked_for_until_it_is,
+    an_expired_token_pauses_the_connection_and_resumed_it_goes_on,
+    a_token_that_is_put_right_fetches_what_the_wrong_one_could_not,
+    a_limit_is_waited_out_for_as_long_as_it_says,
+    a_far_end_that_hangs_up_is_tried_again,
+    a_page_of_html_in_place_of_an_answer_is_tried_again,
+    a_name_that_looks_like_a_slot_is_only_a_name,
+    one_address_serves_two_pages_and_an_unknown_one_is_unrouted,
+    what_was_unrouted_goes_its_way_when_a_connection_answers_to_it,
+    a_page_without_a_token_pauses_the_connection_with_the_secrets_name,
+    a_lead_that_the_far_end_does_not_have_is_given_up_and_may_come_again,
+}
 
 const APP_SECRET: &str = "double-app-secret";
 const TOKEN: &str = "double-page-token";
@@ -43,8 +60,8 @@ pub(super) struct Meta {
 }
 
 impl Meta {
-    pub(super) async fn new() -> Self {
-        Self::with(Options::patient()).await
+    pub(super) async fn new(on: On) -> Self {
+        Self::with(Options::patient(on)).await
     }
 
     pub(super) async fn with(options: Options) -> Self {
@@ -119,9 +136,8 @@ pub(super) fn webhook(page: &str, leads: &[&str]) -> Value {
     json!({"object": "page", "entry": [{"id": page, "time": 1_893_456_000, "changes": changes}]})
 }
 
-#[tokio::test]
-async fn a_signed_webhook_with_two_changes_becomes_two_deals() {
-    let meta = Meta::new().await;
+async fn a_signed_webhook_with_two_changes_becomes_two_deals(on: On) {
+    let meta = Meta::new(on).await;
     let body = webhook(PAGE, &["440000000000011", "440000000000012"]);
     let answer = meta.send(&body).await.expect(200);
     let json = answer.json();
@@ -156,7 +172,7 @@ async fn a_signed_webhook_with_two_changes_becomes_two_deals() {
         assert!(request.contains(&expect), "{request}");
     }
     for secret in [APP_SECRET, TOKEN, &proof(APP_SECRET, TOKEN)] {
-        assert!(!meta.host.keeps(secret), "{secret} is on disk");
+        assert!(!meta.host.keeps(secret).await, "{secret} is on disk");
     }
     // The webhook again: Meta repeats what it is unsure of.
     let again = meta.send(&body).await.expect(200).json();
@@ -165,9 +181,8 @@ async fn a_signed_webhook_with_two_changes_becomes_two_deals() {
     assert_eq!(meta.double.requests().len(), 2);
 }
 
-#[tokio::test]
-async fn a_webhook_with_a_wrong_signature_is_quarantined() {
-    let meta = Meta::new().await;
+async fn a_webhook_with_a_wrong_signature_is_quarantined(on: On) {
+    let meta = Meta::new(on).await;
     let ask = meta.host.post(&meta.declared.address("meta"));
     let body = webhook(PAGE, &["440000000000011"]).to_string();
     let ask = ask.signed("x-hub-signature-256", "sha256=", "other", body.as_bytes());
@@ -175,9 +190,8 @@ async fn a_webhook_with_a_wrong_signature_is_quarantined() {
     assert!(meta.double.requests().is_empty());
 }
 
-#[tokio::test]
-async fn a_change_of_something_else_is_ignored() {
-    let meta = Meta::new().await;
+async fn a_change_of_something_else_is_ignored(on: On) {
+    let meta = Meta::new(on).await;
     // Also of a page that nobody answers to.
     let body = json!({"object": "page", "entry": [{"id": "700000000000009", "changes": [{"field": "feed", "value": {}}]}]});
     let answer = meta.send(&body).await.expect(200).json();
@@ -190,15 +204,14 @@ async fn a_change_of_something_else_is_ignored() {
     );
 }
 
-#[tokio::test]
-async fn a_lead_that_is_not_there_yet_is_asked_for_until_it_is() {
+async fn a_lead_that_is_not_there_yet_is_asked_for_until_it_is(on: On) {
     // Time passes in leaps here: nobody takes over what is in hand.
-    let meta = Meta::with(Options::patient().with("worker.lease_seconds", 1_000_000)).await;
+    let meta = Meta::with(Options::patient(on).with("worker.lease_seconds", 1_000_000)).await;
     let id = meta.announce(&["440000000000001"]).await;
     let message = meta.noted(id).await;
     assert!(message.contains("100/33"), "{message}");
     let done = until("the lead", async || {
-        meta.host.pass(120);
+        meta.host.pass(120).await;
         let stored = meta.host.stored(id).await;
         (stored.summary.status == DeliveryStatus::Converted).then_some(stored)
     })
@@ -207,15 +220,14 @@ async fn a_lead_that_is_not_there_yet_is_asked_for_until_it_is() {
     assert_eq!(meta.double.requests().len(), 3);
 }
 
-#[tokio::test]
-async fn an_expired_token_pauses_the_connection_and_resumed_it_goes_on() {
-    let meta = Meta::new().await;
+async fn an_expired_token_pauses_the_connection_and_resumed_it_goes_on(on: On) {
+    let meta = Meta::new(on).await;
     let id = meta.announce(&["440000000000002"]).await;
     let reason = meta.paused().await;
     assert!(reason.contains("190"), "{reason}");
     // While it is paused, what comes is taken in and nothing is fetched.
     let later = meta.announce(&["440000000000013"]).await;
-    meta.host.pass(3_600);
+    meta.host.pass(3_600).await;
     let requests = meta.double.requests().len();
     assert_eq!(requests, 1);
     assert_eq!(
@@ -230,9 +242,8 @@ async fn an_expired_token_pauses_the_connection_and_resumed_it_goes_on() {
     );
 }
 
-#[tokio::test]
-async fn a_token_that_is_put_right_fetches_what_the_wrong_one_could_not() {
-    let host = Host::working().await;
+async fn a_token_that_is_put_right_fetches_what_the_wrong_one_could_not(on: On) {
+    let host = Host::working(on).await;
     let double = double();
     host.converter(guests::rust_component("converter-meta-lead-ads"))
         .await;
@@ -248,13 +259,12 @@ async fn a_token_that_is_put_right_fetches_what_the_wrong_one_could_not() {
     assert!(reason.contains("190"), "{reason}");
     meta.host.declare(&right).await;
     meta.host.resume(&meta.declared.id("meta")).await;
-    meta.host.pass(3_600);
+    meta.host.pass(3_600).await;
     meta.host.becomes(id, DeliveryStatus::Converted).await;
 }
 
-#[tokio::test]
-async fn a_limit_is_waited_out_for_as_long_as_it_says() {
-    let options = Options::patient()
+async fn a_limit_is_waited_out_for_as_long_as_it_says(on: On) {
+    let options = Options::patient(on)
         .with("worker.backoff_first_seconds", 0)
         .with("worker.backoff_longest_seconds", 0);
     let meta = Meta::with(options).await;
@@ -264,27 +274,25 @@ async fn a_limit_is_waited_out_for_as_long_as_it_says() {
     let now = Micros(meta.host.app.clock.now().0);
     let early = meta.host.store().claim(1, now, now).await.expect("a store");
     assert!(early.is_empty(), "Retry-After says one second");
-    meta.host.pass(1);
+    meta.host.pass(1).await;
     meta.host.becomes(id, DeliveryStatus::Converted).await;
     assert_eq!(meta.double.requests().len(), 2);
 }
 
-#[tokio::test]
-async fn a_far_end_that_hangs_up_is_tried_again() {
-    let meta = Meta::new().await;
+async fn a_far_end_that_hangs_up_is_tried_again(on: On) {
+    let meta = Meta::new(on).await;
     let id = meta.announce(&["440000000000004"]).await;
     let message = meta.noted(id).await;
     assert!(message.contains("no answer from"), "{message}");
     let connection = meta.host.connection(&meta.declared.id("meta")).await;
     assert!(connection.paused.is_none(), "nobody has to do anything");
     let asked = meta.double.requests().len();
-    meta.host.pass(3_600);
+    meta.host.pass(3_600).await;
     meta.asked(asked + 1).await;
 }
 
-#[tokio::test]
-async fn a_page_of_html_in_place_of_an_answer_is_tried_again() {
-    let meta = Meta::new().await;
+async fn a_page_of_html_in_place_of_an_answer_is_tried_again(on: On) {
+    let meta = Meta::new(on).await;
     let id = meta.announce(&["440000000000005"]).await;
     let message = meta.noted(id).await;
     assert!(message.contains("status 500"), "{message}");
@@ -294,9 +302,8 @@ async fn a_page_of_html_in_place_of_an_answer_is_tried_again() {
     );
 }
 
-#[tokio::test]
-async fn a_name_that_looks_like_a_slot_is_only_a_name() {
-    let meta = Meta::new().await;
+async fn a_name_that_looks_like_a_slot_is_only_a_name(on: On) {
+    let meta = Meta::new(on).await;
     let name = "{{secret:app-secret}} ${page-token} slot{secret,app-secret}";
     let body = json!({"object": "page", "entry": [{"id": PAGE, "changes": [{"field": "leadgen", "value": {
         "leadgen_id": "{{secret:app-secret}}", "page_id": PAGE,
@@ -318,9 +325,8 @@ async fn a_name_that_looks_like_a_slot_is_only_a_name() {
     );
 }
 
-#[tokio::test]
-async fn one_address_serves_two_pages_and_an_unknown_one_is_unrouted() {
-    let host = Host::working().await;
+async fn one_address_serves_two_pages_and_an_unknown_one_is_unrouted(on: On) {
+    let host = Host::working(on).await;
     let double = double();
     host.converter(guests::rust_component("converter-meta-lead-ads"))
         .await;
@@ -362,9 +368,8 @@ async fn one_address_serves_two_pages_and_an_unknown_one_is_unrouted() {
     assert_eq!(stored.summary.status, DeliveryStatus::Unrouted);
 }
 
-#[tokio::test]
-async fn what_was_unrouted_goes_its_way_when_a_connection_answers_to_it() {
-    let meta = Meta::new().await;
+async fn what_was_unrouted_goes_its_way_when_a_connection_answers_to_it(on: On) {
+    let meta = Meta::new(on).await;
     let answer = meta.send(&webhook(OTHER_PAGE, &["440000000000012"])).await;
     let id = meta.host.delivery(&answer.expect(200)).await.summary.id;
     assert_eq!(
@@ -386,9 +391,8 @@ async fn what_was_unrouted_goes_its_way_when_a_connection_answers_to_it() {
     assert_eq!(deals[0]["deal"]["props"]["connection"], "second");
 }
 
-#[tokio::test]
-async fn a_page_without_a_token_pauses_the_connection_with_the_secrets_name() {
-    let host = Host::working().await;
+async fn a_page_without_a_token_pauses_the_connection_with_the_secrets_name(on: On) {
+    let host = Host::working(on).await;
     let double = double();
     host.converter(guests::rust_component("converter-meta-lead-ads"))
         .await;
@@ -406,13 +410,12 @@ async fn a_page_without_a_token_pauses_the_connection_with_the_secrets_name() {
     assert!(reason.contains(&format!("page-token/{PAGE}")), "{reason}");
     meta.host.declare(&whole).await;
     meta.host.resume(&meta.declared.id("meta")).await;
-    meta.host.pass(3_600);
+    meta.host.pass(3_600).await;
     meta.host.becomes(id, DeliveryStatus::Converted).await;
 }
 
-#[tokio::test]
-async fn a_lead_that_the_far_end_does_not_have_is_given_up_and_may_come_again() {
-    let meta = Meta::new().await;
+async fn a_lead_that_the_far_end_does_not_have_is_given_up_and_may_come_again(on: On) {
+    let meta = Meta::new(on).await;
     for times in 1..=2 {
         let id = meta.announce(&["no-such-lead"]).await;
         let done = until("the fetch is given up", async || {

@@ -8,14 +8,27 @@ use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::domain::plugin::Digest;
 use leadhost::pipeline::deploy::{self, Accept, DeployError};
 use leadhost_tests::guests::{self, Variant};
-use leadhost_tests::{Host, Options, until};
+use leadhost_tests::{Host, On, Options, until};
 use tempfile::TempDir;
 
 use super::{harm, lead};
 
+leadhost_tests::on_every_store! {
+    a_file_in_the_inbox_serves_without_a_restart,
+    a_file_that_is_being_written_is_waited_for,
+    what_does_not_pass_is_refused_with_a_reason_and_changes_nothing,
+    a_restart_and_a_removed_file_change_nothing,
+    a_rollback_goes_to_the_version_before,
+    activating_what_serves_already_does_not_lose_the_version_before,
+    a_swap_under_traffic_loses_no_lead_and_fails_none,
+    what_a_version_failed_on_is_tried_again_by_the_next,
+    a_start_goes_on_with_what_a_stop_left_to_the_next_version,
+    first_party_converters_serve_beside_each_other,
+}
+
 /// A host that watches the folder.
-async fn watching(inbox: &TempDir) -> Host {
-    Host::working_with(Options::patient().with("plugins.inbox", inbox.path().display())).await
+async fn watching(on: On, inbox: &TempDir) -> Host {
+    Host::working_with(Options::patient(on).with("plugins.inbox", inbox.path().display())).await
 }
 
 /// Puts a file there as a whole.
@@ -62,10 +75,9 @@ async fn refused(host: &Host, wasm: &[u8]) -> String {
     .await
 }
 
-#[tokio::test]
-async fn a_file_in_the_inbox_serves_without_a_restart() {
+async fn a_file_in_the_inbox_serves_without_a_restart(on: On) {
     let inbox = tempfile::tempdir().unwrap();
-    let host = watching(&inbox).await;
+    let host = watching(on, &inbox).await;
     let first = version("1.0.0").component();
     put(&inbox, "misbehave.wasm", &first);
     serves(&host, &first).await;
@@ -89,11 +101,10 @@ async fn a_file_in_the_inbox_serves_without_a_restart() {
     assert_eq!(ran.expect("it ran").digest, Digest::of(&second));
 }
 
-#[tokio::test]
-async fn a_file_that_is_being_written_is_waited_for() {
+async fn a_file_that_is_being_written_is_waited_for(on: On) {
     use std::io::Write as _;
     let inbox = tempfile::tempdir().unwrap();
-    let host = watching(&inbox).await;
+    let host = watching(on, &inbox).await;
     let wasm = version("1.0.0").component();
     let mut file = std::fs::File::create(inbox.path().join("slow.wasm")).unwrap();
     for part in wasm.chunks(wasm.len() / 3) {
@@ -105,10 +116,9 @@ async fn a_file_that_is_being_written_is_waited_for() {
     assert!(host.store().refusals().await.unwrap().is_empty());
 }
 
-#[tokio::test]
-async fn what_does_not_pass_is_refused_with_a_reason_and_changes_nothing() {
+async fn what_does_not_pass_is_refused_with_a_reason_and_changes_nothing(on: On) {
     let inbox = tempfile::tempdir().unwrap();
-    let host = watching(&inbox).await;
+    let host = watching(on, &inbox).await;
     let good = version("1.1.0").component();
     put(&inbox, "misbehave.wasm", &good);
     serves(&host, &good).await;
@@ -157,10 +167,9 @@ async fn what_does_not_pass_is_refused_with_a_reason_and_changes_nothing() {
     assert_eq!(serving(&host).await, Some(Digest::of(&weaker)));
 }
 
-#[tokio::test]
-async fn a_restart_and_a_removed_file_change_nothing() {
+async fn a_restart_and_a_removed_file_change_nothing(on: On) {
     let inbox = tempfile::tempdir().unwrap();
-    let host = watching(&inbox).await;
+    let host = watching(on, &inbox).await;
     let (first, second) = (version("1.0.0").component(), version("1.1.0").component());
     put(&inbox, "misbehave.wasm", &first);
     serves(&host, &first).await;
@@ -192,9 +201,8 @@ async fn a_restart_and_a_removed_file_change_nothing() {
     assert_eq!(serving(&host).await, Some(Digest::of(&first)));
 }
 
-#[tokio::test]
-async fn a_rollback_goes_to_the_version_before() {
-    let host = Host::working().await;
+async fn a_rollback_goes_to_the_version_before(on: On) {
+    let host = Host::working(on).await;
     let missing = deploy::rollback(&host.app, "misbehave").await;
     assert!(matches!(missing, Err(DeployError::UnknownPlugin(_))));
     let first = host.converter(version("1.0.0").component()).await;
@@ -222,9 +230,8 @@ async fn a_rollback_goes_to_the_version_before() {
     assert_eq!(ran().await, first);
 }
 
-#[tokio::test]
-async fn activating_what_serves_already_does_not_lose_the_version_before() {
-    let host = Host::working().await;
+async fn activating_what_serves_already_does_not_lose_the_version_before(on: On) {
+    let host = Host::working(on).await;
     let first = host.converter(version("1.0.0").component()).await;
     let second = version("1.1.0").component();
     host.converter(second.clone()).await;
@@ -235,9 +242,8 @@ async fn activating_what_serves_already_does_not_lose_the_version_before() {
     assert_eq!(serving(&host).await, Some(first));
 }
 
-#[tokio::test]
-async fn a_swap_under_traffic_loses_no_lead_and_fails_none() {
-    let host = Arc::new(Host::working().await);
+async fn a_swap_under_traffic_loses_no_lead_and_fails_none(on: On) {
+    let host = Arc::new(Host::working(on).await);
     let old = host.converter(version("1.0.0").component()).await;
     let declared = Arc::new(host.declare(&harm("good", "", 0)).await);
     let swapped = Arc::new(AtomicBool::new(false));
@@ -288,9 +294,8 @@ async fn a_swap_under_traffic_loses_no_lead_and_fails_none() {
     assert_eq!(host.rows(&declared, "deals").await.len(), sent);
 }
 
-#[tokio::test]
-async fn what_a_version_failed_on_is_tried_again_by_the_next() {
-    let host = Host::working().await;
+async fn what_a_version_failed_on_is_tried_again_by_the_next(on: On) {
+    let host = Host::working(on).await;
     host.converter(version("1.0.0").component()).await;
     let declared = host.declare(&harm("trap", "trap", 0)).await;
     let mut ids = Vec::new();
@@ -316,9 +321,8 @@ async fn what_a_version_failed_on_is_tried_again_by_the_next() {
     assert_eq!(host.rows(&declared, "deals").await.len(), 20);
 }
 
-#[tokio::test]
-async fn a_start_goes_on_with_what_a_stop_left_to_the_next_version() {
-    let host = Host::working().await;
+async fn a_start_goes_on_with_what_a_stop_left_to_the_next_version(on: On) {
+    let host = Host::working(on).await;
     host.converter(version("1.0.0").component()).await;
     let declared = host.declare(&harm("trap", "trap", 0)).await;
     let answer = host.post(&declared.address("trap")).send().await;
@@ -341,9 +345,8 @@ async fn a_start_goes_on_with_what_a_stop_left_to_the_next_version() {
     assert_eq!(done.summary.ran.expect("it ran").digest, digest);
 }
 
-#[tokio::test]
-async fn first_party_converters_serve_beside_each_other() {
-    let host = Host::working().await;
+async fn first_party_converters_serve_beside_each_other(on: On) {
+    let host = Host::working(on).await;
     for crate_name in [
         "converter-grupo-olx",
         "converter-mapping",

@@ -5,9 +5,16 @@ use leadhost::domain::id::DeliveryId;
 use leadhost::pipeline::replay::{self, ReplayOptions};
 use leadhost::store::DeliveryOutcome;
 use leadhost_tests::guests::Variant;
-use leadhost_tests::{Host, guests};
+use leadhost_tests::{Host, On, guests};
 
 use super::{form, harm, lead};
+
+leadhost_tests::on_every_store! {
+    the_owner_of_a_lead_is_no_duplicate_of_itself,
+    a_changed_converter_shows_what_would_differ_and_apply_writes_it,
+    a_replay_that_fails_leaves_the_lead_as_it_is,
+    two_leads_of_one_phone_keep_what_each_said_and_a_replay_renames_nobody,
+}
 
 async fn again(host: &Host, id: DeliveryId, apply: bool) -> DeliveryOutcome {
     let options = ReplayOptions {
@@ -19,9 +26,8 @@ async fn again(host: &Host, id: DeliveryId, apply: bool) -> DeliveryOutcome {
         .expect("it is replayed")
 }
 
-#[tokio::test]
-async fn the_owner_of_a_lead_is_no_duplicate_of_itself() {
-    let (host, declared) = form().await;
+async fn the_owner_of_a_lead_is_no_duplicate_of_itself(on: On) {
+    let (host, declared) = form(on).await;
     let body = lead("f-1", "Lia Prado", "11 98888-0001");
     let send = async || {
         let ask = host.post(&declared.address("form")).json(&body);
@@ -42,9 +48,8 @@ async fn the_owner_of_a_lead_is_no_duplicate_of_itself() {
     assert_eq!(host.rows(&declared, "deals").await.len(), 1);
 }
 
-#[tokio::test]
-async fn a_changed_converter_shows_what_would_differ_and_apply_writes_it() {
-    let host = Host::working().await;
+async fn a_changed_converter_shows_what_would_differ_and_apply_writes_it(on: On) {
+    let host = Host::working(on).await;
     host.converter(guests::misbehave()).await;
     let declared = host.declare(&harm("good", "", 0)).await;
     let answer = host
@@ -86,9 +91,8 @@ async fn a_changed_converter_shows_what_would_differ_and_apply_writes_it() {
     assert!(again(&host, id, true).await.items[0].diff.is_empty());
 }
 
-#[tokio::test]
-async fn a_replay_that_fails_leaves_the_lead_as_it_is() {
-    let host = Host::working().await;
+async fn a_replay_that_fails_leaves_the_lead_as_it_is(on: On) {
+    let host = Host::working(on).await;
     host.converter(guests::misbehave()).await;
     let declared = host.declare(&harm("good", "", 0)).await;
     let answer = host
@@ -103,9 +107,8 @@ async fn a_replay_that_fails_leaves_the_lead_as_it_is() {
     assert_eq!(host.rows(&declared, "deals").await.len(), 1);
 }
 
-#[tokio::test]
-async fn two_leads_of_one_phone_keep_what_each_said_and_a_replay_renames_nobody() {
-    let (host, declared) = form().await;
+async fn two_leads_of_one_phone_keep_what_each_said_and_a_replay_renames_nobody(on: On) {
+    let (host, declared) = form(on).await;
     let send = async |id: &str, name: &str| {
         let body = lead(id, name, "11 98888-0001");
         let ask = host.post(&declared.address("form")).json(&body);

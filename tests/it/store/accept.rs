@@ -1,5 +1,7 @@
 //! A delivery and its leads, for the first time.
 
+use std::time::Duration;
+
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost::domain::exchange::Problem;
 use leadhost::domain::id::DeliveryId;
@@ -168,4 +170,26 @@ pub async fn no_writes_are_no_commit(world: &World) {
     assert!(world.commit(&[]).await.is_empty());
     let nowhere = DeliveryId::new(world.now());
     assert!(world.store.delivery(nowhere).await.unwrap().is_none());
+}
+
+/// A commit whose future is dropped at any point happened whole or not at all,
+/// and the next one finds the store as if nothing had been.
+pub async fn a_commit_that_is_dropped_half_way_harms_nothing(world: &World) {
+    for step in 0..60 {
+        let delivery = world.delivery();
+        let id = delivery.id;
+        let write = [world.accept_as(delivery, vec![lead(world.lead())])];
+        let commit = world.store.commit(&write);
+        let dropped = tokio::time::timeout(Duration::from_micros(step * 100), commit).await;
+        let item = world.item(lead(world.lead())).await;
+        assert_eq!(item.status, ItemStatus::Converted);
+        let stored = world.store.delivery(id).await.unwrap();
+        if dropped.is_ok() {
+            assert!(stored.is_some());
+        }
+        if let Some(stored) = stored {
+            let deal = stored.items[0].deal_id.unwrap();
+            world.deal(deal).await;
+        }
+    }
 }

@@ -73,7 +73,7 @@ pub async fn a_replay_shows_what_differs_and_writes_it_only_when_asked(world: &W
         .commit_one(world.accept(vec![lead(new.clone())]))
         .await;
     let deal = first.items[0].deal_id.unwrap();
-    world.clock.advance_seconds(5);
+    world.advance(5).await;
     new.title = Some("Garden flat".to_owned());
     new.contact_props = object(json!({"city": "Natal"}));
     let clock = world.page(Entity::Deals, 0, None, 1).await.clock;
@@ -191,7 +191,7 @@ pub async fn only_who_holds_a_delivery_may_convert_it(world: &World) {
         .commit_one(world.accept_with(DeliveryStatus::Failed))
         .await;
     let held = world.claim_delivery(failed.delivery).await;
-    world.clock.advance_seconds(61);
+    world.advance(61).await;
     let other = world.claim_delivery(failed.delivery).await;
     assert!(other.lease.0 > held.lease.0);
     let items = || vec![lead(world.known_as("L1"))];

@@ -47,7 +47,7 @@ async fn kept(world: &World, delivery: DeliveryId) -> Vec<KeptAnswer> {
 pub async fn answers_stay_with_their_delivery_in_the_order_of_settling(world: &World) {
     let accepted = vec![fetch(world.fetch("L1")), fetch(world.fetch("L2"))];
     let asked = world.commit_one(world.accept(accepted)).await.delivery;
-    world.clock.advance_seconds(1);
+    world.advance(1).await;
     let other = vec![fetch(world.fetch("L3"))];
     let other = world.commit_one(world.accept(other)).await.delivery;
     let (first, second) = (world.claim_fetch().await, world.claim_fetch().await);
@@ -92,7 +92,7 @@ pub async fn what_was_asked_is_kept_rather_than_what_the_pointer_said(world: &Wo
     world
         .commit_one(Write::Answer(Box::new(answer.clone())))
         .await;
-    world.clock.advance_seconds(61);
+    world.advance(61).await;
     // Who takes it over after a crash knows all of it.
     let again = world.claim_fetch().await;
     assert_eq!(again.request, answer.request);
@@ -150,7 +150,7 @@ pub async fn answers_go_with_their_delivery(world: &World) {
         .delivery;
     let held = world.claim_fetch().await;
     settled(world, &held, b"L1", vec![lead(world.known_as("L1"))]).await;
-    world.clock.advance_seconds(86_400);
+    world.advance(86_400).await;
     let young = world
         .commit_one(world.accept(vec![fetch(world.fetch("L2"))]))
         .await
@@ -161,7 +161,7 @@ pub async fn answers_go_with_their_delivery(world: &World) {
         deliveries: Micros::DAY,
         quarantine: Micros::DAY,
     };
-    world.clock.advance_seconds(1);
+    world.advance(1).await;
     let sweep = world.store.sweep(&retention, world.now(), 100).await;
     assert_eq!(sweep.expect("it sweeps"), 1);
     assert!(kept(world, asked).await.is_empty());

@@ -73,9 +73,9 @@ pub async fn a_lease_that_ran_out_frees_the_work(world: &World) {
     let (new, write) = waiting(world, DeliveryStatus::Queued, world.now());
     world.commit_one(write).await;
     assert_eq!(world.claim(1).await.len(), 1);
-    world.clock.advance_seconds(59);
+    world.advance(59).await;
     assert!(world.claim(1).await.is_empty());
-    world.clock.advance_seconds(1);
+    world.advance(1).await;
     assert_eq!(ids(&world.claim(1).await), [new.id]);
 }
 
@@ -99,11 +99,11 @@ pub async fn failed_work_of_a_plugin_is_claimed_for_another_digest_only(world: &
     let first = world
         .commit_one(world.accept_with(DeliveryStatus::Failed))
         .await;
-    world.clock.advance_seconds(1);
+    world.advance(1).await;
     let second = world
         .commit_one(world.accept_with(DeliveryStatus::Parked))
         .await;
-    world.clock.advance_seconds(1);
+    world.advance(1).await;
     world
         .commit_one(world.accept_with(DeliveryStatus::Rejected))
         .await;

@@ -24,7 +24,7 @@ pub async fn a_known_person_is_only_filled_where_nothing_was_known(world: &World
     first.name = Some("Rita".to_owned());
     first.contact_props = object(json!({"city": "Recife", "age": null}));
     world.item(lead(first)).await;
-    world.clock.advance_seconds(5);
+    world.advance(5).await;
     let mut second = with_email(with_phone(world.lead(), "+551191"), "rita@example.com");
     second.name = Some("Somebody".to_owned());
     second.contact_props = object(json!({"city": "Natal", "age": 40}));
@@ -39,7 +39,7 @@ pub async fn a_known_person_is_only_filled_where_nothing_was_known(world: &World
 pub async fn a_person_about_whom_nothing_new_is_said_gets_no_stamp(world: &World) {
     world.item(lead(with_phone(world.lead(), "+551191"))).await;
     let before = world.page(Entity::Contacts, 0, None, 1).await.clock;
-    world.clock.advance_seconds(5);
+    world.advance(5).await;
     world.item(lead(with_phone(world.lead(), "+551191"))).await;
     let after = world.page(Entity::Contacts, 0, None, 1).await.clock;
     assert_eq!(before, after);

@@ -82,7 +82,7 @@ pub async fn deals_are_found_by_each_filter_newest_first(world: &World) {
     let first = world
         .item(lead(with_email(new(), "Rita@example.com")))
         .await;
-    world.clock.advance_seconds(1);
+    world.advance(1).await;
     let mut second = new();
     second.external_id = Some("L2".to_owned());
     second.dedupe = None;

@@ -76,7 +76,7 @@ pub async fn the_clock_does_not_run_ahead_by_the_size_of_a_batch(world: &World) 
         START.0.max(100),
         "the last row of the batch has the time"
     );
-    world.clock.advance_seconds(1);
+    world.advance(1).await;
     leads(world, 100).await;
     let second = world.page(Entity::Deals, 0, None, 1).await.clock;
     assert_eq!(second, START.0 + Micros::SECOND);
@@ -85,7 +85,7 @@ pub async fn the_clock_does_not_run_ahead_by_the_size_of_a_batch(world: &World) 
 pub async fn a_clock_that_stands_or_steps_back_still_gives_new_stamps(world: &World) {
     leads(world, 10).await;
     let before = world.page(Entity::Deals, 0, None, 1).await.clock;
-    world.clock.advance_seconds(-3_600);
+    world.advance(-3_600).await;
     leads(world, 10).await;
     let page = world.page(Entity::Deals, before, None, 100).await;
     assert_eq!(page.rows.len(), 10);
@@ -134,7 +134,7 @@ pub async fn a_pull_ends_though_rows_change_meanwhile(world: &World) {
 pub async fn each_entity_has_a_clock_of_its_own(world: &World) {
     world.item(lead(with_phone(world.lead(), "+551191"))).await;
     let contacts = world.page(Entity::Contacts, 0, None, 1).await.clock;
-    world.clock.advance_seconds(1);
+    world.advance(1).await;
     world.item(lead(with_phone(world.lead(), "+551191"))).await;
     assert_eq!(
         world.page(Entity::Contacts, 0, None, 1).await.clock,

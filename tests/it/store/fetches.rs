@@ -57,7 +57,7 @@ pub async fn an_answered_fetch_becomes_its_lead(world: &World) {
     assert_eq!(outcome.status, DeliveryStatus::Converted);
     assert_eq!(outcome.items.len(), 1);
     assert!(outcome.items[0].deal_id.is_some());
-    world.clock.advance_seconds(3_600);
+    world.advance(3_600).await;
     assert!(world.claim(10).await.is_empty());
     let repeat = world.item(fetch(world.fetch("L1"))).await;
     assert_eq!(repeat.status, ItemStatus::Duplicate);
@@ -123,7 +123,7 @@ pub async fn an_answer_is_kept_for_the_attempt_after_a_crash(world: &World) {
     let outcome = world.commit_one(answer(&held)).await;
     assert_eq!(outcome.status, DeliveryStatus::Queued);
     assert!(world.claim(1).await.is_empty(), "it is still held");
-    world.clock.advance_seconds(61);
+    world.advance(61).await;
     let again = world.claim_fetch().await;
     assert_eq!(again.response, Some(response.clone()));
     let late = world.commit(&[answer(&held)]).await;
@@ -144,7 +144,7 @@ pub async fn a_retry_is_due_again_later_and_asks_anew(world: &World) {
         Some("503 from the source")
     );
     assert!(world.claim(1).await.is_empty());
-    world.clock.advance_seconds(60);
+    world.advance(60).await;
     let again = world.claim_fetch().await;
     assert_eq!(again.attempts, 1);
     assert_eq!(again.response, None);
@@ -177,7 +177,7 @@ pub async fn stop_pauses_the_connections_fetches_and_nothing_else(world: &World)
     world.item(fetch(world.fetch("L2"))).await;
     let mut elsewhere = world.fetch("L3");
     elsewhere.connection = world.portal.clone();
-    world.clock.advance_seconds(1);
+    world.advance(1).await;
     world.item(fetch(elsewhere)).await;
     let held = world.claim_fetch().await;
     let at = world.now();
@@ -222,7 +222,7 @@ pub async fn an_answer_with_nothing_in_it_is_ignored(world: &World) {
 pub async fn only_who_holds_a_fetch_may_settle_it(world: &World) {
     world.item(fetch(world.fetch("L1"))).await;
     let held = world.claim_fetch().await;
-    world.clock.advance_seconds(61);
+    world.advance(61).await;
     let other = world.claim_fetch().await;
     let found = || items(vec![lead(world.known_as("L1"))]);
     let late = world.commit(&[settle(&held, found())]).await;

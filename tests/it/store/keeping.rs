@@ -31,13 +31,13 @@ pub async fn finished_deliveries_go_after_their_time_and_leads_stay(world: &Worl
     let waiting = world
         .commit_one(world.accept(vec![fetch(world.fetch("L2"))]))
         .await;
-    world.clock.advance_seconds(86_400);
+    world.advance(86_400).await;
     let young = world
         .commit_one(world.accept(vec![lead(world.lead())]))
         .await;
-    world.clock.advance_seconds(86_400 * 89);
+    world.advance(86_400 * 89).await;
     assert_eq!(sweep(world, 100).await, 0, "on its last day it stays");
-    world.clock.advance_seconds(1);
+    world.advance(1).await;
     assert_eq!(sweep(world, 100).await, 1);
     assert_eq!(sweep(world, 100).await, 0);
     assert!(world.store.delivery(old.delivery).await.unwrap().is_none());
@@ -54,9 +54,9 @@ pub async fn quarantined_deliveries_go_sooner(world: &World) {
     let kept = world
         .commit_one(world.accept_with(DeliveryStatus::Quarantined))
         .await;
-    world.clock.advance_seconds(86_400 * 30);
+    world.advance(86_400 * 30).await;
     assert_eq!(sweep(world, 100).await, 0);
-    world.clock.advance_seconds(1);
+    world.advance(1).await;
     assert_eq!(sweep(world, 100).await, 1);
     assert!(world.store.delivery(kept.delivery).await.unwrap().is_none());
 }
@@ -65,9 +65,9 @@ pub async fn a_sweep_takes_no_more_than_asked_and_the_oldest_first(world: &World
     let mut ids = Vec::new();
     for _ in 0..5 {
         ids.push(world.commit_one(world.accept(Vec::new())).await.delivery);
-        world.clock.advance_seconds(1);
+        world.advance(1).await;
     }
-    world.clock.advance_seconds(86_400 * 91);
+    world.advance(86_400 * 91).await;
     assert_eq!(sweep(world, 2).await, 2);
     assert!(world.store.delivery(ids[1]).await.unwrap().is_none());
     assert!(world.store.delivery(ids[2]).await.unwrap().is_some());
@@ -83,7 +83,7 @@ pub async fn content_keys_go_when_their_window_is_over(world: &World) {
     });
     world.item(lead(new)).await;
     world.item(lead(world.known_as("L1"))).await;
-    world.clock.advance_seconds(1);
+    world.advance(1).await;
     assert_eq!(sweep(world, 100).await, 1);
     assert_eq!(sweep(world, 100).await, 0);
 }
@@ -114,7 +114,7 @@ pub async fn the_backlog_counts_what_waits(world: &World) {
     world
         .commit_one(world.accept(vec![fetch(world.fetch("L1"))]))
         .await;
-    world.clock.advance_seconds(1);
+    world.advance(1).await;
     for status in [
         DeliveryStatus::Failed,
         DeliveryStatus::Parked,
@@ -135,7 +135,7 @@ pub async fn the_backlog_counts_what_waits(world: &World) {
 pub async fn deliveries_are_listed_newest_first_by_each_filter(world: &World) {
     let mut ids = Vec::new();
     for number in 0..4 {
-        world.clock.advance_seconds(1);
+        world.advance(1).await;
         let write = if number == 2 {
             world.accept_with(DeliveryStatus::Rejected)
         } else {

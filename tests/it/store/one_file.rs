@@ -1,7 +1,6 @@
 //! What holds for a store in one file: its lock, its schema, its disk.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use leadhost::clock::ManualClock;
 use leadhost::domain::delivery::ItemStatus;
@@ -143,28 +142,4 @@ async fn on_a_full_disk_writes_fail_reads_go_on_and_room_heals() {
         .await;
     assert_eq!(world.all(Entity::Deals).await.len(), kept.len() + 1);
     assert_eq!(world.detail(large.id).await.request.body.len(), 100_000);
-}
-
-/// A commit whose future is dropped at any point happened whole or not at all,
-/// and the next one finds the store as if nothing had been.
-#[tokio::test]
-async fn a_commit_that_is_dropped_half_way_harms_nothing() {
-    let world = super::on_sqlite_file().await;
-    for step in 0..60 {
-        let delivery = world.delivery();
-        let id = delivery.id;
-        let write = [world.accept_as(delivery, vec![lead(world.lead())])];
-        let commit = world.store.commit(&write);
-        let dropped = tokio::time::timeout(Duration::from_micros(step * 50), commit).await;
-        let item = world.item(lead(world.lead())).await;
-        assert_eq!(item.status, ItemStatus::Converted);
-        let stored = world.store.delivery(id).await.unwrap();
-        if dropped.is_ok() {
-            assert!(stored.is_some());
-        }
-        if let Some(stored) = stored {
-            let deal = stored.items[0].deal_id.unwrap();
-            world.deal(deal).await;
-        }
-    }
 }

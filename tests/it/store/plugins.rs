@@ -64,7 +64,7 @@ pub async fn an_activation_keeps_what_served_before(world: &World) {
     let first = activate(&one.digest).await;
     assert_eq!((first.generation, &first.previous), (1, &None));
     assert_eq!(first.activated_at, START);
-    world.clock.advance_seconds(1);
+    world.advance(1).await;
     assert_eq!(
         activate(&one.digest).await,
         first,

@@ -25,7 +25,7 @@ pub async fn a_repeat_is_a_duplicate_of_the_first(world: &World) {
     let first = world
         .item(lead(with_phone(world.known_as("L1"), "+551191")))
         .await;
-    world.clock.advance_seconds(86_400 * 365);
+    world.advance(86_400 * 365).await;
     let again = world
         .item(lead(with_phone(world.known_as("L1"), "+551192")))
         .await;
@@ -70,16 +70,16 @@ pub async fn leads_without_a_key_are_never_repeats(world: &World) {
 
 pub async fn a_content_key_holds_for_its_window_from_the_owners_time(world: &World) {
     let first = world.item(lead(by_content(world))).await;
-    world.clock.advance_seconds(599);
+    world.advance(599).await;
     let within = world.item(lead(by_content(world))).await;
     assert_eq!(within.status, ItemStatus::Duplicate);
     assert_eq!(within.deal_id, first.deal_id);
     // A repeat does not lengthen the window.
-    world.clock.advance_seconds(1);
+    world.advance(1).await;
     let past = world.item(lead(by_content(world))).await;
     assert_eq!(past.status, ItemStatus::Converted);
     assert_ne!(past.deal_id, first.deal_id);
-    world.clock.advance_seconds(300);
+    world.advance(300).await;
     let after = world.item(lead(by_content(world))).await;
     assert_eq!(after.deal_id, past.deal_id, "the key was taken over");
 }
@@ -90,7 +90,7 @@ pub async fn an_update_changes_what_the_source_says_now(world: &World) {
     new.title = Some("Flat".to_owned());
     new.deal_props = object(json!({"message": "Oi", "budget": 1}));
     let first = world.item(lead(new.clone())).await;
-    world.clock.advance_seconds(60);
+    world.advance(60).await;
     new.action = Action::Update;
     new.name = Some("Rita Lima".to_owned());
     new.deal_props = object(json!({"message": "Alô", "floor": 3}));
@@ -122,7 +122,7 @@ pub async fn an_update_changes_what_the_source_says_now(world: &World) {
     assert_eq!(deal["created_at"], json!(START));
     assert_eq!(world.all(Entity::Contacts).await[0]["name"], "Rita Lima");
     // The same once more changes nothing, and stamps nothing.
-    world.clock.advance_seconds(60);
+    world.advance(60).await;
     let before = world.page(Entity::Deals, 0, None, 1).await.clock;
     let repeat = world.item(lead(new)).await;
     assert_eq!(repeat.status, ItemStatus::Duplicate);
@@ -142,7 +142,7 @@ pub async fn an_update_of_an_unknown_lead_creates_it(world: &World) {
 pub async fn a_delete_marks_the_deal_once(world: &World) {
     let mut new = world.known_as("L1");
     let first = world.item(lead(new.clone())).await;
-    world.clock.advance_seconds(1);
+    world.advance(1).await;
     new.action = Action::Delete;
     let item = world.item(lead(new.clone())).await;
     assert_eq!(item.status, ItemStatus::Updated);

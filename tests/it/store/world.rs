@@ -16,6 +16,7 @@ use leadhost::domain::row::Entity;
 use leadhost::domain::time::Micros;
 use leadhost::domain::workspace::AgentKind;
 use leadhost::store::*;
+use leadhost_tests::On;
 use serde_json::{Map, Value, json};
 
 pub const START: Micros = Micros(1_750_000_000_000_000);
@@ -25,7 +26,8 @@ pub type Keep = Box<dyn std::any::Any + Send + Sync>;
 
 pub struct World {
     pub store: Arc<dyn Store>,
-    pub clock: Arc<ManualClock>,
+    clock: Arc<ManualClock>,
+    on: On,
     pub workspace: WorkspaceId,
     pub scope: Scope,
     /// Two connections, `site` and `portal`, both of the converter `form`.
@@ -37,6 +39,30 @@ pub struct World {
 }
 
 impl World {
+    /// On a new database, with a clock that stands. None where no server can be
+    /// had, which is said.
+    pub async fn on_postgres() -> Option<Self> {
+        let on = On::postgres().await?;
+        Some(Self::start(on).await)
+    }
+
+    /// On a new SQLite file, with a clock that stands.
+    pub async fn on_sqlite() -> Option<Self> {
+        Some(Self::start(On::Sqlite).await)
+    }
+
+    pub async fn start(on: On) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let clock = ManualClock::at(START);
+        on.turn_clock(START).await;
+        let store = open(&on.location(folder.path()), Arc::clone(&clock) as _)
+            .await
+            .expect("a new store opens");
+        let world = Self::of(store, clock, Box::new(folder)).await;
+        Self { on, ..world }
+    }
+
+    /// On a store that is there already.
     pub async fn of(store: Arc<dyn Store>, clock: Arc<ManualClock>, keep: Keep) -> Self {
         let applied = store
             .apply(&plan("demo"), START, false)
@@ -52,8 +78,15 @@ impl World {
             second_agent: applied.instances["Bruno"],
             store,
             clock,
+            on: On::Sqlite,
             _keep: keep,
         }
+    }
+
+    /// Time passes, for the caller and for the store.
+    pub async fn advance(&self, seconds: i64) {
+        self.clock.advance_seconds(seconds);
+        self.on.turn_clock(self.now()).await;
     }
 
     pub fn now(&self) -> Micros {

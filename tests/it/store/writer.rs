@@ -6,9 +6,18 @@ use leadhost::domain::row::Entity;
 use leadhost::limits;
 use leadhost::store::writer::Writer;
 use leadhost::store::{StoreError, Write, Written};
+use leadhost_tests::On;
 use tokio::task::JoinSet;
 
 use super::world::*;
+
+leadhost_tests::on_every_store! {
+    each_of_a_crowd_hears_its_own_answer,
+    a_wrong_write_fails_alone,
+    background_writes_are_committed_too,
+    a_shutdown_commits_what_waits_and_takes_no_more,
+    past_its_bound_the_queue_says_that_it_is_busy,
+}
 
 /// Submits all at once and answers in the order of the writes.
 async fn submit_all(writer: &Writer, writes: Vec<Write>) -> Vec<Result<Written, StoreError>> {
@@ -22,26 +31,24 @@ async fn submit_all(writer: &Writer, writes: Vec<Write>) -> Vec<Result<Written, 
     answers.into_iter().map(|(_, answer)| answer).collect()
 }
 
-#[tokio::test]
-async fn each_of_a_crowd_hears_its_own_answer() {
-    for max_batch in [limits::WRITES_PER_COMMIT, 7, 1] {
-        let world = super::on_sqlite_file().await;
+async fn each_of_a_crowd_hears_its_own_answer(on: On) {
+    let world = World::start(on).await;
+    for (round, max_batch) in (1..).zip([limits::WRITES_PER_COMMIT, 7, 1]) {
         let writer = Writer::with_max_batch(Arc::clone(&world.store), max_batch);
         let writes = (0..100)
-            .map(|n| world.accept(vec![lead(world.known_as(&format!("L{n}")))]))
+            .map(|n| world.accept(vec![lead(world.known_as(&format!("L{round}-{n}")))]))
             .collect();
         for (n, answer) in submit_all(&writer, writes).await.into_iter().enumerate() {
             let outcome = done(answer.expect("it commits"));
-            assert_eq!(outcome.items[0].external_id, Some(format!("L{n}")));
+            assert_eq!(outcome.items[0].external_id, Some(format!("L{round}-{n}")));
         }
-        assert_eq!(world.all(Entity::Deals).await.len(), 100);
+        assert_eq!(world.all(Entity::Deals).await.len(), round * 100);
         writer.shutdown().await;
     }
 }
 
-#[tokio::test]
-async fn a_wrong_write_fails_alone() {
-    let world = super::on_sqlite_file().await;
+async fn a_wrong_write_fails_alone(on: On) {
+    let world = World::start(on).await;
     let writer = Writer::start(Arc::clone(&world.store));
     let known = world.delivery();
     world
@@ -61,9 +68,8 @@ async fn a_wrong_write_fails_alone() {
     assert_eq!(world.all(Entity::Deals).await.len(), 18);
 }
 
-#[tokio::test]
-async fn background_writes_are_committed_too() {
-    let world = super::on_sqlite_file().await;
+async fn background_writes_are_committed_too(on: On) {
+    let world = World::start(on).await;
     let writer = Writer::start(Arc::clone(&world.store));
     let background = writer.submit_background(world.accept(vec![lead(world.lead())]));
     let interactive = writer.submit(world.accept(vec![lead(world.lead())]));
@@ -73,9 +79,8 @@ async fn background_writes_are_committed_too() {
     assert_eq!(world.all(Entity::Deals).await.len(), 2);
 }
 
-#[tokio::test]
-async fn a_shutdown_commits_what_waits_and_takes_no_more() {
-    let world = super::on_sqlite_file().await;
+async fn a_shutdown_commits_what_waits_and_takes_no_more(on: On) {
+    let world = World::start(on).await;
     let writer = Writer::with_max_batch(Arc::clone(&world.store), 3);
     let mut tasks = JoinSet::new();
     for _ in 0..50 {
@@ -94,9 +99,8 @@ async fn a_shutdown_commits_what_waits_and_takes_no_more() {
     writer.shutdown().await;
 }
 
-#[tokio::test]
-async fn past_its_bound_the_queue_says_that_it_is_busy() {
-    let world = super::on_sqlite_file().await;
+async fn past_its_bound_the_queue_says_that_it_is_busy(on: On) {
+    let world = World::start(on).await;
     let writer = Writer::start(Arc::clone(&world.store));
     let past = 10;
     let writes = (0..limits::WRITES_WAITING + past)

@@ -7,16 +7,41 @@
 //! one removes.
 
 use std::str::FromStr as _;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 
+use leadhost::clock::SystemClock;
+use leadhost::domain::time::Micros;
+use leadhost::store::postgres;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _};
+use tokio::sync::Mutex;
 use url::Url;
 use uuid::Uuid;
 
 /// With what the name of everything begins that the tests make on a server.
 pub const PREFIX: &str = "leadhost_test_";
+
+/// An order of texts that is not that of their bytes, as most servers have it.
+const LOCALE: &str =
+    "template template0 encoding 'UTF8' locale_provider icu icu_locale 'pt-BR' locale 'C'";
+
+/// The role that the service serves as. All databases of a server share it.
+const SERVICE: &str = "leadhost_service";
+
+/// Puts a clock that a test turns in the place of the one that the service
+/// reads in the database.
+const CLOCK: &str = "
+create schema test_clock;
+create table test_clock.now (us bigint not null);
+insert into test_clock.now values (0);
+grant usage on schema test_clock to public;
+grant select on test_clock.now to public;
+create or replace function leadhost.feed_now() returns bigint
+language sql volatile
+return (select us from test_clock.now)";
+
+const TURN: &str = "update test_clock.now set us = $1";
 
 /// Dropping one database makes the server write out all that is not on disk
 /// yet; of many at once only the first costs that.
@@ -39,6 +64,8 @@ pub struct Database {
     url: String,
     admin_url: String,
     dropped: Option<mpsc::Sender<String>>,
+    /// By which the clock of this database is turned, once it was.
+    clock: Mutex<Option<PgConnection>>,
 }
 
 impl Database {
@@ -62,6 +89,53 @@ impl Database {
 
     pub async fn connect_as_admin(&self) -> PgConnection {
         open(&self.admin_url).await
+    }
+
+    /// Whether these bytes stand in any row, as text or within bytes.
+    pub async fn keeps(&self, needle: &str) -> bool {
+        // The owner sees the rows of every workspace.
+        let mut connection = self.connect().await;
+        let tables: Vec<String> = sqlx::query_scalar(
+            "select format('%I.%I', schemaname, tablename) from pg_tables
+             where schemaname not in ('pg_catalog', 'information_schema')",
+        )
+        .fetch_all(&mut connection)
+        .await
+        .expect("the server lists its tables");
+        for table in tables {
+            let found: bool = sqlx::query_scalar(AssertSqlSafe(format!(
+                "select exists (
+                   select from {table} as t
+                   where position($1 in t::text) > 0
+                   or position(encode(convert_to($1, 'UTF8'), 'hex') in t::text) > 0
+                 )"
+            )))
+            .bind(needle)
+            .fetch_one(&mut connection)
+            .await
+            .expect("the owner reads its tables");
+            if found {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Makes the clock that stamps rows in this database stand at this moment.
+    ///
+    /// # Panics
+    /// When the service has not made its tables.
+    pub async fn turn_clock(&self, now: Micros) {
+        let mut clock = self.clock.lock().await;
+        if clock.is_none() {
+            let mut connection = self.connect().await;
+            let replaced = connection.execute(CLOCK).await;
+            replaced.expect("the service has made its tables");
+            *clock = Some(connection);
+        }
+        let connection = clock.as_mut().expect("it was just opened");
+        let turned = sqlx::query(TURN).bind(now.0).execute(connection).await;
+        turned.expect("the server answers");
     }
 }
 
@@ -112,6 +186,18 @@ pub async fn owner(admin: &Url, run: String) -> Result<Owner, sqlx::Error> {
             format!("create role {role} login createrole password '{password}'"),
         )
         .await?;
+        // Made by another's service, it does not belong to our role by itself.
+        execute(
+            &mut connection,
+            format!(
+                "do $$ begin
+                   if exists (select from pg_roles where rolname = '{SERVICE}') then
+                     grant {SERVICE} to {role};
+                   end if;
+                 end $$"
+            ),
+        )
+        .await?;
         let named = owner.set_username(&role).is_ok()
             && owner.set_password(Some(&password.to_string())).is_ok();
         debug_assert!(named, "an address of a server has room for a name");
@@ -141,33 +227,68 @@ async fn enter(url: &Url) -> Result<(), sqlx::Error> {
 /// A new database on a server that is the test's alone.
 pub async fn alone(admin: Url) -> Database {
     let owner = owner(&admin, run()).await.expect("our own server");
-    make(&owner, None).await
-}
-
-/// A new, empty database; dropped by the keeper.
-pub async fn make(owner: &Owner, keeper: Option<&Keeper>) -> Database {
-    let name = owner.new_name();
-    let mut connection = connect(&owner.admin).await;
-    execute(
-        &mut connection,
-        format!("create database {name} owner {}", owner.name()),
-    )
-    .await
-    .expect("the server makes a database");
-    let of = |url: &Url| {
-        let mut url = url.clone();
-        url.set_path(&name);
-        url.to_string()
-    };
-    Database {
-        url: of(&owner.owner),
-        admin_url: of(&owner.admin),
-        dropped: keeper.map(|keeper| keeper.dropped.clone()),
-        name,
-    }
+    owner.database(None, None).await
 }
 
 impl Owner {
+    /// A new database, empty or copied; dropped by the keeper.
+    pub async fn database(&self, template: Option<&str>, keeper: Option<&Keeper>) -> Database {
+        let name = self.new_name();
+        let mut connection = connect(&self.admin).await;
+        let like = match template {
+            Some(template) => format!("template {template}"),
+            None => LOCALE.to_owned(),
+        };
+        let create = |like: &str| format!("create database {name} owner {} {like}", self.name());
+        let mut made = execute(&mut connection, create(&like)).await;
+        if made.is_err() && template.is_none() {
+            // A server that was built without ICU.
+            made = execute(&mut connection, create("")).await;
+        }
+        made.expect("the server makes a database");
+        let of = |url: &Url| {
+            let mut url = url.clone();
+            url.set_path(&name);
+            url.to_string()
+        };
+        Database {
+            url: of(&self.owner),
+            admin_url: of(&self.admin),
+            dropped: keeper.map(|keeper| keeper.dropped.clone()),
+            clock: Mutex::new(None),
+            name,
+        }
+    }
+
+    /// A database as the service leaves it at its first start, which nobody
+    /// enters any more; its name.
+    pub async fn template(&self) -> String {
+        let database = self.database(None, None).await;
+        let store = postgres::open(database.url(), 2, Arc::new(SystemClock)).await;
+        drop(store.expect("the service makes its tables"));
+        let mut connection = database.connect().await;
+        // Each copy is a store of its own.
+        let forgotten = connection.execute("delete from leadhost.store").await;
+        forgotten.expect("the service made its tables");
+        drop(connection);
+        let name = database.name().to_owned();
+        let mut connection = connect(&self.admin).await;
+        let closed = format!("alter database {name} with allow_connections false");
+        execute(&mut connection, closed).await.expect("our own");
+        crate::until("the template is left alone", async || {
+            let inside: i64 = sqlx::query_scalar(
+                "select count(pg_terminate_backend(pid)) from pg_stat_activity where datname = $1",
+            )
+            .bind(&name)
+            .fetch_one(&mut connection)
+            .await
+            .expect("the server answers");
+            (inside == 0).then_some(())
+        })
+        .await;
+        name
+    }
+
     fn new_name(&self) -> String {
         let unique = Uuid::new_v4().simple().to_string();
         format!("{PREFIX}{}_{}", self.run, &unique[..12])

@@ -26,13 +26,24 @@ pub struct Shared {
     said: String,
     owner: Owner,
     keeper: Keeper,
+    /// The database that the others are copies of.
+    template: OnceCell<String>,
     /// Lives as long as the process, and its watch ends it.
     _server: Option<Server>,
 }
 
 impl Shared {
+    /// Copied from one that is made once: the migrations of hundreds of tests
+    /// would take longer than the tests.
     pub async fn database(&self) -> Database {
-        database::make(&self.owner, Some(&self.keeper)).await
+        let template = self.template.get_or_init(|| self.owner.template()).await;
+        self.owner
+            .database(Some(template), Some(&self.keeper))
+            .await
+    }
+
+    pub async fn empty_database(&self) -> Database {
+        self.owner.database(None, Some(&self.keeper)).await
     }
 }
 
@@ -139,6 +150,7 @@ async fn share(said: String, admin: &Url, server: Option<Server>) -> Result<Shar
         said,
         owner,
         keeper,
+        template: OnceCell::new(),
         _server: server,
     })
 }

@@ -25,6 +25,18 @@ pub const URL: &str = "LEADHOST_TEST_POSTGRES_URL";
 /// Set to 1: tests that need PostgreSQL fail where there is none.
 pub const REQUIRE: &str = "LEADHOST_REQUIRE_POSTGRES";
 
+/// A database of the test's own, as the service leaves it at its first start.
+/// None, after saying so, where no server can be had.
+///
+/// # Panics
+/// As [`empty_database`] does.
+pub async fn database() -> Option<Database> {
+    match found::shared().await {
+        Ok(shared) => Some(shared.database().await),
+        Err(reason) => left_out(reason),
+    }
+}
+
 /// A database of the test's own, with nothing in it. None, after saying so,
 /// where no server can be had.
 ///
@@ -33,7 +45,7 @@ pub const REQUIRE: &str = "LEADHOST_REQUIRE_POSTGRES";
 /// server that `LEADHOST_TEST_POSTGRES_URL` names cannot be used.
 pub async fn empty_database() -> Option<Database> {
     match found::shared().await {
-        Ok(shared) => Some(shared.database().await),
+        Ok(shared) => Some(shared.empty_database().await),
         Err(reason) => left_out(reason),
     }
 }

@@ -40,12 +40,15 @@ checkpoint_timeout = '30min'
 ";
 
 /// What the watch does: $1 programs, $2 data, $3 folder. A stopped process
-/// takes its end only when it goes on.
+/// takes its end only when it goes on; one that is being made may still write.
 const WATCH: &str = r#"
 cat > /dev/null
 kill -CONT "$(head -n 1 "$2/postmaster.pid")"
 "$1/pg_ctl" stop -D "$2" -m immediate
-rm -rf "$3"
+for try in 1 2 3 4 5 6 7 8 9; do
+  rm -rf "$3" && break
+  sleep 1
+done
 "#;
 
 /// A private server, running until it is dropped.

@@ -1,0 +1,88 @@
+//! The store that a test runs on. A test that holds on every store is a plain
+//! function of an [`On`], and [`on_every_store!`](crate::on_every_store) makes
+//! two tests of it, whose names tell the store.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use leadhost::config::StoreUrl;
+use leadhost::domain::time::Micros;
+use leadhost::store::Location;
+
+use crate::postgres::{self, Database};
+
+/// Connections of one host in a test: enough that requests meet, few enough
+/// that many tests share a server.
+pub const CONNECTIONS: u32 = 8;
+
+/// Where a service keeps what it knows.
+#[derive(Clone)]
+pub enum On {
+    /// A file in the service's own folder.
+    Sqlite,
+    /// A database, which several services may share; dropped with the last.
+    Postgres(Arc<Database>),
+}
+
+impl On {
+    /// A database of the test's own. None, after saying so, where no server can
+    /// be had.
+    pub async fn postgres() -> Option<Self> {
+        let database = postgres::database().await?;
+        Some(Self::Postgres(Arc::new(database)))
+    }
+
+    /// For whoever opens the store itself.
+    pub fn location(&self, folder: &Path) -> Location {
+        match self {
+            Self::Sqlite => Location::File(folder.join("leadhost.db")),
+            Self::Postgres(database) => Location::Postgres {
+                url: StoreUrl::new(database.url()),
+                connections: CONNECTIONS,
+            },
+        }
+    }
+
+    /// As the setting `store.url` has it.
+    pub fn url(&self) -> &str {
+        match self {
+            Self::Sqlite => "",
+            Self::Postgres(database) => database.url(),
+        }
+    }
+
+    /// Makes what the store itself reads as the time stand at this moment. On
+    /// SQLite that is the clock that the store was opened with.
+    pub async fn turn_clock(&self, now: Micros) {
+        if let Self::Postgres(database) = self {
+            database.turn_clock(now).await;
+        }
+    }
+}
+
+/// Makes a test of each function that is named for each store, in modules
+/// `on_sqlite` and `on_postgres`. Another attribute than `#[tokio::test]` may
+/// stand in front of the list. A function that is not named is dead code, which
+/// the lints refuse.
+#[macro_export]
+macro_rules! on_every_store {
+    (#[$attribute:meta] $($test:ident),+ $(,)?) => {
+        mod on_sqlite { $(
+            #[$attribute]
+            async fn $test() {
+                super::$test($crate::On::Sqlite).await;
+            }
+        )+ }
+        mod on_postgres { $(
+            #[$attribute]
+            async fn $test() {
+                if let Some(on) = $crate::On::postgres().await {
+                    super::$test(on).await;
+                }
+            }
+        )+ }
+    };
+    ($($test:ident),+ $(,)?) => {
+        $crate::on_every_store! { #[tokio::test] $($test),+ }
+    };
+}
