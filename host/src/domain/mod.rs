@@ -15,5 +15,6 @@ pub mod lead;
 pub mod phone;
 pub mod plugin;
 pub mod row;
+pub mod text;
 pub mod time;
 pub mod workspace;

@@ -126,7 +126,9 @@ fn scope_of(caller: &Caller) -> Result<Scope, ApiError> {
         .as_ref()
         .ok_or_else(|| incomplete(caller, "workspace"))?;
     tracing::Span::current().record("workspace", workspace.slug.as_str());
-    Ok(Scope::granted(workspace.id))
+    caller
+        .scope()
+        .ok_or_else(|| incomplete(caller, "workspace"))
 }
 
 fn incomplete(caller: &Caller, what: &str) -> ApiError {

@@ -16,6 +16,7 @@ use super::abi::Fault;
 use super::error::CallError;
 use super::imports::Wasi;
 use super::limits::{Bounds, MemoryExceeded};
+use crate::domain::text::kept;
 
 /// What a store carries.
 pub struct State {
@@ -80,7 +81,7 @@ pub fn run<T>(
         .unwrap_or_default();
     match answer {
         Ok(answer) => Ok((answer, log)),
-        Err(Fault::Rule(what)) => Err(CallError::Refused { what }),
+        Err(Fault::Rule(what)) => Err(CallError::Refused { what: kept(what) }),
         Err(Fault::Guest(error)) => Err(explain(&error, allowance, log)),
     }
 }
@@ -154,7 +155,8 @@ fn cause_first(error: &wasmtime::Error) -> String {
     message
 }
 
-fn shortened(mut message: String) -> String {
+fn shortened(message: String) -> String {
+    let mut message = kept(message);
     const MOST: usize = 1_000;
     if message.len() > MOST {
         message.truncate(message.floor_char_boundary(MOST));

@@ -2,9 +2,9 @@
 //!
 //! The verbs are the domain's, each atomic, shaped for batches: slices in,
 //! vectors out, "not found" is `None`, `now` is an argument. What belongs to one
-//! tenant is reached with a [`Scope`], which only the authenticator and the
-//! pipeline hand out. To add a verb: a method here, the same file name in each
-//! store's folder, a clause in the conformance suite.
+//! tenant is reached with a [`Scope`], which only a key that the store knows
+//! gives. To add a verb: a method here, the same file name in each store's
+//! folder, a clause in the conformance suite.
 //!
 //! Two promises hold for every store. A stamp (`cursor_at`) becomes visible in
 //! stamp order within its workspace and entity, and never twice. What `commit`
@@ -14,6 +14,7 @@ pub mod decide;
 mod error;
 mod fleet;
 pub mod postgres;
+mod scope;
 pub mod sqlite;
 pub mod writer;
 
@@ -31,6 +32,7 @@ pub use fleet::{
     Announcement, Beat, Debt, Fence, HostReport, Outage, Pool, Preparation, Price, Proposal,
     SeenHost, Serves,
 };
+pub use scope::{Caller, Scope};
 
 use crate::clock::SharedClock;
 use crate::config::{self, StoreUrl};
@@ -148,23 +150,6 @@ pub enum StoreError {
     /// The store's file or schema cannot be used, and why.
     #[error("the store cannot be opened: {0}")]
     Open(String),
-}
-
-/// Proof that the caller may touch one workspace's data. Made only by the
-/// authenticator (from a key) and by the pipeline (from a connection's row).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scope {
-    workspace: WorkspaceId,
-}
-
-impl Scope {
-    pub(crate) fn granted(workspace: WorkspaceId) -> Self {
-        Self { workspace }
-    }
-
-    pub fn workspace(&self) -> WorkspaceId {
-        self.workspace
-    }
 }
 
 #[async_trait]
@@ -767,21 +752,6 @@ pub struct ExportPage {
     /// The feed clock in the same snapshot: below a cursor's bound, the store is
     /// behind or was restored.
     pub clock: i64,
-}
-
-/// A key and what it opens.
-#[derive(Clone, Debug)]
-pub struct Caller {
-    pub key: KeyRecord,
-    pub workspace: Option<Workspace>,
-    pub partner: Option<Partner>,
-}
-
-impl Caller {
-    /// What the key may touch; `None` for an operator's key, which is of no workspace.
-    pub fn scope(&self) -> Option<Scope> {
-        self.key.workspace.map(Scope::granted)
-    }
 }
 
 // ---- declarations

@@ -13,7 +13,7 @@ use crate::domain::exchange::Problem;
 use crate::domain::key::KeyKind;
 use crate::domain::plugin::Description;
 use crate::domain::workspace::AgentKind;
-use crate::domain::{phone, time};
+use crate::domain::{phone, text, time};
 use crate::store::{PlannedAgent, PlannedOwner, PlannedProduct};
 
 /// A converter that serves, as far as a declaration must know it.
@@ -60,6 +60,12 @@ pub fn read(file: &Value, converters: &Converters) -> Result<Declaration, Vec<Pr
 }
 
 fn read_file(file: &Value, converters: &Converters, problems: &Problems) -> Option<Declaration> {
+    if let Some(path) = text::first_zero(file) {
+        problems.add(
+            path,
+            "holds the character U+0000, which no text here may have",
+        );
+    }
     let file = Table::of(file, "", problems)?;
     if file.value("workspace").is_none() {
         file.problem(

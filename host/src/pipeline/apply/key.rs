@@ -2,6 +2,7 @@
 
 use crate::domain::id::{KeyId, PartnerId, WorkspaceId};
 use crate::domain::key::{KeyKind, KeyRecord, PlainKey};
+use crate::domain::text::kept;
 use crate::domain::time::Micros;
 use crate::store::{Applied, Store, StoreError};
 
@@ -32,7 +33,7 @@ pub async fn mint(
         kind: request.kind,
         workspace: request.workspace,
         partner: request.partner,
-        label: request.label,
+        label: kept(request.label),
         hint: plain.hint(),
         created_at: now,
         expires_at: request.expires_at,

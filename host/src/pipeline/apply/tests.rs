@@ -194,6 +194,14 @@ fn all_problems_are_told_at_once_each_with_its_path() {
 }
 
 #[test]
+fn the_character_zero_is_refused_wherever_it_is() {
+    let config = with(|file| file["connections"][0]["config"]["form"] = json!("a\0"));
+    check(&config, &[("connections[0].config.form", "U+0000")]);
+    let name = with(|file| file["owners"][0]["name"] = json!("Nilda\0"));
+    check(&name, &[("owners[0].name", "U+0000")]);
+}
+
+#[test]
 fn a_reference_that_the_command_line_could_not_follow_is_a_problem_like_others() {
     let file = with(|file| {
         file["connections"][0]["secrets"]["app-secret"] =

@@ -21,6 +21,7 @@ use crate::domain::plugin::{
     Conversion, Description, Failure, FailureCategory, Fetch, Item, Outcome, PluginCompletion,
     PluginDelivery, SecretDeclaration,
 };
+use crate::domain::text::{kept, kept_json};
 use crate::limits;
 use crate::plugin::instance::State;
 use crate::plugin::rules;
@@ -254,10 +255,10 @@ fn items(items: Vec<wit::Item>) -> Result<Vec<Item>, Fault> {
         .into_iter()
         .enumerate()
         .map(|(index, item)| Item {
-            route: item.route,
+            route: kept_pairs(item.route),
             outcome: outcome(item.outcome).unwrap_or_else(|(what, field)| {
                 Outcome::Invalid(Problem {
-                    message: format!("the converter gave {what}"),
+                    message: kept(format!("the converter gave {what}")),
                     path: format!("items.{index}.{field}"),
                 })
             }),
@@ -269,34 +270,34 @@ fn items(items: Vec<wit::Item>) -> Result<Vec<Item>, Fault> {
 fn outcome(outcome: wit::Outcome) -> Result<Outcome, (String, String)> {
     Ok(match outcome {
         wit::Outcome::Lead(lead) => Outcome::Lead(Box::new(Lead {
-            external_id: lead.external_id,
+            external_id: lead.external_id.map(kept),
             action: Action::of(&lead.action),
             is_test: lead.is_test,
-            name: lead.name,
-            phones: lead.phones,
-            emails: lead.emails,
-            region: lead.region,
+            name: lead.name.map(kept),
+            phones: kept_list(lead.phones),
+            emails: kept_list(lead.emails),
+            region: lead.region.map(kept),
             listings: lead
                 .listings
                 .into_iter()
                 .map(|listing| Listing {
-                    kind: listing.kind,
-                    reference: listing.reference,
+                    kind: kept(listing.kind),
+                    reference: kept(listing.reference),
                 })
                 .collect(),
-            message: lead.message,
-            occurred_at: lead.occurred_at,
-            source: lead.source,
+            message: lead.message.map(kept),
+            occurred_at: lead.occurred_at.map(kept),
+            source: lead.source.map(kept),
             consents: lead
                 .consents
                 .into_iter()
                 .map(|consent| Consent {
-                    purpose: consent.purpose,
+                    purpose: kept(consent.purpose),
                     granted: consent.granted,
-                    text: consent.text,
+                    text: kept(consent.text),
                 })
                 .collect(),
-            campaign: lead.campaign,
+            campaign: kept_pairs(lead.campaign),
             attributes: attributes(lead.attributes)?,
         })),
         wit::Outcome::Fetch(fetch) => {
@@ -311,12 +312,12 @@ fn outcome(outcome: wit::Outcome) -> Result<Outcome, (String, String)> {
             let request = fetch.request.into();
             rules::request(&request).map_err(|what| (what, "fetch.request".to_owned()))?;
             Outcome::Fetch(Box::new(Fetch {
-                external_id: fetch.external_id,
+                external_id: fetch.external_id.map(kept),
                 request,
                 state: fetch.state,
             }))
         }
-        wit::Outcome::Ignored(why) => Outcome::Ignored(why),
+        wit::Outcome::Ignored(why) => Outcome::Ignored(kept(why)),
         wit::Outcome::Invalid(problem) => Outcome::Invalid(problem.into()),
     })
 }
@@ -325,7 +326,7 @@ fn attributes(pairs: Pairs) -> Result<Map<String, Value>, (String, String)> {
     pairs
         .into_iter()
         .map(|(name, text)| match serde_json::from_str(&text) {
-            Ok(value) => Ok((name, value)),
+            Ok(value) => Ok((kept(name), kept_json(value))),
             Err(error) => Err((
                 format!("the attribute `{name}`, which is not JSON: {error}"),
                 "lead.attributes".to_owned(),
@@ -334,8 +335,20 @@ fn attributes(pairs: Pairs) -> Result<Map<String, Value>, (String, String)> {
         .collect()
 }
 
+fn kept_list(texts: Vec<String>) -> Vec<String> {
+    texts.into_iter().map(kept).collect()
+}
+
+fn kept_pairs(pairs: Pairs) -> Pairs {
+    pairs
+        .into_iter()
+        .map(|(name, value)| (kept(name), kept(value)))
+        .collect()
+}
+
 fn notes(mut notes: Vec<String>) -> Vec<String> {
     notes.truncate(limits::NOTES_PER_DELIVERY);
+    let mut notes = kept_list(notes);
     for note in &mut notes {
         if note.len() > limits::NOTE_BYTES {
             note.truncate(note.floor_char_boundary(limits::NOTE_BYTES));
@@ -480,8 +493,8 @@ fn segments(segments: Vec<core::Segment>) -> Vec<Segment> {
 impl From<core::Problem> for Problem {
     fn from(problem: core::Problem) -> Self {
         Self {
-            message: problem.message,
-            path: problem.path,
+            message: kept(problem.message),
+            path: kept(problem.path),
         }
     }
 }
@@ -495,8 +508,67 @@ impl From<wit::Failure> for Failure {
                 "give-up" => FailureCategory::GiveUp,
                 _ => FailureCategory::Retry,
             },
-            message: failure.message,
+            message: kept(failure.message),
             retry_after_seconds: failure.retry_after_seconds,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_character_zero_goes_no_further_than_the_contract() {
+        let zero = || "a\0b".to_owned();
+        let shown = "a\u{fffd}b";
+        let lead = wit::Lead {
+            external_id: Some(zero()),
+            action: "create".to_owned(),
+            is_test: false,
+            name: Some(zero()),
+            phones: vec![zero()],
+            emails: vec![zero()],
+            region: Some(zero()),
+            listings: vec![wit::Listing {
+                kind: zero(),
+                reference: zero(),
+            }],
+            message: Some(zero()),
+            occurred_at: Some(zero()),
+            source: Some(zero()),
+            consents: vec![wit::Consent {
+                purpose: zero(),
+                granted: true,
+                text: zero(),
+            }],
+            campaign: vec![(zero(), zero())],
+            attributes: vec![(zero(), r#"{"x\u0000": ["\u0000", 1.50]}"#.to_owned())],
+        };
+        let item = wit::Item {
+            route: vec![(zero(), zero())],
+            outcome: wit::Outcome::Lead(lead),
+        };
+        let items = items(vec![item]).expect("one item");
+        assert_eq!(items[0].route, [(shown.to_owned(), shown.to_owned())]);
+        let Outcome::Lead(lead) = &items[0].outcome else {
+            panic!("a lead");
+        };
+        let text = format!("{lead:?}");
+        assert!(!text.contains("\\0") && !text.contains('\0'), "{text}");
+        assert_eq!(lead.name.as_deref(), Some(shown));
+        assert_eq!(
+            Value::Object(lead.attributes.clone()).to_string(),
+            "{\"a\u{fffd}b\":{\"x\u{fffd}\":[\"\u{fffd}\",1.50]}}"
+        );
+        assert_eq!(notes(vec![zero()]), [shown]);
+        let problem = Problem::from(core::Problem {
+            message: zero(),
+            path: zero(),
+        });
+        assert_eq!(
+            (problem.message.as_str(), problem.path.as_str()),
+            (shown, shown)
+        );
     }
 }

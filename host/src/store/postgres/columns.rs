@@ -14,6 +14,7 @@ use sqlx::types::Json;
 
 use crate::domain::delivery::{DeliveryStatus, ItemStatus};
 use crate::domain::exchange::{HttpResponse, Pairs};
+use crate::domain::text::without_zero;
 use crate::domain::time::Micros;
 use crate::store::StoreError;
 use crate::store::error::odd;
@@ -71,23 +72,16 @@ pub fn micros(time: DateTime<Utc>) -> Micros {
     Micros(time.timestamp_micros())
 }
 
-/// As a parameter. Times past what the database can hold become its last.
+/// As a parameter. Times past what the database can hold become its first or last.
 pub fn at(time: Micros) -> DateTime<Utc> {
-    DateTime::from_timestamp_micros(time.0).unwrap_or(if time.0 < 0 {
-        DateTime::<Utc>::MIN_UTC
-    } else {
-        DateTime::<Utc>::MAX_UTC
-    })
+    const FIRST: i64 = -210_866_803_200_000_000;
+    DateTime::from_timestamp_micros(time.0.max(FIRST)).unwrap_or(DateTime::<Utc>::MAX_UTC)
 }
 
-/// As a parameter. PostgreSQL's text cannot hold the character zero, which no
-/// text of a person needs: it becomes the character for what cannot be shown.
+/// As a parameter. PostgreSQL's text cannot hold the character zero: what comes
+/// from a plugin or a declaration is without it already, the rest is here.
 pub fn text(text: &str) -> Cow<'_, str> {
-    if text.contains('\0') {
-        Cow::Owned(text.replace('\0', "\u{fffd}"))
-    } else {
-        Cow::Borrowed(text)
-    }
+    without_zero(text)
 }
 
 /// JSON text of our own types, as a parameter that SQL casts.

@@ -45,11 +45,7 @@ pub async fn authenticate(db: &Db, digest: &[u8; 32]) -> Result<Option<Caller>, 
         }),
         None => None,
     };
-    Ok(Some(Caller {
-        key,
-        workspace,
-        partner,
-    }))
+    Ok(Some(Caller::of(key, workspace, partner)))
 }
 
 const CREATE: &str = "

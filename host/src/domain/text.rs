@@ -1,0 +1,116 @@
+//! Text of others as the service keeps it: every character but U+0000, which
+//! PostgreSQL's text cannot hold and no text of a person needs. Where a plugin's
+//! answer becomes the domain's it turns into U+FFFD, the character for what
+//! cannot be shown, so that every store holds the same; a declaration with it is
+//! refused. The raw delivery stays as it came.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+const ZERO: char = '\0';
+const SHOWN_AS: &str = "\u{fffd}";
+
+pub fn without_zero(text: &str) -> Cow<'_, str> {
+    if text.contains(ZERO) {
+        Cow::Owned(text.replace(ZERO, SHOWN_AS))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// The same for a text of one's own: the usual one is not copied.
+pub fn kept(text: String) -> String {
+    if text.contains(ZERO) {
+        text.replace(ZERO, SHOWN_AS)
+    } else {
+        text
+    }
+}
+
+/// The same for every text and key within.
+pub fn kept_json(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(kept(text)),
+        Value::Array(values) => Value::Array(values.into_iter().map(kept_json).collect()),
+        Value::Object(fields) => Value::Object(
+            fields
+                .into_iter()
+                .map(|(name, value)| (kept(name), kept_json(value)))
+                .collect::<Map<_, _>>(),
+        ),
+        other => other,
+    }
+}
+
+/// Where the first text or key with the character is, as `fields.list[2]`.
+pub fn first_zero(value: &Value) -> Option<String> {
+    let mut path = String::new();
+    find(value, &mut path).then(|| kept(path))
+}
+
+fn find(value: &Value, path: &mut String) -> bool {
+    let begin = path.len();
+    match value {
+        Value::String(text) => return text.contains(ZERO),
+        Value::Array(values) => {
+            for (index, value) in values.iter().enumerate() {
+                path.push_str(&format!("[{index}]"));
+                if find(value, path) {
+                    return true;
+                }
+                path.truncate(begin);
+            }
+        }
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                if begin > 0 {
+                    path.push('.');
+                }
+                path.push_str(name);
+                if name.contains(ZERO) || find(value, path) {
+                    return true;
+                }
+                path.truncate(begin);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_the_character_zero_becomes_another() {
+        let check = |text: &str, expect: &str| {
+            assert_eq!(without_zero(text), expect);
+            assert_eq!(kept(text.to_owned()), expect);
+        };
+        check("a\0b\0", "a\u{fffd}b\u{fffd}");
+        check("\u{1}\u{7f} \u{1F600}", "\u{1}\u{7f} \u{1F600}");
+        check("", "");
+    }
+
+    #[test]
+    fn json_is_read_to_its_ends() {
+        let given = json!({"a\0": [{"b": "c\0"}, 1.50, null, true]});
+        let expect = json!({"a\u{fffd}": [{"b": "c\u{fffd}"}, 1.50, null, true]});
+        assert_eq!(kept_json(given), expect);
+    }
+
+    #[test]
+    fn the_first_zero_is_named_by_its_path() {
+        let check = |value: Value, expect: Option<&str>| {
+            assert_eq!(first_zero(&value).as_deref(), expect);
+        };
+        check(json!({"a": {"b": ["x", "y\0"]}}), Some("a.b[1]"));
+        check(json!({"a": 1, "b\0": 2}), Some("b\u{fffd}"));
+        check(json!([[], {"c": "\0"}]), Some("[1].c"));
+        check(json!({"a": {"b": ["x", "y"]}}), None);
+    }
+}
