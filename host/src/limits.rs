@@ -210,3 +210,20 @@ pub const ANNOUNCEMENTS_WAITING: usize = 64;
 
 /// Workspaces that a host knows to be refused for now.
 pub const RATES_REFUSED: usize = 16_384;
+
+/// Runs of one batch that loses against other hosts' batches: past it the batch
+/// is split, and its parts come alone.
+pub const COMMIT_ATTEMPTS: u32 = 6;
+
+/// Milliseconds of the pause after a lost run, doubled each time, of which chance takes a part.
+pub const COMMIT_PAUSE_MS: u64 = 2;
+
+/// Seconds that the answer to a commit may take before its outcome is found out another way.
+pub const COMMIT_SECONDS: u64 = 5;
+
+/// Seconds that finding out the outcome of a commit may take; with the others
+/// before it less than a request waits for its answer.
+pub const OUTCOME_SECONDS: u64 = 8;
+
+/// Milliseconds between two looks at whether a lost commit is decided.
+pub const OUTCOME_PAUSE_MS: u64 = 50;

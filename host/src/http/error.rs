@@ -155,7 +155,12 @@ impl ApiError {
                 "The service has no room left to write; reading goes on.".into(),
             ),
             Self::Store(StoreError::Refused(message)) => (S::UNPROCESSABLE_ENTITY, message.into()),
-            Self::Store(StoreError::Unavailable(_) | StoreError::Lost(_) | StoreError::Busy) => (
+            Self::Store(
+                StoreError::Unavailable(_)
+                | StoreError::Lost(_)
+                | StoreError::Busy
+                | StoreError::Contended,
+            ) => (
                 S::SERVICE_UNAVAILABLE,
                 "The store does not answer at the moment; come again.".into(),
             ),
@@ -176,7 +181,9 @@ impl ApiError {
             Self::TooManyRequests { retry_after } | Self::Overloaded { retry_after, .. } => {
                 Some(*retry_after)
             }
-            Self::Store(StoreError::Unavailable(_) | StoreError::Busy) => Some(1),
+            Self::Store(StoreError::Unavailable(_) | StoreError::Busy | StoreError::Contended) => {
+                Some(1)
+            }
             // Time for another host, or for the database, to come up.
             Self::Store(StoreError::Lost(_)) => Some(2),
             Self::Store(StoreError::Full) => Some(60),
@@ -198,7 +205,12 @@ impl ApiError {
             | Self::Store(
                 StoreError::Inconsistent { .. } | StoreError::Query(_) | StoreError::Open(_),
             ) => tracing::error!(error = %Chain(self), "a request failed"),
-            Self::Store(StoreError::Full | StoreError::Unavailable(_) | StoreError::Busy) => {
+            Self::Store(
+                StoreError::Full
+                | StoreError::Unavailable(_)
+                | StoreError::Busy
+                | StoreError::Contended,
+            ) => {
                 tracing::warn!(error = %Chain(self), "a request was refused by the store");
             }
             Self::Overloaded { what, .. } => tracing::warn!(what, "a request was shed"),

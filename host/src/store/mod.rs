@@ -138,6 +138,10 @@ pub enum StoreError {
     /// As many writes wait as may. Tell the client 503.
     #[error("too many writes are waiting for the store: try again shortly")]
     Busy,
+    /// Others changed the same rows each time it was tried; alone it may get
+    /// through. Tell the client 503.
+    #[error("others write the same rows all the time: try again shortly")]
+    Contended,
     /// What was found cannot be: a defect, or a damaged file.
     #[error("the store holds something that cannot be: {what}")]
     Inconsistent { what: String },

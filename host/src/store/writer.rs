@@ -280,6 +280,7 @@ fn again(error: &StoreError) -> StoreError {
         StoreError::Full => StoreError::Full,
         StoreError::Busy => StoreError::Busy,
         StoreError::Lost(reason) => StoreError::Lost(reason.clone()),
+        StoreError::Contended => StoreError::Contended,
         other => StoreError::Unavailable(sqlx::Error::Protocol(other.to_string())),
     }
 }

@@ -1,33 +1,350 @@
-use super::db::Db;
+//! Takes work under a lease: deliveries to convert, fetches to make. A lease is
+//! a number that grows with every claim in the store; work is free again when
+//! its time is over, and who held it is then stale once another has taken it.
+//!
+//! Hosts take from the same queue and never wait for each other: what one is
+//! about to take, the others skip.
 
-#[allow(unused_imports)]
-use crate::store::*;
+use std::collections::{BTreeMap, BTreeSet};
 
-pub async fn due(
-    _db: &Db,
-    _limit: u32,
-    _now: Micros,
-    _until: Micros,
-) -> Result<Vec<Job>, StoreError> {
-    Err(StoreError::Open("not ported yet".to_owned()))
+use sqlx::Row as _;
+use sqlx::postgres::{PgConnection, PgRow};
+use uuid::Uuid;
+
+use super::columns::{self, Columns as _, at};
+use super::db::{Db, Rows, Transaction};
+use super::load::WHOLE;
+use crate::domain::id::{DeliveryId, WorkspaceId};
+use crate::domain::plugin::Digest;
+use crate::domain::time::Micros;
+use crate::store::{HeldDelivery, HeldFetch, Job, Lease, NewDelivery, StoreError};
+
+// Only deliveries that are queued or failed have a time, and fetches.
+const ANY_DUE: &str = "
+select 1
+from queue
+where due_at <= $1
+and (lease_until is null or lease_until <= $1)
+and (item < 0 or connection_id not in (
+  select id from connections where paused_at is not null))
+limit 1";
+
+const TAKE_DUE: &str = "
+with due as materialized (
+  select delivery_id, item, due_at
+  from queue
+  where due_at <= $1
+  and (lease_until is null or lease_until <= $1)
+  and (item < 0 or connection_id not in (
+    select id from connections where paused_at is not null))
+  order by due_at, delivery_id, item
+  limit $3
+  for update skip locked
+), lease as materialized (
+  select nextval('leases') as number
+)
+update queue as q
+set lease = lease.number, lease_until = $2
+from due, lease
+where q.delivery_id = due.delivery_id
+and q.item = due.item
+returning q.workspace_id, q.delivery_id, q.item, q.lease, q.due_at";
+
+/// Deliveries and fetches that are due, oldest first.
+pub async fn due(db: &Db, limit: u32, now: Micros, until: Micros) -> Result<Vec<Job>, StoreError> {
+    // Asked without a lock first: nothing to do is the usual answer of a poll.
+    let any = sqlx::query(ANY_DUE)
+        .bind(at(now))
+        .fetch_optional(db.pool())
+        .await?;
+    if any.is_none() || limit == 0 {
+        return Ok(Vec::new());
+    }
+    let mut transaction = db.begin(Rows::Exempt).await?;
+    let mut taken = sqlx::query(TAKE_DUE)
+        .bind(at(now))
+        .bind(at(until))
+        .bind(i64::from(limit))
+        .fetch_all(&mut *transaction)
+        .await?
+        .iter()
+        .map(|row| Ok((row.time("due_at")?, Taken::of(row)?)))
+        .collect::<Result<Vec<_>, StoreError>>()?;
+    taken.sort_by_key(|(due, taken)| (*due, taken.delivery, taken.place));
+    let taken: Vec<Taken> = taken.into_iter().map(|(_, taken)| taken).collect();
+    name(&mut transaction, &taken).await?;
+    let mut deliveries = held_deliveries(&mut transaction, &taken).await?;
+    let mut fetches = held_fetches(&mut transaction, &taken).await?;
+    transaction.commit().await?;
+    Ok(taken
+        .into_iter()
+        .filter_map(|taken| match u32::try_from(taken.place) {
+            Err(_) => Some(Job::Convert(Box::new(deliveries.remove(&taken.delivery)?))),
+            Ok(index) => {
+                let fetch = fetches.remove(&(taken.delivery, index))?;
+                Some(Job::Fetch(Box::new(fetch)))
+            }
+        })
+        .collect())
 }
 
+/// A row of the queue that is this claim's now.
+struct Taken {
+    workspace: WorkspaceId,
+    delivery: DeliveryId,
+    place: i32,
+    lease: Lease,
+}
+
+impl Taken {
+    fn of(row: &PgRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            workspace: WorkspaceId(row.try_get("workspace_id")?),
+            delivery: DeliveryId(row.try_get("delivery_id")?),
+            place: row.try_get("item")?,
+            lease: Lease(row.try_get("lease")?),
+        })
+    }
+}
+
+async fn name(transaction: &mut Transaction, taken: &[Taken]) -> Result<(), StoreError> {
+    let workspaces: BTreeSet<WorkspaceId> = taken.iter().map(|taken| taken.workspace).collect();
+    if workspaces.is_empty() {
+        return Ok(());
+    }
+    let workspaces: Vec<WorkspaceId> = workspaces.into_iter().collect();
+    transaction.name(&workspaces).await
+}
+
+const TAKE_WAITING: &str = "
+update queue
+set lease = nextval('leases'), lease_until = $3
+where delivery_id = $1
+and item = -1
+and (lease_until is null or lease_until <= $2)
+returning workspace_id, delivery_id, item, lease";
+
+// What is finished has no place in the queue until it is held. A delivery that
+// has just been finished by another host is that host's for this moment.
+const TAKE_FINISHED: &str = "
+insert into queue (workspace_id, delivery_id, item, connection_id, status, digest, body_bytes,
+  lease, lease_until)
+select workspace_id, id, -1, connection_id, status, ran ->> 'digest', body_bytes,
+  nextval('leases'), $2
+from deliveries
+where workspace_id in (select id from workspaces)
+and id = $1
+and status in ('converted', 'duplicate', 'rejected', 'ignored')
+on conflict do nothing
+returning workspace_id, delivery_id, item, lease";
+
+/// One delivery, in whatever state.
 pub async fn one(
-    _db: &Db,
-    _id: DeliveryId,
-    _now: Micros,
-    _until: Micros,
+    db: &Db,
+    id: DeliveryId,
+    now: Micros,
+    until: Micros,
 ) -> Result<Option<HeldDelivery>, StoreError> {
-    Err(StoreError::Open("not ported yet".to_owned()))
+    let mut transaction = db.begin(Rows::All).await?;
+    let mut taken = sqlx::query(TAKE_WAITING)
+        .bind(id.0)
+        .bind(at(now))
+        .bind(at(until))
+        .fetch_optional(&mut *transaction)
+        .await?;
+    if taken.is_none() {
+        taken = sqlx::query(TAKE_FINISHED)
+            .bind(id.0)
+            .bind(at(until))
+            .fetch_optional(&mut *transaction)
+            .await?;
+    }
+    let Some(taken) = taken else {
+        transaction.rollback().await?;
+        return Ok(None);
+    };
+    let taken = [Taken::of(&taken)?];
+    let mut held = held_deliveries(&mut transaction, &taken).await?;
+    transaction.commit().await?;
+    Ok(held.remove(&id))
 }
+
+const TAKE_FAILED: &str = "
+with free as materialized (
+  select q.delivery_id
+  from connections as c
+  join queue as q on q.connection_id = c.id
+  where c.plugin = $1
+  and q.status in ('failed', 'parked')
+  and q.item = -1
+  and (q.digest is null or q.digest <> $2)
+  and (q.lease_until is null or q.lease_until <= $3)
+  order by q.delivery_id
+  limit $5
+  for update of q skip locked
+), lease as materialized (
+  select nextval('leases') as number
+)
+update queue as q
+set lease = lease.number, lease_until = $4
+from free, lease
+where q.delivery_id = free.delivery_id
+and q.item = -1
+returning q.workspace_id, q.delivery_id, q.item, q.lease";
 
 pub async fn failed(
-    _db: &Db,
-    _plugin: &str,
-    _not_with: &Digest,
-    _limit: u32,
-    _now: Micros,
-    _until: Micros,
+    db: &Db,
+    plugin: &str,
+    not_with: &Digest,
+    limit: u32,
+    now: Micros,
+    until: Micros,
 ) -> Result<Vec<HeldDelivery>, StoreError> {
-    Err(StoreError::Open("not ported yet".to_owned()))
+    let mut transaction = db.begin(Rows::Exempt).await?;
+    let taken = sqlx::query(TAKE_FAILED)
+        .bind(plugin)
+        .bind(&not_with.0)
+        .bind(at(now))
+        .bind(at(until))
+        .bind(i64::from(limit))
+        .fetch_all(&mut *transaction)
+        .await?
+        .iter()
+        .map(Taken::of)
+        .collect::<Result<Vec<_>, _>>()?;
+    name(&mut transaction, &taken).await?;
+    let held = held_deliveries(&mut transaction, &taken).await?;
+    transaction.commit().await?;
+    // By id, which is by age.
+    Ok(held.into_values().collect())
 }
+
+const HELD_DELIVERIES: &str = "
+select d.workspace_id, d.id, d.connection_id, d.received_at, d.method, d.path, d.query, d.headers,
+  d.status, d.ran, d.attempts, d.presented, d.body
+from unnest($1::uuid[], $2::uuid[]) as wanted (workspace_id, id)
+join deliveries as d
+  on d.workspace_id = wanted.workspace_id
+  and d.id = wanted.id";
+
+async fn held_deliveries(
+    connection: &mut PgConnection,
+    taken: &[Taken],
+) -> Result<BTreeMap<DeliveryId, HeldDelivery>, StoreError> {
+    let leases: BTreeMap<DeliveryId, Lease> = taken
+        .iter()
+        .filter(|taken| taken.place == WHOLE)
+        .map(|taken| (taken.delivery, taken.lease))
+        .collect();
+    if leases.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let (workspaces, ids): (Vec<Uuid>, Vec<Uuid>) = taken
+        .iter()
+        .filter(|taken| taken.place == WHOLE)
+        .map(|taken| (taken.workspace.0, taken.delivery.0))
+        .unzip();
+    let mut held = BTreeMap::new();
+    let rows = sqlx::query(HELD_DELIVERIES)
+        .bind(workspaces)
+        .bind(ids)
+        .fetch_all(connection)
+        .await?;
+    for row in &rows {
+        let delivery = request(row)?;
+        let Some(lease) = leases.get(&delivery.id) else {
+            continue;
+        };
+        let one = HeldDelivery {
+            lease: *lease,
+            status: columns::delivery_status(row)?,
+            ran: row.json_if("ran")?,
+            attempts: row.number("attempts")?,
+            presented: row.try_get("presented")?,
+            delivery,
+        };
+        held.insert(one.delivery.id, one);
+    }
+    Ok(held)
+}
+
+/// The raw request of a delivery.
+pub fn request(row: &PgRow) -> Result<NewDelivery, StoreError> {
+    Ok(NewDelivery {
+        id: DeliveryId(row.try_get("id")?),
+        workspace: WorkspaceId(row.try_get("workspace_id")?),
+        connection: row.text_id("connection_id")?,
+        received_at: row.time("received_at")?,
+        method: row.try_get("method")?,
+        path: row.try_get("path")?,
+        query: row.json("query")?,
+        headers: row.json("headers")?,
+        body: row.try_get("body")?,
+    })
+}
+
+const HELD_FETCHES: &str = "
+select f.workspace_id, f.delivery_id, f.item, f.connection_id, f.external_id, f.hop, f.until_at,
+  f.attempts, f.ran, f.request, f.state, f.response_head, f.response_body, wanted.lease,
+  d.received_at, d.connection_id as received_by
+from unnest($1::uuid[], $2::uuid[], $3::int[], $4::bigint[])
+  as wanted (workspace_id, delivery_id, item, lease)
+join fetches as f
+  on f.workspace_id = wanted.workspace_id
+  and f.delivery_id = wanted.delivery_id
+  and f.item = wanted.item
+join deliveries as d
+  on d.workspace_id = wanted.workspace_id
+  and d.id = wanted.delivery_id";
+
+async fn held_fetches(
+    connection: &mut PgConnection,
+    taken: &[Taken],
+) -> Result<BTreeMap<(DeliveryId, u32), HeldFetch>, StoreError> {
+    let fetches: Vec<&Taken> = taken.iter().filter(|taken| taken.place != WHOLE).collect();
+    if fetches.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let column = |of: fn(&Taken) -> Uuid| fetches.iter().map(|taken| of(taken)).collect::<Vec<_>>();
+    let places: Vec<i32> = fetches.iter().map(|taken| taken.place).collect();
+    let leases: Vec<i64> = fetches.iter().map(|taken| taken.lease.0).collect();
+    sqlx::query(HELD_FETCHES)
+        .bind(column(|taken| taken.workspace.0))
+        .bind(column(|taken| taken.delivery.0))
+        .bind(places)
+        .bind(leases)
+        .fetch_all(connection)
+        .await?
+        .iter()
+        .map(|row| {
+            let held = HeldFetch {
+                lease: Lease(row.try_get("lease")?),
+                delivery: DeliveryId(row.try_get("delivery_id")?),
+                workspace: WorkspaceId(row.try_get("workspace_id")?),
+                received_at: row.time("received_at")?,
+                index: row.small("item")?,
+                connection: row.text_id("connection_id")?,
+                received_by: row.text_id("received_by")?,
+                external_id: row.try_get("external_id")?,
+                request: row.json("request")?,
+                state: row.try_get("state")?,
+                hop: row.small("hop")?,
+                attempts: row.number("attempts")?,
+                ran: row.json("ran")?,
+                response: columns::response(row)?,
+                until: row.time("until_at")?,
+            };
+            Ok(((held.delivery, held.index), held))
+        })
+        .collect()
+}
+
+pub(super) const SQL: &[&str] = &[
+    ANY_DUE,
+    TAKE_DUE,
+    TAKE_WAITING,
+    TAKE_FINISHED,
+    TAKE_FAILED,
+    HELD_DELIVERIES,
+    HELD_FETCHES,
+];

@@ -1,12 +1,230 @@
-use super::db::Db;
+//! One batch, one transaction: lock and load what the writes touch, decide in
+//! memory, save what came of it, stamp, commit.
+//!
+//! A batch that loses against another host's is rolled back and run again: then
+//! it sees what the other one has made. A commit whose answer was lost is found
+//! out (`outcome`), and run again when nothing of it is there. A future that is
+//! dropped leaves a whole batch or none.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use sqlx::postgres::PgConnection;
+use tokio::time::Instant;
+
+use super::db::{Db, Rows, Transaction};
+use super::outcome::{self, Outcome};
+use super::save::Trace;
+use super::{error, load, save, stamp};
 use crate::clock::Clock;
-#[allow(unused_imports)]
-use crate::store::*;
+use crate::domain::id::{DealId, DeliveryId, WorkspaceId, uuid_at};
+use crate::limits;
+use crate::store::decide::{self, Known, Needs};
+use crate::store::{StoreError, Write, Written};
 
 pub async fn commit(
-    _db: &Db,
-    _clock: &dyn Clock,
-    _writes: &[Write],
+    db: &Db,
+    clock: &dyn Clock,
+    writes: &[Write],
 ) -> Result<Vec<Written>, StoreError> {
-    Err(StoreError::Open("not ported yet".to_owned()))
+    if writes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let deadline = Instant::now() + Duration::from_secs(limits::STORE_SECONDS);
+    let mut attempt = 1;
+    loop {
+        let error = match once(db, clock, writes, deadline).await {
+            Ok(written) => return Ok(written),
+            Err(Failure::Again(error)) => error,
+            Err(Failure::Final(error)) => return Err(error),
+        };
+        if attempt >= limits::COMMIT_ATTEMPTS || Instant::now() >= deadline {
+            return Err(error);
+        }
+        tracing::debug!(%error, attempt, "a batch is run again");
+        tokio::time::sleep_until(deadline.min(Instant::now() + pause(attempt))).await;
+        attempt += 1;
+    }
+}
+
+/// Longer each time, and not the same on two hosts.
+fn pause(attempt: u32) -> Duration {
+    let longest = limits::COMMIT_PAUSE_MS << attempt.min(8);
+    let mut chance = [0; 2];
+    getrandom::fill(&mut chance).expect("the operating system gives random bytes");
+    Duration::from_micros((longest * 1_000 * u64::from(u16::from_le_bytes(chance))) >> 16)
+}
+
+enum Failure {
+    /// Nothing was done, and the same again may succeed.
+    Again(StoreError),
+    Final(StoreError),
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            error if is_lost_race(&error) => Self::Again(StoreError::Contended),
+            StoreError::Unavailable(cause) if error::is_connection_lost(&cause) => {
+                Self::Again(StoreError::Unavailable(cause))
+            }
+            other => Self::Final(other),
+        }
+    }
+}
+
+async fn once(
+    db: &Db,
+    clock: &dyn Clock,
+    writes: &[Write],
+    deadline: Instant,
+) -> Result<Vec<Written>, Failure> {
+    let prepared = tokio::time::timeout_at(deadline, prepare(db, clock, writes)).await;
+    // Given up before its commit was sent: the connection goes, and all of it.
+    let Ok(prepared) = prepared else {
+        return Err(Failure::Final(too_late()));
+    };
+    let Prepared {
+        transaction,
+        written,
+        trace,
+    } = prepared?;
+    let patience = Duration::from_secs(limits::COMMIT_SECONDS);
+    let lost = match tokio::time::timeout(patience, transaction.end("commit")).await {
+        Ok(Ok(())) => return Ok(written),
+        Ok(Err(error)) if !error::is_connection_lost(&error) => {
+            return Err(StoreError::from(error).into());
+        }
+        Ok(Err(error)) => StoreError::from(error),
+        Err(_) => too_late(),
+    };
+    tracing::warn!(error = %lost, batch = %trace.batch, "the answer to a commit was lost");
+    match outcome::find(db, &trace).await {
+        Outcome::Committed => Ok(written),
+        Outcome::Undone => Err(Failure::Again(lost)),
+        Outcome::Unknown => Err(Failure::Final(lost)),
+    }
+}
+
+fn too_late() -> StoreError {
+    StoreError::Unavailable(sqlx::Error::Io(std::io::Error::new(
+        std::io::ErrorKind::TimedOut,
+        "the database did not answer a batch in time",
+    )))
+}
+
+/// A batch that lacks nothing but its commit.
+struct Prepared {
+    transaction: Transaction,
+    written: Vec<Written>,
+    trace: Trace,
+}
+
+async fn prepare(db: &Db, clock: &dyn Clock, writes: &[Write]) -> Result<Prepared, StoreError> {
+    let needs = decide::needs(writes, |_| None);
+    let workspaces: BTreeSet<WorkspaceId> = writes
+        .iter()
+        .filter_map(|write| match write {
+            Write::Accept(acceptance) => Some(acceptance.delivery.workspace),
+            _ => None,
+        })
+        .collect();
+    let named: Vec<WorkspaceId> = workspaces.iter().copied().collect();
+    let mut transaction = db.begin(Rows::Of(&named)).await?;
+    match in_transaction(&mut transaction, clock, writes, needs, workspaces).await {
+        Ok((written, trace)) => Ok(Prepared {
+            transaction,
+            written,
+            trace,
+        }),
+        Err(error) => {
+            // A lost race leaves the connection as good as it was; with anything
+            // else it is closed.
+            if is_lost_race(&error) {
+                transaction.rollback().await?;
+            }
+            Err(error)
+        }
+    }
+}
+
+fn is_lost_race(error: &StoreError) -> bool {
+    match error {
+        StoreError::Contended => true,
+        StoreError::Unavailable(cause) => error::is_lost_race(cause),
+        _ => false,
+    }
+}
+
+async fn in_transaction(
+    transaction: &mut Transaction,
+    clock: &dyn Clock,
+    writes: &[Write],
+    needs: Needs,
+    mut workspaces: BTreeSet<WorkspaceId>,
+) -> Result<(Vec<Written>, Trace), StoreError> {
+    let locked = load::work(transaction, &needs.deliveries).await?;
+    let of_work = locked.workspaces();
+    if !of_work.is_subset(&workspaces) {
+        workspaces.extend(of_work);
+        let named: Vec<WorkspaceId> = workspaces.into_iter().collect();
+        transaction.name(&named).await?;
+    }
+    let (mut known, locked) = load_for(transaction, writes, needs, locked).await?;
+    known.now = clock.now();
+    let written = decide::all(&mut known, writes)?;
+    let batch = uuid_at(known.now);
+    let trace = save::new(transaction, &known, &locked, writes, batch).await?;
+    save::changes(transaction, &known, &locked, writes).await?;
+    stamp::changed(transaction, &known).await?;
+    Ok((written, trace))
+}
+
+async fn load_for(
+    connection: &mut PgConnection,
+    writes: &[Write],
+    first: Needs,
+    mut locked: load::Locked,
+) -> Result<(Known, load::Locked), StoreError> {
+    let mut known = Known::default();
+    load::deliveries(connection, &mut known, &locked).await?;
+    let mut needs = if locked.work.is_empty() {
+        first
+    } else {
+        decide::needs(writes, |id| {
+            known.deliveries.get(&id).map(|delivery| delivery.workspace)
+        })
+    };
+    // A fetch that ends lets go of its key.
+    needs.claims.extend(
+        known
+            .fetches
+            .values()
+            .filter_map(|fetch| Some((fetch.connection.clone(), fetch.dedupe_key.clone()?))),
+    );
+    load::claims(connection, &mut known, &mut locked, &needs.claims).await?;
+    let mut people = load::contact_keys(connection, &mut known, &needs.contact_keys).await?;
+    let deals = deals_that_may_change(&known, &needs);
+    people.extend(load::deals(connection, &mut known, &deals).await?);
+    load::contacts(connection, &mut known, &people).await?;
+    load::products(connection, &mut known, &needs.products).await?;
+    load::first_agents(connection, &mut known, &needs.first_agents).await?;
+    load::quarantine(connection, &mut known, &needs.quarantine).await?;
+    Ok((known, locked))
+}
+
+fn deals_that_may_change(known: &Known, needs: &Needs) -> BTreeSet<(WorkspaceId, DealId)> {
+    let of_claims = needs.deals_of_claims.iter().filter_map(|key| {
+        let claim = known.claims.get(key)?;
+        Some((claim.workspace, claim.deal?))
+    });
+    let of_items = needs
+        .deals_of_deliveries
+        .iter()
+        .filter_map(|id: &DeliveryId| known.deliveries.get(id))
+        .flat_map(|delivery| {
+            let deals = delivery.items.values().filter_map(|item| item.deal);
+            deals.map(|deal| (delivery.workspace, deal))
+        });
+    of_claims.chain(of_items).collect()
 }

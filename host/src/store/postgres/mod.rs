@@ -21,6 +21,7 @@ mod fleet;
 mod keys;
 mod load;
 mod open;
+mod outcome;
 mod plugins;
 mod rate;
 mod reach;
@@ -67,27 +68,32 @@ pub const STATEMENTS: &[(&str, &[&str])] = &[
     ("agents", agents::SQL),
     ("answers", answers::SQL),
     ("apply", apply::SQL),
+    ("claim", claim::SQL),
     ("connections", connections::SQL),
     ("deals", deals::SQL),
     ("deliveries", deliveries::SQL),
     ("export", export::SQL),
     ("fleet", fleet::SQL),
     ("keys", keys::SQL),
+    ("load", load::SQL),
     ("open", open::SQL),
+    ("outcome", outcome::SQL),
     ("plugins", plugins::SQL),
     ("rate", rate::SQL),
     ("reach", reach::SQL),
+    ("save", save::SQL),
+    ("stamp", stamp::SQL),
     ("sweep", sweep::SQL),
 ];
 
-/// What a commit made of it is found out by the commit itself, so that it is not
-/// cut short when the database is lost.
+/// A verb that minds its time itself: what became of a commit is found out by the
+/// commit, so that it is not cut short when the database is lost.
 async fn to_its_end<T>(
     reach: &Reach,
     verb: impl Future<Output = Result<T, StoreError>>,
 ) -> Result<T, StoreError> {
     let _asking = reach.enter()?;
-    let result = in_time(verb).await;
+    let result = verb.await;
     if matches!(result, Err(StoreError::Unavailable(_))) {
         reach.doubt();
     }
@@ -118,7 +124,7 @@ impl PostgresStore {
         let reach = self.db.reach();
         tokio::select! {
             biased;
-            result = to_its_end(reach, verb) => result,
+            result = to_its_end(reach, in_time(verb)) => result,
             lost = reach.lost() => Err(lost),
         }
     }

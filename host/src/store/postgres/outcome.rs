@@ -1,0 +1,98 @@
+//! What became of a commit whose answer was lost: the connection went away, or
+//! the server did not answer in time. The batch has left a mark in the same
+//! transaction: where the mark is, the batch is. The mark says nothing while the
+//! server may still be at it, so first its process must be gone.
+
+use std::time::Duration;
+
+use sqlx::postgres::PgConnection;
+use sqlx::{Connection as _, Row as _};
+use tokio::time::Instant;
+
+use super::db::Db;
+use super::save::Trace;
+use crate::limits;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Committed,
+    /// Nothing of it is there, and nothing will be.
+    Undone,
+    /// Nobody could be asked in time.
+    Unknown,
+}
+
+// Exactly this transaction in exactly this process: both numbers are used again
+// one day, but not together while one of them lives.
+const END: &str = "
+select pg_terminate_backend(pid)
+from pg_stat_activity
+where pid = $1
+and backend_xid::text = $2";
+
+const AT_WORK: &str = "
+select 1
+from pg_stat_activity
+where pid = $1
+and backend_xid::text = $2";
+
+const MARK: &str = "
+select exists (select 1 from leadhost.commit_markers where batch_id = $1)";
+
+pub async fn find(db: &Db, trace: &Trace) -> Outcome {
+    let patience = Duration::from_secs(limits::OUTCOME_SECONDS);
+    let deadline = Instant::now() + patience;
+    let pause = Duration::from_millis(limits::OUTCOME_PAUSE_MS);
+    loop {
+        match tokio::time::timeout_at(deadline, ask(db, trace)).await {
+            Ok(Ok(true)) => return Outcome::Committed,
+            Ok(Ok(false)) => return Outcome::Undone,
+            Ok(Err(error)) => {
+                tracing::debug!(%error, batch = %trace.batch, "a commit's outcome is not known yet");
+            }
+            Err(_) => return Outcome::Unknown,
+        }
+        tokio::time::sleep(pause).await;
+    }
+}
+
+/// Whether the mark is there, once it can be told. As the login role, which may
+/// see and end what itself began.
+async fn ask(db: &Db, trace: &Trace) -> Result<bool, sqlx::Error> {
+    let mut connection = db.owner().await?;
+    let ended = sqlx::query(END)
+        .bind(trace.backend)
+        .bind(&trace.number)
+        .execute(&mut connection)
+        .await;
+    if let Err(error) = ended {
+        // It ends by itself then: a transaction that idles has a limit of its own.
+        tracing::debug!(%error, "the process of a lost commit could not be ended");
+    }
+    wait_until_gone(&mut connection, trace).await?;
+    let found = sqlx::query(MARK)
+        .bind(trace.batch)
+        .fetch_one(&mut connection)
+        .await?
+        .try_get(0)?;
+    // Nothing hangs on how it ends.
+    drop(connection.close().await);
+    Ok(found)
+}
+
+async fn wait_until_gone(connection: &mut PgConnection, trace: &Trace) -> Result<(), sqlx::Error> {
+    let pause = Duration::from_millis(limits::OUTCOME_PAUSE_MS);
+    loop {
+        let at_work = sqlx::query(AT_WORK)
+            .bind(trace.backend)
+            .bind(&trace.number)
+            .fetch_optional(&mut *connection)
+            .await?;
+        if at_work.is_none() {
+            return Ok(());
+        }
+        tokio::time::sleep(pause).await;
+    }
+}
+
+pub(super) const SQL: &[&str] = &[END, AT_WORK, MARK];
