@@ -8,6 +8,7 @@ use crate::clock::SharedClock;
 use crate::config::Config;
 use crate::http::Http;
 use crate::pipeline::Pipeline;
+use crate::pipeline::fleet::Fleet;
 use crate::plugin::{EngineError, Plugins};
 use crate::seal::Sealer;
 use crate::shutdown::Shutdown;
@@ -24,6 +25,8 @@ pub struct App {
     pub sealer: Arc<Sealer>,
     pub plugins: Plugins,
     pub pipeline: Pipeline,
+    /// This host among those that work on the same store.
+    pub fleet: Fleet,
     pub metrics: Arc<Metrics>,
     pub shutdown: Shutdown,
     /// What the surfaces remember between requests.
@@ -50,6 +53,7 @@ impl App {
             }),
             pipeline: Pipeline::new(&config, Arc::clone(&store), Arc::clone(&sealer)),
             http: Http::new(&config),
+            fleet: Fleet::new(&config.server, clock.now()),
             plugins,
             metrics,
             config,

@@ -36,6 +36,7 @@ pub struct Config {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Server {
+    pub name: String,
     pub listen: String,
     pub data_listen: String,
     pub admin_listen: String,

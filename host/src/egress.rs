@@ -43,12 +43,15 @@ pub enum EgressError {
     /// It may go better later.
     #[error("no answer from {authority}: {reason}")]
     Unreachable { authority: String, reason: String },
+    /// Nothing was sent: by then it was somebody else's to send.
+    #[error("the request was not sent: its time was up before it could be")]
+    TooLate,
 }
 
 impl EgressError {
     /// Whether trying again without anybody doing anything can help.
     pub fn is_transient(&self) -> bool {
-        matches!(self, Self::Unreachable { .. })
+        matches!(self, Self::Unreachable { .. } | Self::TooLate)
     }
 }
 
@@ -87,19 +90,21 @@ impl Egress {
         }
     }
 
-    /// Makes the request, all within the deadline. Any status is an answer.
+    /// Makes the request, all within the deadline, unless it is not `wanted` any
+    /// more when its first byte is to go out. Any status is an answer.
     pub async fn call(
         &self,
         request: &HttpRequest,
         secrets: &Secrets,
         allow: &[AllowedHost],
+        wanted: impl Fn() -> bool,
     ) -> Result<HttpResponse, EgressError> {
         let unreachable = |reason: String| EgressError::Unreachable {
             authority: request.authority.clone(),
             reason,
         };
         let seconds = self.timeout.as_secs();
-        tokio::time::timeout(self.timeout, self.exchange(request, secrets, allow))
+        tokio::time::timeout(self.timeout, self.exchange(request, secrets, allow, wanted))
             .await
             .unwrap_or_else(|_| Err(unreachable(format!("nothing within {seconds} s"))))
     }
@@ -109,6 +114,7 @@ impl Egress {
         request: &HttpRequest,
         secrets: &Secrets,
         allow: &[AllowedHost],
+        wanted: impl Fn() -> bool,
     ) -> Result<HttpResponse, EgressError> {
         let target = Target::allowed(request, allow)?;
         let unreachable = |reason: String| EgressError::Unreachable {
@@ -120,6 +126,7 @@ impl Egress {
         let stream = TcpStream::connect(address)
             .await
             .map_err(|error| unreachable(error.to_string()))?;
+        let still = || wanted().then_some(()).ok_or(EgressError::TooLate);
         if target.tls {
             let name = ServerName::try_from(target.host.clone()).map_err(|_| {
                 EgressError::Malformed(format!("`{}` is no host name", target.host))
@@ -129,8 +136,10 @@ impl Egress {
                 .connect(name, stream)
                 .await
                 .map_err(|error| unreachable(error.to_string()))?;
+            still()?;
             send(stream, message).await.map_err(unreachable)
         } else {
+            still()?;
             send(stream, message).await.map_err(unreachable)
         }
     }

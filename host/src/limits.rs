@@ -227,3 +227,6 @@ pub const OUTCOME_SECONDS: u64 = 8;
 
 /// Milliseconds between two looks at whether a lost commit is decided.
 pub const OUTCOME_PAUSE_MS: u64 = 50;
+
+/// Seconds after which it is worth asking again whether a host is ready.
+pub const READY_AGAIN_SECONDS: u64 = 2;

@@ -4,6 +4,7 @@
 //! sets are bounded: routes, statuses, outcomes and plugin names, never the id
 //! of a tenant, a connection or a person.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use prometheus_client::encoding::EncodeLabelSet;
@@ -22,7 +23,7 @@ use crate::domain::time::Micros;
 use crate::egress::EgressError;
 use crate::plugin::{CallError, Loaded};
 use crate::store::writer::Commit;
-use crate::store::{Backlog, FetchOutcome};
+use crate::store::{Backlog, FetchOutcome, Pool, Serves};
 
 #[derive(Debug, thiserror::Error)]
 #[error("`log.filter` is not a filter: {0}; write it like `info,leadhost=debug`")]
@@ -68,6 +69,11 @@ struct OutcomeLabel {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct StateLabel {
+    state: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct ReasonLabel {
     reason: &'static str,
 }
@@ -108,6 +114,11 @@ pub struct Metrics {
     egress_seconds: Histogram,
     backlog: Family<StatusLabel, Gauge>,
     oldest_waiting: Gauge,
+    store_up: Gauge,
+    store_connections: Family<StateLabel, Gauge>,
+    generations: Family<PluginLabel, Gauge>,
+    hosts: Gauge,
+    hosts_behind: Gauge,
 }
 
 impl Default for Metrics {
@@ -244,6 +255,27 @@ impl Metrics {
                 "Age of the oldest work that waits",
                 seconds
             ),
+            store_up: register!(
+                Gauge::default(),
+                "store_up",
+                "1 while the store answers, 0 while it is lost"
+            ),
+            store_connections: register!(
+                Family::default(),
+                "store_connections",
+                "Connections to the database: open, idle, most that there may be; and verbs under way"
+            ),
+            generations: register!(
+                Family::default(),
+                "plugin_generation",
+                "Activation that this host serves, by plugin; 0: none"
+            ),
+            hosts: register!(Gauge::default(), "hosts", "Live hosts on this database"),
+            hosts_behind: register!(
+                Gauge::default(),
+                "hosts_behind",
+                "Plugins that a live host does not serve as it should, over all hosts"
+            ),
             registry,
         }
     }
@@ -273,7 +305,7 @@ impl Metrics {
         self.connections.dec();
     }
 
-    /// `reason`: `bodies`, `writer`, `backlog`, `deadline`.
+    /// `reason`: `bodies`, `writer`, `backlog`, `deadline`, `store`, `fleet`.
     pub fn shed(&self, reason: &'static str) {
         self.shed.get_or_create(&ReasonLabel { reason }).inc();
     }
@@ -378,6 +410,44 @@ impl Metrics {
             .oldest_waiting
             .map_or(0, |since| (now.0 - since.0).max(0) / Micros::SECOND);
         self.oldest_waiting.set(age);
+    }
+}
+
+impl Metrics {
+    /// Whether the store answers, and how its connections are used.
+    pub fn store(&self, up: bool, pool: Option<Pool>) {
+        self.store_up.set(i64::from(up));
+        let Some(pool) = pool else {
+            return;
+        };
+        for (state, count) in [
+            ("open", pool.open),
+            ("idle", pool.idle),
+            ("most", pool.most),
+            ("asked", pool.asked),
+        ] {
+            self.store_connections
+                .get_or_create(&StateLabel { state })
+                .set(i64::from(count));
+        }
+    }
+
+    /// What this host serves, by the plugin's name.
+    pub fn serves(&self, serves: &BTreeMap<String, Serves>) {
+        for (plugin, serves) in serves {
+            let plugin = plugin.clone();
+            let serving = serves.digest.as_ref().map_or(0, |_| serves.generation);
+            self.generations
+                .get_or_create(&PluginLabel { plugin })
+                .set(serving);
+        }
+    }
+
+    /// Live hosts, and how often one of them does not serve what it should.
+    pub fn fleet(&self, alive: usize, behind: usize) {
+        self.hosts.set(i64::try_from(alive).unwrap_or(i64::MAX));
+        self.hosts_behind
+            .set(i64::try_from(behind).unwrap_or(i64::MAX));
     }
 }
 

@@ -43,7 +43,16 @@ fn show(status: &Value) {
         backlog["parked"],
         backlog["quarantined"],
     ));
-    say(&format!("sealing key {}\n", cell(&status["sealingKey"])));
+    say(&format!("sealing key {}", cell(&status["sealingKey"])));
+    let pool = &status["connections"];
+    if !pool.is_null() {
+        say(&format!(
+            "database: {} of {} connections open, {} idle; {} verbs under way",
+            pool["open"], pool["most"], pool["idle"], pool["asked"],
+        ));
+    }
+    show_hosts(status);
+    say("");
     let plugins: Vec<Vec<String>> = status["plugins"]
         .as_array()
         .into_iter()
@@ -54,6 +63,7 @@ fn show(status: &Value) {
                 cell(&plugin["version"]),
                 short(&plugin["digest"]),
                 cell(&plugin["generation"]),
+                on_hosts(plugin),
             ]
         })
         .collect();
@@ -61,8 +71,48 @@ fn show(status: &Value) {
         say("No plugin is active: `leadhost plugin activate FILE`.");
     } else {
         say(&table(
-            &["PLUGIN", "VERSION", "DIGEST", "GENERATION"],
+            &["PLUGIN", "VERSION", "DIGEST", "GENERATION", "HOSTS"],
             &plugins,
         ));
+    }
+}
+
+/// Of a service of several hosts.
+fn show_hosts(status: &Value) {
+    let hosts: Vec<Vec<String>> = status["hosts"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|host| {
+            let own = host["id"] == status["host"]["id"];
+            let state = match (own, host["alive"] == true) {
+                (true, _) => "this one",
+                (false, true) => "alive",
+                (false, false) => "not heard of",
+            };
+            vec![
+                cell(&host["name"]),
+                cell(&host["version"]),
+                time(&host["startedAt"]),
+                time(&host["seenAt"]),
+                state.to_owned(),
+            ]
+        })
+        .collect();
+    if !hosts.is_empty() {
+        say("");
+        say(&table(
+            &["HOST", "VERSION", "STARTED", "SEEN", "STATE"],
+            &hosts,
+        ));
+    }
+}
+
+/// How many hosts serve it, and how many do not yet.
+fn on_hosts(plugin: &Value) -> String {
+    let behind = plugin["behind"].as_array().map_or(0, Vec::len);
+    match behind {
+        0 => cell(&plugin["hosts"]),
+        behind => format!("{} (not on {behind})", cell(&plugin["hosts"])),
     }
 }

@@ -204,6 +204,14 @@ impl KeyCache {
         believed.insert(digest, Belief { since, caller });
     }
 
+    /// Asks the store of every key anew: an operator changed something.
+    pub fn forget(&self) {
+        self.believed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
+    }
+
     fn note_use(&self, caller: &Caller, now: Micros) {
         let minute = Micros(now.0 - now.0.rem_euclid(Micros::MINUTE));
         if caller
@@ -236,7 +244,9 @@ pub async fn keep_key_uses(app: Arc<App>) {
             () = tokio::time::sleep(Duration::from_secs(limits::KEY_USE_SECONDS)) => false,
             () = app.shutdown.ended() => true,
         };
-        if let Err(error) = app.http.keys.write_uses(&*app.store).await {
+        if let Err(error) = app.http.keys.write_uses(&*app.store).await
+            && !error.is_told()
+        {
             tracing::warn!(%error, "when keys were last used could not be written down");
         }
         if ends {

@@ -1,22 +1,34 @@
 //! How often a workspace may ask: so many requests a minute, in one burst or
-//! spread. The generic cell rate algorithm keeps one time a workspace, by which
-//! what was asked so far is paid off. A refused request pays nothing.
+//! spread, over all hosts together. The generic cell rate algorithm keeps one
+//! time a workspace, by which what was asked so far is paid off; it stands where
+//! all hosts see it. A refused request pays nothing, and a host that was told of
+//! a refusal repeats it without asking until a request would be served again.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 use hyper::HeaderMap;
 use hyper::header::{HeaderName, HeaderValue};
 
 use crate::domain::id::WorkspaceId;
 use crate::domain::time::Micros;
+use crate::limits;
+use crate::store::{Debt, Price, Store, StoreError};
 
 /// The window of the limit.
 const WINDOW: i64 = Micros::MINUTE;
 
-/// The state of every workspace that asked: one entry each, and only with a valid key.
+/// What this host knows of workspaces that are refused.
 #[derive(Default)]
-pub struct RateLimiter(Mutex<HashMap<WorkspaceId, Micros>>);
+pub struct RateLimiter(Mutex<HashMap<WorkspaceId, Owed>>);
+
+/// What was owed at a moment.
+#[derive(Clone, Copy)]
+struct Owed {
+    micros: i64,
+    since: Instant,
+}
 
 /// What is left to a workspace after a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,31 +42,71 @@ pub struct Quota {
 }
 
 impl RateLimiter {
-    pub fn ask(&self, workspace: WorkspaceId, limit: u32, now: Micros) -> Quota {
-        let mut paid_off = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let due = paid_off.entry(workspace).or_insert(now);
-        let (next, quota) = ask(*due, limit, now);
-        *due = next;
-        quota
+    /// Nobody is let through when the store cannot be asked.
+    pub async fn ask(
+        &self,
+        store: &dyn Store,
+        workspace: WorkspaceId,
+        limit: u32,
+        now: Micros,
+    ) -> Result<Quota, StoreError> {
+        let price = price(limit);
+        if let Some(debt) = self.refused(workspace, price) {
+            return Ok(quota(limit, price, debt));
+        }
+        let debt = store.pay(workspace, price, now).await?;
+        // A store of one process is asked without a round trip.
+        if debt.refused && store.is_shared() {
+            self.remember(workspace, debt);
+        }
+        Ok(quota(limit, price, debt))
+    }
+
+    /// What is owed while that is too much for another request.
+    fn refused(&self, workspace: WorkspaceId, price: Price) -> Option<Debt> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let owed = known.get(&workspace)?;
+        let passed = i64::try_from(owed.since.elapsed().as_micros()).unwrap_or(i64::MAX);
+        let debt = price.pay(owed.micros.saturating_sub(passed));
+        if !debt.refused {
+            known.remove(&workspace);
+            return None;
+        }
+        Some(debt)
+    }
+
+    fn remember(&self, workspace: WorkspaceId, debt: Debt) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= limits::RATES_REFUSED {
+            known.clear();
+        }
+        let owed = Owed {
+            micros: debt.owed,
+            since: Instant::now(),
+        };
+        known.insert(workspace, owed);
     }
 }
 
-fn ask(due: Micros, limit: u32, now: Micros) -> (Micros, Quota) {
-    let limit = limit.max(1);
-    let price = WINDOW / i64::from(limit);
-    let full = price * i64::from(limit);
-    // A clock that was set back does not leave a debt of more than a window.
-    let debt = (due.0 - now.0).clamp(0, full);
-    let after = debt + price;
-    let refused = after > full;
-    let debt = if refused { debt } else { after };
-    let quota = Quota {
-        limit,
-        remaining: u32::try_from((full - debt) / price).unwrap_or(0),
-        reset: seconds(debt),
-        retry_after: refused.then(|| seconds(after - full).max(1)),
-    };
-    (Micros(now.0 + debt), quota)
+fn price(limit: u32) -> Price {
+    let limit = i64::from(limit.max(1));
+    let each = WINDOW / limit;
+    Price {
+        each,
+        full: each * limit,
+    }
+}
+
+fn quota(limit: u32, price: Price, debt: Debt) -> Quota {
+    let owed = debt.owed.clamp(0, price.full);
+    Quota {
+        limit: limit.max(1),
+        remaining: u32::try_from((price.full - owed) / price.each).unwrap_or(0),
+        reset: seconds(owed),
+        retry_after: debt
+            .refused
+            .then(|| seconds(owed + price.each - price.full).max(1)),
+    }
 }
 
 /// Whole seconds, rounded up.
@@ -96,53 +148,68 @@ impl Quota {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_burst_of_the_whole_limit_is_served_and_no_more() {
-        let rate = RateLimiter::default();
-        let workspace = WorkspaceId::new(Micros(0));
-        let now = Micros(1_700_000_000_000_000);
-        for left in (0..120).rev() {
-            let quota = rate.ask(workspace, 120, now);
-            assert_eq!((quota.retry_after, quota.remaining), (None, left));
-        }
-        let refused = rate.ask(workspace, 120, now);
-        assert_eq!(refused.retry_after, Some(1));
-        assert_eq!((refused.remaining, refused.reset), (0, 60));
-        // Refusals cost nothing: half a second later one is served.
-        for _ in 0..1000 {
-            rate.ask(workspace, 120, now);
-        }
-        let later = now.plus(Micros::SECOND / 2);
-        assert_eq!(rate.ask(workspace, 120, later).retry_after, None);
-        assert!(rate.ask(workspace, 120, later).retry_after.is_some());
+    /// Requests with nothing in between, from this debt on.
+    fn ask(owed: i64, limit: u32) -> (i64, Quota) {
+        let price = price(limit);
+        let debt = price.pay(owed);
+        (debt.owed, quota(limit, price, debt))
     }
 
     #[test]
-    fn a_workspace_does_not_pay_for_another() {
-        let rate = RateLimiter::default();
-        let ask = |workspace| rate.ask(workspace, 1, Micros(0)).retry_after;
-        let (one, other) = (WorkspaceId::new(Micros(0)), WorkspaceId::new(Micros(0)));
-        assert_eq!(ask(one), None);
-        assert_eq!(ask(one), Some(60));
-        assert_eq!(ask(other), None);
+    fn a_burst_of_the_whole_limit_is_served_and_no_more() {
+        let mut owed = 0;
+        for left in (0..120).rev() {
+            let quota;
+            (owed, quota) = ask(owed, 120);
+            assert_eq!((quota.retry_after, quota.remaining), (None, left));
+        }
+        let (after, refused) = ask(owed, 120);
+        assert_eq!(refused.retry_after, Some(1));
+        assert_eq!((refused.remaining, refused.reset), (0, 60));
+        assert_eq!(after, owed, "a refusal costs nothing");
+        // Half a second later one is served.
+        let (after, quota) = ask(owed - Micros::SECOND / 2, 120);
+        assert_eq!(quota.retry_after, None);
+        assert!(ask(after, 120).1.retry_after.is_some());
     }
 
     #[test]
     fn a_clock_that_is_set_back_costs_a_window_at_most() {
-        let (due, _) = ask(Micros(Micros::HOUR), 1, Micros(0));
-        assert_eq!(due, Micros(Micros::MINUTE));
+        assert_eq!(ask(Micros::HOUR, 1).0, Micros::MINUTE);
     }
 
     #[test]
     fn a_limit_that_does_not_divide_a_minute_still_gives_itself() {
-        let mut due = Micros(0);
+        let mut owed = 0;
         let served = (0..200)
             .filter(|_| {
-                let (next, quota) = ask(due, 97, Micros(0));
-                due = next;
+                let quota;
+                (owed, quota) = ask(owed, 97);
                 quota.retry_after.is_none()
             })
             .count();
         assert_eq!(served, 97);
+    }
+
+    #[test]
+    fn a_refusal_is_repeated_until_a_request_would_be_served() {
+        let rate = RateLimiter::default();
+        let workspace = WorkspaceId::new(Micros(0));
+        let debt = Debt {
+            owed: Micros::MINUTE,
+            refused: true,
+        };
+        rate.remember(workspace, debt);
+        assert!(rate.refused(workspace, price(120)).is_some());
+        let other = WorkspaceId::new(Micros(0));
+        assert!(rate.refused(other, price(120)).is_none());
+        // A greater limit that came since is paid off at once.
+        let debt = Debt {
+            owed: 0,
+            refused: true,
+        };
+        rate.remember(workspace, debt);
+        assert!(rate.refused(workspace, price(120)).is_none());
+        assert!(rate.0.lock().expect("not poisoned").is_empty());
     }
 }

@@ -15,6 +15,24 @@ use super::request_id::RequestId;
 use super::route::{OpenRoute, PartnerRoute, Route, WorkspaceRoute};
 use super::{auth, query::Query};
 use crate::app::App;
+use crate::store::StoreError;
+
+/// Without its store a host can do nothing for anybody: better told at once than
+/// after a wait, body unread.
+fn can_serve(app: &App) -> Result<(), ApiError> {
+    if let Some(outage) = app.store.outage() {
+        app.metrics.shed("store");
+        return Err(StoreError::Lost(outage.reason).into());
+    }
+    if !app.fleet.is_current() && !app.shutdown.has_begun() {
+        app.metrics.shed("fleet");
+        return Err(ApiError::Overloaded {
+            what: "This host was cut off and is catching up with the others; come again.",
+            retry_after: 1,
+        });
+    }
+    Ok(())
+}
 
 /// A request on its way to its endpoint.
 pub struct Call<'a> {
@@ -38,6 +56,12 @@ impl Call<'_> {
 }
 
 pub async fn run(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Reply, ApiError> {
+    if !matches!(
+        route,
+        Route::Open(OpenRoute::Live | OpenRoute::Ready | OpenRoute::Metrics)
+    ) {
+        can_serve(call.app)?;
+    }
     let headers = &call.head.headers;
     match route {
         Route::Open(route) => match route {
@@ -61,7 +85,8 @@ pub async fn run(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Repl
                 .app
                 .http
                 .rate
-                .ask(workspace.id, workspace.rate_limit, now);
+                .ask(&*call.app.store, workspace.id, workspace.rate_limit, now)
+                .await?;
             let result = match (quota.retry_after, route) {
                 (Some(retry_after), _) => {
                     call.app.metrics.rate_limited();

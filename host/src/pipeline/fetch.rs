@@ -1,6 +1,10 @@
 //! What a pointer points at: the host makes the call that the converter asked
 //! for, keeps the answer, and hands it to the converter.
 //!
+//! Just before the first byte goes out the host looks whether the fetch is still
+//! its own: one that slept past its lease makes no call that another host makes
+//! too. What is left is the moment between that look and the kernel's sending.
+//!
 //! The answer is stored before the converter reads it, so that a crash between
 //! the two costs no second call, and stays with the delivery, so that a replay
 //! needs none. If another version serves by now, it is asked
@@ -10,7 +14,8 @@
 use std::sync::Arc;
 
 use super::connections::Live;
-use super::{convert, mask, normalise, worker};
+use super::worker::{self, Held};
+use super::{convert, mask, normalise};
 use crate::app::App;
 use crate::domain::exchange::HttpResponse;
 use crate::domain::plugin::{Failure, FailureCategory, Fetch, Item, Outcome, PluginCompletion};
@@ -20,8 +25,8 @@ use crate::limits;
 use crate::plugin::{Budget, Loaded};
 use crate::store::{FetchAnswer, FetchOutcome, FetchSettlement, HeldFetch, ItemResult, Write};
 
-pub async fn run(app: &Arc<App>, held: HeldFetch) {
-    let (outcome, plugin) = attempt(app, &held).await;
+pub async fn run(app: &Arc<App>, held: HeldFetch, lease: Held) {
+    let (outcome, plugin) = attempt(app, &held, lease).await;
     app.metrics.fetch(&outcome);
     let ran = plugin.map(|(plugin, live)| plugin.ran_with(live.connection.config_version));
     let settlement = FetchSettlement {
@@ -36,7 +41,7 @@ pub async fn run(app: &Arc<App>, held: HeldFetch) {
 
 type Ran = Option<(Arc<Loaded>, Arc<Live>)>;
 
-async fn attempt(app: &Arc<App>, held: &HeldFetch) -> (FetchOutcome, Ran) {
+async fn attempt(app: &Arc<App>, held: &HeldFetch, lease: Held) -> (FetchOutcome, Ran) {
     let now = app.clock.now();
     if now >= held.until || held.attempts >= limits::FETCH_ATTEMPTS {
         return (
@@ -65,6 +70,7 @@ async fn attempt(app: &Arc<App>, held: &HeldFetch) -> (FetchOutcome, Ran) {
                 &fetch.request,
                 &live.secrets,
                 &live.connection.allow,
+                || !lease.has_ended(),
             ))
             .await
         {

@@ -1,6 +1,6 @@
 //! The way of a lead, as stories: `intake` takes a delivery in, `worker` does
 //! what waits, `fetch` gets what a pointer points at, `deploy` makes a plugin
-//! serve, `redrive` and `replay` convert again what failed or what an operator
+//! serve, `fleet` keeps hosts that share a store together, `redrive` and `replay` convert again what failed or what an operator
 //! asks for. Plain steps they share stand beside them.
 
 pub mod apply;
@@ -9,6 +9,7 @@ pub mod connections;
 pub mod convert;
 pub mod deploy;
 pub mod fetch;
+pub mod fleet;
 pub mod intake;
 pub mod kept;
 pub mod mask;
@@ -95,6 +96,7 @@ pub fn start(app: &Arc<App>, shutdown: &Shutdown) -> Vec<tokio::task::JoinHandle
         tokio::spawn(sweep::run(Arc::clone(app), shutdown.clone())),
         spawn(app, redrive::resume(Arc::clone(app))),
     ];
+    tasks.extend(fleet::start(app, shutdown));
     if !app.config.plugins.inbox.is_empty() {
         tasks.push(tokio::spawn(deploy::watch_inbox(
             Arc::clone(app),

@@ -3,6 +3,7 @@
 //! version fails on everything too.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::worker;
 use crate::app::App;
@@ -12,6 +13,9 @@ use crate::store::{HeldDelivery, Mode, Reconversion, Write};
 
 /// Deliveries tried between two looks at how it goes.
 const STEP: u32 = 8;
+
+/// Between two attempts while the store is lost.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// Goes on with what a stop or a crash cut short.
 pub async fn resume(app: Arc<App>) {
@@ -43,6 +47,12 @@ pub async fn run(app: &Arc<App>, plugin: &str, digest: &Digest) {
             .await
         {
             Ok(held) => held,
+            Err(error) if error.is_told() => {
+                tokio::select! {
+                    () = tokio::time::sleep(AGAIN) => continue,
+                    () = app.shutdown.begun() => return,
+                }
+            }
             Err(error) => {
                 return tracing::warn!(plugin, %error, "failed deliveries cannot be tried again now");
             }

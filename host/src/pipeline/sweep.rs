@@ -1,12 +1,14 @@
-//! Removes what is past its retention, in small steps behind live traffic.
+//! Removes what is past its retention, in small steps behind live traffic. One
+//! host does it at a time.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use super::fleet::Job;
 use crate::app::App;
 use crate::domain::time::Micros;
 use crate::shutdown::Shutdown;
-use crate::store::Retention;
+use crate::store::{Retention, StoreError};
 
 /// Between two looks.
 const PERIOD: Duration = Duration::from_secs(300);
@@ -19,19 +21,59 @@ pub async fn run(app: Arc<App>, shutdown: Shutdown) {
         deliveries: app.config.retention.deliveries_days * Micros::DAY,
         quarantine: app.config.retention.quarantine_days * Micros::DAY,
     };
+    let mut job = Job::new("sweep");
+    let mut due = Instant::now();
     while !shutdown.has_begun() {
-        match app.store.sweep(&retention, app.clock.now(), STEP).await {
-            Ok(0) => {}
-            Ok(removed) => {
-                tracing::debug!(removed, "rows past their retention are gone");
+        match step(&app, &retention, &mut job, due).await {
+            Ok(Step::More) => {
                 tokio::task::yield_now().await;
                 continue;
             }
+            Ok(Step::Done) => due = Instant::now() + PERIOD,
+            Ok(Step::NotDue) => {}
+            // Whoever takes over does not know when it was done last.
+            Ok(Step::AnotherHost) => due = Instant::now(),
+            Err(error) if error.is_told() => {}
             Err(error) => tracing::warn!(%error, "what is past its retention cannot be removed"),
         }
+        // Alone, nobody waits for the job.
+        let rest = if app.store.is_shared() {
+            Job::period()
+        } else {
+            PERIOD
+        };
         tokio::select! {
-            () = tokio::time::sleep(PERIOD) => {}
+            () = tokio::time::sleep(rest) => {}
             () = shutdown.begun() => {}
         }
     }
+    job.leave(&app).await;
+}
+
+enum Step {
+    More,
+    Done,
+    NotDue,
+    AnotherHost,
+}
+
+async fn step(
+    app: &App,
+    retention: &Retention,
+    job: &mut Job,
+    due: Instant,
+) -> Result<Step, StoreError> {
+    // What it removes is removed once and for all: the fence guards nothing here.
+    if job.hold(app).await?.is_none() {
+        return Ok(Step::AnotherHost);
+    }
+    if Instant::now() < due {
+        return Ok(Step::NotDue);
+    }
+    let removed = app.store.sweep(retention, app.clock.now(), STEP).await?;
+    if removed == 0 {
+        return Ok(Step::Done);
+    }
+    tracing::debug!(removed, "rows past their retention are gone");
+    Ok(Step::More)
 }

@@ -12,6 +12,7 @@ use tokio::sync::Semaphore;
 use super::convert::{self, ConvertError, Evidence};
 use super::fetch;
 use crate::app::App;
+use crate::clock;
 use crate::domain::delivery::DeliveryStatus;
 use crate::plugin::{Budget, CallError};
 use crate::shutdown::Shutdown;
@@ -55,7 +56,19 @@ pub async fn run(app: Arc<App>, shutdown: Shutdown) {
     }
 }
 
-async fn claim(app: &App, limit: u32) -> Vec<Job> {
+/// Work in hand, and until when it is ours by the clock that counts suspension.
+struct InHand {
+    job: Job,
+    lease: Held,
+}
+
+async fn claim(app: &App, limit: u32) -> Vec<InHand> {
+    // A host that the others take for dead begins nothing.
+    if app.store.outage().is_some() || !app.fleet.is_current() {
+        return vec![];
+    }
+    // Before the store's answer, so that it ends here no later than there.
+    let lease = Held::for_seconds(app.config.worker.lease_seconds);
     let now = app.clock.now();
     let until = now.plus_seconds(app.config.worker.lease_seconds);
     match app.store.backlog().await {
@@ -68,21 +81,44 @@ async fn claim(app: &App, limit: u32) -> Vec<Job> {
                 return vec![];
             }
         }
+        Err(error) if error.is_told() => return vec![],
         Err(error) => tracing::warn!(%error, "the backlog cannot be counted"),
     }
-    app.store
-        .claim(limit, now, until)
-        .await
-        .unwrap_or_else(|error| {
-            tracing::warn!(%error, "no work can be claimed");
+    match app.store.claim(limit, now, until).await {
+        Ok(jobs) => jobs.into_iter().map(|job| InHand { job, lease }).collect(),
+        Err(error) => {
+            if !error.is_told() {
+                tracing::warn!(%error, "no work can be claimed");
+            }
             vec![]
-        })
+        }
+    }
 }
 
-async fn work(app: &Arc<App>, job: Job) {
-    match job {
+async fn work(app: &Arc<App>, work: InHand) {
+    match work.job {
         Job::Convert(held) => retry(app, *held).await,
-        Job::Fetch(held) => fetch::run(app, *held).await,
+        Job::Fetch(held) => fetch::run(app, *held, work.lease).await,
+    }
+}
+
+/// Until when a claim holds, as far as this host can know. It slept, was stopped
+/// or waited too long past that: somebody else may have the work by now.
+#[derive(Clone, Copy, Debug)]
+pub struct Held {
+    until: Duration,
+}
+
+impl Held {
+    pub fn for_seconds(seconds: i64) -> Self {
+        let lasts = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
+        Self {
+            until: clock::boot() + lasts,
+        }
+    }
+
+    pub fn has_ended(self) -> bool {
+        clock::boot() >= self.until
     }
 }
 
@@ -187,6 +223,7 @@ pub async fn settle(app: &App, write: Write) {
     match app.writer.submit_background(write).await {
         Ok(crate::store::Written::Done(outcome)) => app.metrics.delivery(outcome.status),
         Ok(_) => tracing::debug!("somebody else holds the work by now"),
+        Err(error) if error.is_told() => {}
         Err(error) => {
             tracing::warn!(%error, "a piece of work cannot be settled; it is done again when its lease ends")
         }

@@ -24,10 +24,7 @@ impl List {
 }
 
 fn show(answer: &Value) {
-    let rows: Vec<Vec<String>> = answer["plugins"]
-        .as_array()
-        .into_iter()
-        .flatten()
+    let rows: Vec<Vec<String>> = plugins(answer)
         .flat_map(|plugin| {
             plugin["versions"]
                 .as_array()
@@ -52,6 +49,11 @@ fn show(answer: &Value) {
         ],
         &rows,
     ));
+    let hosts: Vec<Vec<String>> = plugins(answer).flat_map(on_hosts).collect();
+    if !hosts.is_empty() {
+        say("");
+        say(&table(&["SERVES", "GENERATION", "HOST", "STATE"], &hosts));
+    }
     let refusals = answer["refusals"].as_array();
     for refusal in refusals.into_iter().flatten().take(10) {
         say(&safe(&format!(
@@ -61,4 +63,33 @@ fn show(answer: &Value) {
             cell(&refusal["reason"])
         )));
     }
+}
+
+fn plugins(answer: &Value) -> impl Iterator<Item = &Value> {
+    answer["plugins"].as_array().into_iter().flatten()
+}
+
+/// A line for each live host of several that share a database.
+fn on_hosts(plugin: &Value) -> Vec<Vec<String>> {
+    let line = |host: &Value, state: String| {
+        vec![
+            cell(&plugin["name"]),
+            cell(&plugin["generation"]),
+            cell(host),
+            state,
+        ]
+    };
+    let list = |name: &str| plugin[name].as_array().cloned().unwrap_or_default();
+    let serving = list("servedBy")
+        .iter()
+        .map(|host| line(host, "serves".to_owned()))
+        .collect::<Vec<_>>();
+    let behind = list("behind");
+    let behind = behind.iter().map(|one| {
+        line(
+            &one["host"],
+            safe(&format!("not yet: {}", cell(&one["reason"]))),
+        )
+    });
+    serving.into_iter().chain(behind).collect()
 }

@@ -56,4 +56,11 @@ fn say_deployed(answer: &Value) {
         cell(&answer["digest"]).chars().take(12).collect::<String>(),
         cell(&answer["generation"]),
     )));
+    for behind in answer["behind"].as_array().into_iter().flatten() {
+        say(&safe(&format!(
+            "Not on {} yet: {}. `leadhost plugin list` shows when.",
+            cell(&behind["host"]),
+            cell(&behind["reason"]),
+        )));
+    }
 }

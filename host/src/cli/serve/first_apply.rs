@@ -25,13 +25,21 @@ use crate::pipeline::deploy;
 use crate::plugin::Budget;
 use crate::seal::Secrets;
 
-/// Applies the file unless the keys file says that it was.
+/// Applies the file unless the keys file says that it was, or, where hosts share
+/// a database, the workspace is there.
 pub async fn run(app: &Arc<App>, folder: &Path, file: &Path, keys: &Path) -> Result<(), Failure> {
     if keys.exists() {
         return Ok(());
     }
-    take_in_inbox(app).await;
     let declared = workspace_file::read(file)?;
+    if app.store.is_shared() && is_there(app, &declared).await? {
+        tracing::info!(
+            keys_file = %keys.display(),
+            "the workspace of --first-apply is there already; the keys file is where the host that made it wrote it, and `leadhost key create` makes more keys"
+        );
+        return Ok(());
+    }
+    take_in_inbox(app).await;
     let report = apply(app, &declared, false)
         .await
         .map_err(|error| refused(file, error))?;
@@ -48,6 +56,16 @@ pub async fn run(app: &Arc<App>, folder: &Path, file: &Path, keys: &Path) -> Res
     written["connectionSecrets"] = json!(secrets);
     // Last: until it is there, the next start does all of this again.
     write_private(keys, &format!("{written:#}\n"))
+}
+
+/// Whether another host, or an earlier start, made this workspace.
+async fn is_there(app: &App, declared: &serde_json::Value) -> Result<bool, Failure> {
+    let slug = declared["workspace"]["slug"].as_str();
+    let workspaces = app.store.workspaces().await;
+    let workspaces = workspaces.map_err(|error| Failure::new(error.to_string()))?;
+    Ok(workspaces
+        .iter()
+        .any(|workspace| Some(workspace.slug.as_str()) == slug))
 }
 
 /// What lies in the inbox is taken in before its connections are made.

@@ -20,6 +20,12 @@ pub async fn ensure(app: &App, folder: &Path, another: bool) -> Result<(), Failu
         .iter()
         .any(|key| key.kind == KeyKind::Admin && key.is_live(now));
     if exists && !another {
+        let file = folder.join(KEY_FILE);
+        if app.store.is_shared() && !file.exists() {
+            tracing::info!(
+                "an admin key was made by another host, and lies in its data folder; `serve --new-admin-key` makes one more here"
+            );
+        }
         return Ok(());
     }
     let request = KeyRequest {

@@ -5,6 +5,7 @@
 mod first_apply;
 mod first_key;
 mod said;
+mod turn;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use self::turn::Turn;
 use super::failure::Failure;
 use super::output::say;
 use crate::app::App;
@@ -19,7 +21,7 @@ use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::domain::phone;
 use crate::http::server::{self, Addresses};
-use crate::pipeline::{self, deploy};
+use crate::pipeline::{self, deploy, fleet};
 use crate::seal::{Environment, Sealer};
 use crate::shutdown::{self, Shutdown};
 use crate::store;
@@ -117,18 +119,25 @@ impl Serve {
         deploy::load_active(&app)
             .await
             .map_err(|error| Failure::new(error.to_string()))?;
+        fleet::join(&app)
+            .await
+            .map_err(|error| Failure::new(error.to_string()))?;
+        // From here on the others reckon with this host.
+        let mut tasks = fleet::start(&app, &app.shutdown);
+        let turn = Turn::wait(&app).await?;
         first_key::ensure(&app, &folder, self.new_admin_key).await?;
         if let Some(file) = &self.first_apply {
             let keys = self.keys_file(&folder);
             first_apply::run(&app, &folder, file, &keys).await?;
         }
+        turn.end(&app).await;
         let addresses = server::start(&app).await.map_err(|error| {
             Failure::new(error.to_string())
                 .hint("another program has that address: name others with --listen and --admin-listen, or in the configuration")
         })?;
         // It only fills a table; without it the first lead would.
         let _ = phones.await;
-        let tasks = pipeline::start(&app, &app.shutdown);
+        tasks.extend(pipeline::start(&app, &app.shutdown));
         let said = said::Said::write(&folder, &addresses)?;
         self.announce(&folder, &addresses);
         app.shutdown.begun().await;

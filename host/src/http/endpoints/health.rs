@@ -5,13 +5,17 @@
 use std::time::Duration;
 
 use hyper::StatusCode;
+use hyper::header::{HeaderValue, RETRY_AFTER};
 use serde_json::json;
 use tokio::time::timeout;
 
+use crate::app::App;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::http::router::Call;
 use crate::limits;
+use crate::pipeline::fleet;
+use crate::store::StoreError;
 
 pub fn live() -> Reply {
     reply::bytes_of(StatusCode::OK, reply::JSON, r#"{"status":"live"}"#)
@@ -23,13 +27,23 @@ pub async fn ready(call: &Call<'_>) -> Result<Reply, ApiError> {
     if app.shutdown.has_begun() {
         reasons.push("draining");
     }
-    match timeout(Duration::from_secs(limits::READY_SECONDS), app.store.ping()).await {
-        Ok(Ok(())) => {}
-        Ok(Err(error)) => {
-            tracing::warn!(%error, "not ready");
-            reasons.push("store");
+    if app.store.outage().is_some() {
+        reasons.push("the database is lost");
+    } else {
+        let patience = Duration::from_secs(limits::READY_SECONDS);
+        match timeout(patience, app.store.ping()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                if !error.is_told() {
+                    tracing::warn!(%error, "not ready");
+                }
+                reasons.push("store");
+            }
+            Err(_) => reasons.push("store too slow"),
         }
-        Err(_) => reasons.push("store too slow"),
+    }
+    if !app.fleet.is_current() && !app.shutdown.has_begun() {
+        reasons.push("catching up with the other hosts");
     }
     if !has_room(&app.config.store.data_dir) {
         reasons.push("no room left on the disk of the data folder");
@@ -37,10 +51,13 @@ pub async fn ready(call: &Call<'_>) -> Result<Reply, ApiError> {
     if reasons.is_empty() {
         return reply::json(StatusCode::OK, &json!({"status": "ready"}));
     }
-    reply::json(
+    let mut reply = reply::json(
         StatusCode::SERVICE_UNAVAILABLE,
         &json!({"status": "unavailable", "reasons": reasons}),
-    )
+    )?;
+    let again = HeaderValue::from(limits::READY_AGAIN_SECONDS);
+    reply.headers_mut().insert(RETRY_AFTER, again);
+    Ok(reply)
 }
 
 /// Whether the disk has room for what the next minutes bring. A disk that
@@ -53,19 +70,36 @@ fn has_room(folder: &std::path::Path) -> bool {
 
 pub async fn metrics(call: &Call<'_>) -> Result<Reply, ApiError> {
     let app = call.app;
+    app.metrics
+        .store(app.store.outage().is_none(), app.store.pool());
+    app.metrics.serves(&app.fleet.serves());
     // Without the store the other numbers still tell what is wrong.
-    let backlog = timeout(
-        Duration::from_secs(limits::READY_SECONDS),
-        app.store.backlog(),
-    );
-    match backlog.await {
-        Ok(Ok(backlog)) => app.metrics.backlog(&backlog, app.clock.now()),
-        Ok(Err(error)) => tracing::warn!(%error, "the backlog could not be read"),
-        Err(_) => tracing::warn!("the backlog could not be read in time"),
+    let patience = Duration::from_secs(limits::READY_SECONDS);
+    match timeout(patience, of_the_store(app)).await {
+        Ok(Err(error)) if !error.is_told() => {
+            tracing::warn!(%error, "the store's numbers could not be read");
+        }
+        Ok(_) => {}
+        Err(_) => tracing::warn!("the store's numbers could not be read in time"),
     }
     Ok(reply::bytes_of(
         StatusCode::OK,
         "application/openmetrics-text; version=1.0.0; charset=utf-8",
         app.metrics.text(),
     ))
+}
+
+async fn of_the_store(app: &App) -> Result<(), StoreError> {
+    let backlog = app.store.backlog().await?;
+    app.metrics.backlog(&backlog, app.clock.now());
+    if app.store.is_shared() {
+        let (hosts, activations) = (app.store.hosts().await?, app.store.activations().await?);
+        let behind = activations
+            .iter()
+            .map(|activation| fleet::where_it_serves(&hosts, activation).1.len())
+            .sum();
+        let alive = hosts.iter().filter(|host| host.alive).count();
+        app.metrics.fleet(alive, behind);
+    }
+    Ok(())
 }

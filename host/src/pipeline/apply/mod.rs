@@ -30,9 +30,10 @@ use crate::app::App;
 use crate::domain::connection::Connection;
 use crate::domain::exchange::Problem;
 use crate::domain::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
+use crate::pipeline::fleet;
 use crate::plugin::Budget;
 use crate::seal::OpenError;
-use crate::store::{AppliedChange, Store, StoreError};
+use crate::store::{Announcement, AppliedChange, Store, StoreError};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
@@ -78,7 +79,7 @@ pub struct MadeKey {
 }
 
 /// Applies a file, or tells what that would change. What it changed counts at
-/// once on this host.
+/// once on this host, and on the others when they hear of it.
 pub async fn apply(app: &App, file: &Value, dry_run: bool) -> Result<Report, ApplyError> {
     let declaration = declaration::read(file, &converters(app)).map_err(ApplyError::Problems)?;
     try_configurations(app, &declaration).await?;
@@ -89,7 +90,9 @@ pub async fn apply(app: &App, file: &Value, dry_run: bool) -> Result<Report, App
     let planned = plan::plan(declaration, &before, &app.sealer)?;
     let applied = store.apply(&planned.plan, now, dry_run).await?;
     if !dry_run {
-        app.pipeline.connections.forget();
+        fleet::tell(app, Announcement::Connections).await;
+        // What is known of a key holds its workspace's settings too.
+        fleet::tell(app, Announcement::Keys).await;
         tracing::info!(
             workspace = planned.plan.slug,
             changes = applied.changes.len(),

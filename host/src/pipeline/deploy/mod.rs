@@ -15,6 +15,7 @@ use serde::Serialize;
 pub use concerns::{Accept, Concern};
 pub use take_in::{take_in, watch_inbox};
 
+use super::fleet::{self, Behind, FleetError};
 use super::redrive;
 use crate::app::App;
 use crate::domain::plugin::{Description, Digest};
@@ -46,7 +47,27 @@ pub enum DeployError {
     #[error("there is no plugin `{0}`; `leadhost plugin list` shows those that there are")]
     UnknownPlugin(String),
     #[error(transparent)]
+    Fleet(FleetError),
+    #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl From<FleetError> for DeployError {
+    fn from(error: FleetError) -> Self {
+        match error {
+            FleetError::Store(error) => Self::Store(error),
+            other => Self::Fleet(other),
+        }
+    }
+}
+
+/// A version that serves from now on.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Activated {
+    pub activation: Activation,
+    /// Live hosts that had not swapped when the time for it was up.
+    pub behind: Vec<Behind>,
 }
 
 /// A component that was looked at and not kept.
@@ -66,7 +87,7 @@ pub struct CheckReport {
 #[serde(rename_all = "camelCase")]
 pub struct Deployed {
     pub record: PluginRecord,
-    pub activation: Option<Activation>,
+    pub activation: Option<Activated>,
 }
 
 /// Looks at a component and changes nothing.
@@ -115,7 +136,7 @@ pub async fn activate(
     name: &str,
     digest: &Digest,
     accept: &Accept,
-) -> Result<Activation, DeployError> {
+) -> Result<Activated, DeployError> {
     let loaded = loaded(app, digest)
         .await?
         .ok_or_else(|| DeployError::UnknownDigest(digest.clone()))?;
@@ -143,7 +164,7 @@ pub async fn activate(
 }
 
 /// Makes the version serve that served before. It was agreed to once: nothing is asked.
-pub async fn rollback(app: &Arc<App>, name: &str) -> Result<Activation, DeployError> {
+pub async fn rollback(app: &Arc<App>, name: &str) -> Result<Activated, DeployError> {
     let _alone = app.pipeline.deploying.lock().await;
     let activations = app.store.activations().await?;
     let previous = activations
@@ -177,7 +198,7 @@ pub async fn load_active(app: &Arc<App>) -> Result<(), DeployError> {
     for activation in app.store.activations().await? {
         match loaded(app, &activation.digest).await {
             Ok(Some(loaded)) => {
-                serve(app, &activation.name, &loaded)?;
+                serve(app, &activation)?;
                 tracing::info!(plugin = %activation.name, version = %loaded.description.version, digest = loaded.digest.short(), "serves");
             }
             Ok(None) => {
@@ -215,28 +236,26 @@ async fn keep(
 }
 
 /// From now on calls by this name begin on this version.
-fn serve(app: &App, name: &str, loaded: &Loaded) -> Result<(), DeployError> {
-    app.plugins
-        .activate(name, &loaded.digest)
-        .map(|_before| ())
+fn serve(app: &App, activation: &Activation) -> Result<(), DeployError> {
+    app.fleet
+        .serve(&app.plugins, activation)
+        .map(|_news| ())
         .map_err(|missing| DeployError::UnknownDigest(missing.0))
 }
 
-/// The swap itself: the store's word first, then every call that begins after.
-async fn swap(app: &Arc<App>, loaded: &Arc<Loaded>) -> Result<Activation, DeployError> {
+/// The swap itself: the store's word first, then every call that begins after,
+/// here and on the other hosts.
+async fn swap(app: &Arc<App>, loaded: &Arc<Loaded>) -> Result<Activated, DeployError> {
     let name = loaded.description.name.clone();
     app.plugins.install(loaded);
-    let before = app
-        .store
-        .activations()
-        .await?
-        .into_iter()
-        .find(|activation| activation.name == name);
-    let activation = app
-        .store
-        .activate(&name, &loaded.digest, app.clock.now())
-        .await?;
-    serve(app, &name, loaded)?;
+    let activation = if app.store.is_shared() {
+        fleet::flip(app, loaded).await?
+    } else {
+        app.store
+            .activate(&name, &loaded.digest, app.clock.now())
+            .await?
+    };
+    serve(app, &activation)?;
     tracing::info!(
         plugin = %name,
         version = %loaded.description.version,
@@ -244,21 +263,18 @@ async fn swap(app: &Arc<App>, loaded: &Arc<Loaded>) -> Result<Activation, Deploy
         generation = activation.generation,
         "serves"
     );
-    // The version before stays ready for a rollback; what served before that
-    // is loaded again from the store if a fetch still names it.
-    if let Some(older) = before.and_then(|before| before.previous)
-        && older != loaded.digest
-        && Some(&older) != activation.previous.as_ref()
-    {
-        app.plugins.retire(&older);
-    }
     app.pipeline.wake();
     let (task_app, digest) = (Arc::clone(app), loaded.digest.clone());
     super::spawn(
         app,
         async move { redrive::run(&task_app, &name, &digest).await },
     );
-    Ok(activation)
+    let behind = if app.store.is_shared() {
+        fleet::converged(app, &activation).await
+    } else {
+        Vec::new()
+    };
+    Ok(Activated { activation, behind })
 }
 
 fn agreed(loaded: &Loaded, concerns: Vec<Concern>, accept: &Accept) -> Result<(), DeployError> {

@@ -82,6 +82,7 @@ fn for_good(error: &DeployError) -> bool {
     !matches!(
         error,
         DeployError::Store(_)
+            | DeployError::Fleet(_)
             | DeployError::Load(
                 LoadError::Host(_) | LoadError::Compiler(_) | LoadError::CompileTimeout { .. }
             )

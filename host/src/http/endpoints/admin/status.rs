@@ -6,10 +6,12 @@ use serde_json::{Value, json};
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::http::router::Call;
+use crate::pipeline::fleet;
 
 pub async fn show(call: &Call<'_>) -> Result<Reply, ApiError> {
     let app = call.app;
     let backlog = app.store.backlog().await?;
+    let hosts = app.store.hosts().await?;
     let plugins: Vec<Value> = app
         .store
         .activations()
@@ -17,12 +19,15 @@ pub async fn show(call: &Call<'_>) -> Result<Reply, ApiError> {
         .into_iter()
         .map(|activation| {
             let loaded = app.plugins.active(&activation.name);
+            let (serving, behind) = fleet::where_it_serves(&hosts, &activation);
             json!({
                 "name": activation.name,
                 "version": loaded.map(|loaded| loaded.description.version.clone()),
                 "digest": activation.digest,
                 "generation": activation.generation,
                 "activatedAt": activation.activated_at,
+                "hosts": serving.len(),
+                "behind": behind,
             })
         })
         .collect();
@@ -36,6 +41,9 @@ pub async fn show(call: &Call<'_>) -> Result<Reply, ApiError> {
             "sealingKey": app.sealer.key_id(),
             "backlog": backlog,
             "plugins": plugins,
+            "host": { "id": app.fleet.host(), "name": app.fleet.name() },
+            "hosts": hosts,
+            "connections": app.store.pool(),
             "pluginCalls": { "waiting": waiting, "running": running },
         }),
     )

@@ -12,6 +12,8 @@ use crate::http::endpoints::admin::read_json;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::http::router::Call;
+use crate::pipeline::fleet;
+use crate::store::Announcement;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -33,7 +35,7 @@ pub async fn pause(call: &Call<'_>, which: &str, body: Unread) -> Result<Reply, 
         reason: request.reason,
     };
     store.pause_connection(&connection.id, Some(&pause)).await?;
-    call.app.pipeline.connections.forget();
+    fleet::tell(call.app, Announcement::Connections).await;
     reply::json(
         StatusCode::OK,
         &json!({ "id": connection.id, "paused": true }),

@@ -13,6 +13,8 @@ use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::http::router::Call;
 use crate::pipeline::apply::{KeyRequest, mint};
+use crate::pipeline::fleet;
+use crate::store::Announcement;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -45,6 +47,7 @@ pub async fn create(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
             .map(|days| now.plus(i64::from(days).saturating_mul(Micros::DAY))),
     };
     let (record, plain) = mint(&*call.app.store, wanted, now).await?;
+    fleet::tell(call.app, Announcement::Keys).await;
     let mut answer = shown(
         &record,
         request.workspace.as_deref(),

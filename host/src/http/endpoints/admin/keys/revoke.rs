@@ -9,6 +9,8 @@ use crate::http::auth::AdminCaller;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::http::router::Call;
+use crate::pipeline::fleet;
+use crate::store::Announcement;
 
 pub async fn revoke(call: &Call<'_>, caller: &AdminCaller, id: &str) -> Result<Reply, ApiError> {
     let missing = || ApiError::NotFound(format!("There is no live key `{id}`."));
@@ -22,5 +24,6 @@ pub async fn revoke(call: &Call<'_>, caller: &AdminCaller, id: &str) -> Result<R
     if !call.app.store.revoke_key(key, call.app.clock.now()).await? {
         return Err(missing());
     }
+    fleet::tell(call.app, Announcement::Keys).await;
     reply::json(StatusCode::OK, &json!({ "id": key, "revoked": true }))
 }

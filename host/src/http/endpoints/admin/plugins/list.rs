@@ -1,5 +1,5 @@
-//! `GET /admin/v1/plugins`: every stored version, which of them serve here, and
-//! what was refused lately.
+//! `GET /admin/v1/plugins`: every stored version, which of them serve here and
+//! on the other hosts, and what was refused lately.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,12 @@ use serde_json::{Value, json};
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::http::router::Call;
+use crate::pipeline::fleet;
 use crate::store::{Activation, PluginRecord};
 
 pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let store = &call.app.store;
+    let hosts = store.hosts().await?;
     let activations = store.activations().await?;
     let mut by_name: BTreeMap<String, Vec<PluginRecord>> = BTreeMap::new();
     for record in store.plugins().await? {
@@ -24,6 +26,9 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
         .map(|(name, records)| {
             let activation = activations.iter().find(|one| one.name == *name);
             let served = call.app.plugins.active(name);
+            let fleet = activation
+                .filter(|_| store.is_shared())
+                .map(|one| fleet::where_it_serves(&hosts, one));
             let versions: Vec<Value> = records
                 .iter()
                 .map(|record| version(record, activation))
@@ -36,6 +41,9 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
                 "activatedAt": activation.map(|one| one.activated_at),
                 // What this host serves: another digest, or none, shows that it lags or failed to load.
                 "serves": served.map(|loaded| loaded.digest.clone()),
+                // Of hosts that share the store: who serves it by now, and who does not.
+                "servedBy": fleet.as_ref().map(|(serving, _)| serving),
+                "behind": fleet.as_ref().map(|(_, behind)| behind),
                 "versions": versions,
             })
         })
@@ -43,7 +51,7 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let refusals = store.refusals().await?;
     reply::json(
         StatusCode::OK,
-        &json!({ "plugins": plugins, "refusals": refusals }),
+        &json!({ "plugins": plugins, "refusals": refusals, "hosts": hosts }),
     )
 }
 

@@ -12,8 +12,9 @@ use crate::app::App;
 use crate::http::body::Unread;
 use crate::http::error::ApiError;
 use crate::http::router::Call;
-use crate::pipeline::deploy::{Accept, DeployError};
-use crate::store::{Activation, PluginRecord};
+use crate::pipeline::deploy::{Accept, Activated, DeployError};
+use crate::pipeline::fleet::FleetError;
+use crate::store::PluginRecord;
 
 /// The bytes of a component.
 async fn component(call: &Call<'_>, body: Unread) -> Result<Vec<u8>, ApiError> {
@@ -32,12 +33,13 @@ fn accepted<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Accept, ApiE
 }
 
 /// What an activation answers.
-async fn activated(app: &App, activation: &Activation) -> Result<Value, ApiError> {
-    let record = app.store.plugin(&activation.digest).await?;
-    Ok(shown(activation, record.as_ref()))
+async fn activated(app: &App, activated: &Activated) -> Result<Value, ApiError> {
+    let record = app.store.plugin(&activated.activation.digest).await?;
+    Ok(shown(activated, record.as_ref()))
 }
 
-fn shown(activation: &Activation, record: Option<&PluginRecord>) -> Value {
+fn shown(activated: &Activated, record: Option<&PluginRecord>) -> Value {
+    let activation = &activated.activation;
     json!({
         "name": activation.name,
         "version": record.map(|record| &record.description.version),
@@ -47,6 +49,8 @@ fn shown(activation: &Activation, record: Option<&PluginRecord>) -> Value {
         "activatedAt": activation.activated_at,
         "golden": record.map(|record| record.golden),
         "active": true,
+        // Live hosts that do not serve it yet; they go on trying.
+        "behind": activated.behind,
     })
 }
 
@@ -76,6 +80,14 @@ fn refusal(error: DeployError) -> ApiError {
             ApiError::NotFound(message)
         }
         DeployError::AnotherName { .. } | DeployError::NothingBefore(_) => ApiError::Conflict {
+            message,
+            details: Value::Null,
+        },
+        DeployError::Fleet(FleetError::NotPrepared(hosts)) => ApiError::Unprocessable {
+            message,
+            details: json!({ "kind": "host", "hosts": hosts }),
+        },
+        DeployError::Fleet(_) => ApiError::Conflict {
             message,
             details: Value::Null,
         },

@@ -1,0 +1,218 @@
+//! Keeps this host with what the fleet serves, and prepares what is proposed.
+//! Compiling happens aside: the signs of life go on meanwhile.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::Load;
+use crate::app::App;
+use crate::clock;
+use crate::domain::plugin::Digest;
+use crate::limits;
+use crate::pipeline::deploy;
+use crate::shutdown::Shutdown;
+use crate::store::{Activation, Announcement, Preparation, Proposal, StoreError};
+
+/// Until a version that serves elsewhere and failed to load here is tried again.
+const TRY_AGAIN: Duration = Duration::from_secs(30);
+
+pub async fn run(app: Arc<App>, shutdown: Shutdown) {
+    let mut told = false;
+    loop {
+        match step(&app).await {
+            Ok(_) => told = false,
+            Err(error) if error.is_told() || told => {}
+            Err(error) => {
+                told = true;
+                tracing::warn!(%error, "this host cannot say that it lives");
+            }
+        }
+        tokio::select! {
+            () = app.fleet.look.notified() => {}
+            () = tokio::time::sleep(Duration::from_secs(limits::HOST_BEAT_SECONDS)) => {}
+            () = shutdown.begun() => break,
+        }
+    }
+    if let Err(error) = app.store.leave(app.fleet.host).await {
+        tracing::debug!(%error, "the others learn by its silence that this host has stopped");
+    }
+}
+
+/// Makes this host one of the fleet: returns when it serves what the fleet
+/// serves, or cannot.
+pub async fn join(app: &Arc<App>) -> Result<(), StoreError> {
+    if !app.store.is_shared() {
+        return Ok(());
+    }
+    while !step(app).await? {
+        tokio::select! {
+            () = app.fleet.look.notified() => {}
+            () = tokio::time::sleep(Duration::from_secs(limits::HOST_BEAT_SECONDS)) => {}
+        }
+    }
+    tracing::info!(host = %app.fleet.host, name = app.fleet.name, "one of the hosts on this database");
+    Ok(())
+}
+
+/// A sign of life first, then a look at what serves: whoever took this host for
+/// dead before has changed it by then. False: something is still being loaded.
+async fn step(app: &Arc<App>) -> Result<bool, StoreError> {
+    let since = clock::boot();
+    let fleet = &app.fleet;
+    let beat = fleet.beat();
+    app.store.beat(&beat).await?;
+    // In this order: what is no proposal any more by now may have become active.
+    let proposals = app.store.proposals().await?;
+    let activations = app.store.activations().await?;
+    let mut all = true;
+    for activation in &activations {
+        all &= follow(app, activation);
+    }
+    for proposal in &proposals {
+        prepare(app, proposal);
+    }
+    forget(app, &proposals, &activations);
+    if all {
+        fleet.saw_all(since);
+    }
+    let now = fleet.beat();
+    if now.report != beat.report {
+        app.store.beat(&now).await?;
+        app.store.announce(Announcement::Hosts).await?;
+    }
+    Ok(all)
+}
+
+/// False: it is being loaded.
+fn follow(app: &Arc<App>, activation: &Activation) -> bool {
+    let fleet = &app.fleet;
+    {
+        let state = fleet.state();
+        if state.follows(activation) || state.is_past(activation) {
+            return true;
+        }
+    }
+    let name = &activation.name;
+    if app.plugins.by_digest(&activation.digest).is_some() {
+        // It may have been retired just now: then it is loaded the next time.
+        if let Ok(true) = fleet.serve(&app.plugins, activation) {
+            tracing::info!(plugin = %name, digest = activation.digest.short(), generation = activation.generation, "serves");
+            app.pipeline.wake();
+        }
+        return true;
+    }
+    match load(app, &activation.digest, None) {
+        None => false,
+        Some(reason) => {
+            if fleet.cannot(&app.plugins, activation, &reason) {
+                tracing::error!(plugin = %name, digest = activation.digest.short(), reason, "the active version does not load; its deliveries wait");
+            }
+            true
+        }
+    }
+}
+
+fn prepare(app: &Arc<App>, proposal: &Proposal) {
+    let fleet = &app.fleet;
+    if fleet.state().prepared.contains_key(&proposal.number) {
+        return;
+    }
+    let failure = if app.plugins.by_digest(&proposal.digest).is_some() {
+        None
+    } else {
+        match load(app, &proposal.digest, Some(proposal.number)) {
+            None => return,
+            failure => failure,
+        }
+    };
+    match &failure {
+        None => {
+            tracing::info!(plugin = %proposal.name, digest = proposal.digest.short(), "prepared")
+        }
+        Some(reason) => {
+            tracing::error!(plugin = %proposal.name, digest = proposal.digest.short(), reason, "a version that another host proposes cannot be prepared here")
+        }
+    }
+    let preparation = Preparation {
+        digest: proposal.digest.clone(),
+        failure,
+    };
+    fleet.state().prepared.insert(proposal.number, preparation);
+}
+
+/// Begins to load a version, unless that is under way or failed lately: then why.
+fn load(app: &Arc<App>, digest: &Digest, number: Option<i64>) -> Option<String> {
+    let mut state = app.fleet.state();
+    match state.loads.get(digest) {
+        Some(Load::UnderWay) => return None,
+        Some(Load::Failed {
+            number: tried_for,
+            reason,
+            at,
+        }) => {
+            let stands = match number {
+                Some(_) => *tried_for == number,
+                None => at.elapsed() < TRY_AGAIN,
+            };
+            if stands {
+                return Some(reason.clone());
+            }
+        }
+        None => {}
+    }
+    state.loads.insert(digest.clone(), Load::UnderWay);
+    if number.is_some() {
+        state.aside.insert(digest.clone());
+    }
+    drop(state);
+    let (app, digest) = (Arc::clone(app), digest.clone());
+    tokio::spawn(async move {
+        let reason = match deploy::loaded(&app, &digest).await {
+            Ok(Some(_)) => None,
+            Ok(None) => Some("it is not in the store".to_owned()),
+            Err(error) => Some(error.to_string()),
+        };
+        {
+            let mut state = app.fleet.state();
+            match reason {
+                None => state.loads.remove(&digest),
+                Some(reason) => {
+                    let failed = Load::Failed {
+                        number,
+                        reason,
+                        at: Instant::now(),
+                    };
+                    state.loads.insert(digest, failed)
+                }
+            };
+        }
+        app.fleet.look.notify_one();
+    });
+    None
+}
+
+/// What nobody wants any more: reports on past proposals, versions that were
+/// loaded for them and did not come to serve, failures of such.
+fn forget(app: &App, proposals: &[Proposal], activations: &[Activation]) {
+    let mut state = app.fleet.state();
+    state
+        .prepared
+        .retain(|number, _| proposals.iter().any(|one| one.number == *number));
+    let proposed = proposals.iter().map(|one| &one.digest);
+    let active = activations.iter().map(|one| &one.digest);
+    let previous = activations.iter().filter_map(|one| one.previous.as_ref());
+    let wanted: HashSet<&Digest> = proposed.chain(active).chain(previous).collect();
+    state
+        .loads
+        .retain(|digest, load| matches!(load, Load::UnderWay) || wanted.contains(digest));
+    let aside = std::mem::take(&mut state.aside);
+    let (kept, unwanted): (HashSet<Digest>, HashSet<Digest>) = aside
+        .into_iter()
+        .partition(|digest| wanted.contains(digest) || state.loads.contains_key(digest));
+    state.aside = kept;
+    drop(state);
+    for digest in unwanted {
+        app.plugins.retire(&digest);
+    }
+}
