@@ -58,6 +58,14 @@ impl On {
             database.turn_clock(now).await;
         }
     }
+
+    /// Lets what the store itself reads as the time run, so many microseconds
+    /// ahead of the machine's clock.
+    pub async fn shift_clock(&self, shift: i64) {
+        if let Self::Postgres(database) = self {
+            database.shift_clock(shift).await;
+        }
+    }
 }
 
 /// Makes a test of each function that is named for each store, in modules

@@ -15,11 +15,17 @@ use leadhost::domain::lead::Action;
 use leadhost::domain::row::Entity;
 use leadhost::domain::time::Micros;
 use leadhost::store::*;
+use leadhost_tests::On;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode};
 use sqlx::{ConnectOptions as _, Row as _};
 use tokio::sync::Mutex;
 
 use super::world::{self, World};
+
+leadhost_tests::on_every_store! {
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    no_row_is_ever_missed,
+}
 
 /// Row changes of the run on the store: contacts and deals together.
 const CHANGES: usize = 200_000;
@@ -196,7 +202,12 @@ async fn poll(feed: Arc<Feed>, done: Arc<AtomicBool>, seed: u64) -> Client {
 // ---- the store
 
 /// Writes batches until its share is done; the deals and contacts that were acknowledged.
-async fn write(world: Arc<World>, clock: Arc<Stepping>, writer: usize) -> Vec<String> {
+async fn write(
+    world: Arc<World>,
+    store: Arc<dyn Store>,
+    clock: Arc<Stepping>,
+    writer: usize,
+) -> Vec<String> {
     let mut chance = Chance(0x9e37_79b9_7f4a_7c15 ^ (u64::try_from(writer).unwrap() + 1));
     let mut acknowledged = Vec::new();
     let mut made = 0usize;
@@ -226,14 +237,16 @@ async fn write(world: Arc<World>, clock: Arc<Stepping>, writer: usize) -> Vec<St
         if chance.below(20) == 0 {
             // The same delivery again: the batch fails and leaves nothing.
             writes.push(world.accept_as(first, Vec::new()));
-            assert!(world.store.commit(&writes).await.is_err());
+            assert!(store.commit(&writes).await.is_err());
             continue;
         }
         if chance.below(10) == 0 {
             let step = [-2, 0, 2][usize::try_from(chance.below(3)).unwrap()];
-            clock.0.store(step * Micros::SECOND, Ordering::SeqCst);
+            let step = step * Micros::SECOND;
+            clock.0.store(step, Ordering::SeqCst);
+            world.on.shift_clock(step).await;
         }
-        for written in world.store.commit(&writes).await.expect("it commits") {
+        for written in store.commit(&writes).await.expect("it commits") {
             for item in world::done(written).items {
                 acknowledged.push(item.deal_id.expect("a deal").to_string());
                 acknowledged.push(item.contact_id.expect("a contact").to_string());
@@ -245,19 +258,23 @@ async fn write(world: Arc<World>, clock: Arc<Stepping>, writer: usize) -> Vec<St
     acknowledged
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_row_is_ever_missed() {
+async fn no_row_is_ever_missed(on: On) {
     let folder = tempfile::tempdir().expect("a folder");
     let clock = Arc::new(Stepping::default());
-    let store = sqlite::open(&folder.path().join("leadhost.db"), Arc::clone(&clock) as _)
-        .await
-        .expect("it opens");
+    let mut hosts = Vec::new();
+    for _ in 0..hosts_of(&on) {
+        let store = open(&on.location(folder.path()), Arc::clone(&clock) as _).await;
+        hosts.push(store.expect("it opens"));
+    }
+    on.shift_clock(0).await;
     let standing = leadhost::clock::ManualClock::at(world::START);
-    let world = Arc::new(World::of(store, standing, Box::new(folder)).await);
+    let mut world = World::of(Arc::clone(&hosts[0]), standing, Box::new(folder)).await;
+    world.on = on;
+    let world = Arc::new(world);
     let done = Arc::new(AtomicBool::new(false));
     let feeds = [Entity::Deals, Entity::Contacts].map(|entity| {
         Arc::new(Feed::Store {
-            store: Arc::clone(&world.store),
+            store: Arc::clone(&hosts[hosts.len() - 1]),
             scope: world.scope,
             entity,
         })
@@ -268,7 +285,11 @@ async fn no_row_is_ever_missed() {
         .map(|(feed, seed)| tokio::spawn(poll(Arc::clone(feed), Arc::clone(&done), seed)))
         .collect();
     let writers: Vec<_> = (0..WRITERS)
-        .map(|writer| tokio::spawn(write(Arc::clone(&world), Arc::clone(&clock), writer)))
+        .map(|writer| {
+            let (world, clock) = (Arc::clone(&world), Arc::clone(&clock));
+            let host = Arc::clone(&hosts[writer % hosts.len()]);
+            tokio::spawn(write(world, host, clock, writer))
+        })
         .collect();
     let mut acknowledged = Vec::new();
     for writer in writers {
@@ -285,6 +306,14 @@ async fn no_row_is_ever_missed() {
     let lost = acknowledged.iter().filter(|id| !known.contains_key(*id));
     assert_eq!(lost.count(), 0, "every acknowledged row was exported");
     assert!(known.len() > CHANGES / 2);
+}
+
+/// A file has one; on a database two write, and stamps are of one order all the same.
+fn hosts_of(on: &On) -> usize {
+    match on {
+        On::Sqlite => 1,
+        On::Postgres(_) => 2,
+    }
 }
 
 // ---- stampers that look right

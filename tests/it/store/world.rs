@@ -27,7 +27,7 @@ pub type Keep = Box<dyn std::any::Any + Send + Sync>;
 pub struct World {
     pub store: Arc<dyn Store>,
     clock: Arc<ManualClock>,
-    on: On,
+    pub on: On,
     pub workspace: WorkspaceId,
     pub scope: Scope,
     /// Two connections, `site` and `portal`, both of the converter `form`.
@@ -58,8 +58,9 @@ impl World {
         let store = open(&on.location(folder.path()), Arc::clone(&clock) as _)
             .await
             .expect("a new store opens");
-        let world = Self::of(store, clock, Box::new(folder)).await;
-        Self { on, ..world }
+        let mut world = Self::of(store, clock, Box::new(folder)).await;
+        world.on = on;
+        world
     }
 
     /// On a store that is there already.

@@ -33,15 +33,18 @@ const SERVICE: &str = "leadhost_service";
 /// reads in the database.
 const CLOCK: &str = "
 create schema test_clock;
-create table test_clock.now (us bigint not null);
-insert into test_clock.now values (0);
+create table test_clock.now (us bigint, shift bigint not null);
+insert into test_clock.now values (null, 0);
 grant usage on schema test_clock to public;
 grant select on test_clock.now to public;
 create or replace function leadhost.feed_now() returns bigint
 language sql volatile
-return (select us from test_clock.now)";
+return (
+  select coalesce(us, (extract(epoch from clock_timestamp()) * 1000000)::bigint) + shift
+  from test_clock.now
+)";
 
-const TURN: &str = "update test_clock.now set us = $1";
+const TURN: &str = "update test_clock.now set us = $1, shift = $2";
 
 /// Dropping one database makes the server write out all that is not on disk
 /// yet; of many at once only the first costs that.
@@ -126,6 +129,18 @@ impl Database {
     /// # Panics
     /// When the service has not made its tables.
     pub async fn turn_clock(&self, now: Micros) {
+        self.set_clock(Some(now), 0).await;
+    }
+
+    /// Makes that clock run as the server's does, but ahead by so many microseconds.
+    ///
+    /// # Panics
+    /// When the service has not made its tables.
+    pub async fn shift_clock(&self, shift: i64) {
+        self.set_clock(None, shift).await;
+    }
+
+    async fn set_clock(&self, now: Option<Micros>, shift: i64) {
         let mut clock = self.clock.lock().await;
         if clock.is_none() {
             let mut connection = self.connect().await;
@@ -134,7 +149,11 @@ impl Database {
             *clock = Some(connection);
         }
         let connection = clock.as_mut().expect("it was just opened");
-        let turned = sqlx::query(TURN).bind(now.0).execute(connection).await;
+        let turned = sqlx::query(TURN)
+            .bind(now.map(|now| now.0))
+            .bind(shift)
+            .execute(connection)
+            .await;
         turned.expect("the server answers");
     }
 }
