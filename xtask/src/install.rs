@@ -38,8 +38,9 @@ impl Install {
                 "only root may install packages"
             };
             return Err(Failure::new(format!(
-                "{} are needed {why}, and {reason}",
-                packages.join(" and ")
+                "{} {} needed {why}, and {reason}",
+                packages.join(" and "),
+                if packages.len() == 1 { "is" } else { "are" }
             ))
             .hint(format!("as root on Debian: {command}; elsewhere the same programs from your system's packages")));
         }

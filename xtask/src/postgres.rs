@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use crate::failure::Failure;
+use crate::failure::{Context as _, Failure};
 use crate::install::Install;
 use crate::{process, repository};
 
@@ -29,7 +29,7 @@ pub fn prepare(install: Install, need: Postgres) -> Result<Option<String>, Failu
     process::run(repository::cargo().args(["build", "--workspace", "--bin", PROGRAM]))?;
     let none = match ask("find") {
         Ok(found) => {
-            eprintln!("{:>12} {}", "PostgreSQL", found.trim_end());
+            eprintln!("{:>12} {}", "PostgreSQL", found);
             return Ok(None);
         }
         Err(failure) if std::env::var_os(URL).is_some() => {
@@ -42,13 +42,15 @@ pub fn prepare(install: Install, need: Postgres) -> Result<Option<String>, Failu
         .and_then(|()| ask("find"));
     match installed {
         Ok(found) => {
-            eprintln!("{:>12} {}", "PostgreSQL", found.trim_end());
+            eprintln!("{:>12} {}", "PostgreSQL", found);
             Ok(None)
         }
         Err(failure) if need == Postgres::Required => Err(failure),
         Err(failure) => Ok(Some(format!(
-            "ALL TESTS ON POSTGRESQL. {none}\n  {failure}\n  \
-             or name a server: {URL}=postgres://user:password@host/database"
+            "ALL TESTS ON POSTGRESQL, for none can be had.\n  \
+             what was tried: {none}\n  \
+             {failure}\n  \
+             or: {URL}=postgres://user:password@host/database names a server"
         ))),
     }
 }
@@ -57,11 +59,22 @@ pub fn prepare(install: Install, need: Postgres) -> Result<Option<String>, Failu
 pub fn sweep() {
     // What stays is removed by the next run.
     if let Ok(removed) = ask("sweep") {
-        eprint!("{removed}");
+        for line in removed.lines() {
+            eprintln!("{:>12} {line}", "PostgreSQL");
+        }
     }
 }
 
 fn ask(question: &str) -> Result<String, Failure> {
     let program = repository::target().join("debug").join(PROGRAM);
-    process::output(Command::new(program).arg(question))
+    let answer = Command::new(&program)
+        .arg(question)
+        .output()
+        .context(format!("starting {}", program.display()))?;
+    let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().to_owned();
+    if answer.status.success() {
+        Ok(said(&answer.stdout))
+    } else {
+        Err(Failure::new(said(&answer.stderr)))
+    }
 }
