@@ -17,6 +17,7 @@ mod keys;
 mod one_file;
 mod plugins;
 mod repeat;
+mod two_hosts;
 mod world;
 mod writer;
 

@@ -138,9 +138,8 @@ async fn prepare(db: &Db, clock: &dyn Clock, writes: &[Write]) -> Result<Prepare
             trace,
         }),
         Err(error) => {
-            // A lost race leaves the connection as good as it was; with anything
-            // else it is closed.
-            if is_lost_race(&error) {
+            // The connection is as good as it was, save where it is the reason.
+            if is_lost_race(&error) || !matches!(error, StoreError::Unavailable(_)) {
                 transaction.rollback().await?;
             }
             Err(error)

@@ -1,0 +1,290 @@
+//! Two hosts write to one database at once: batches that touch the same keys in
+//! opposite orders, work that both want, connections that are cut. Each host is
+//! a store of its own, as in two processes. In the end every lead that was
+//! acknowledged is there once, and no batch ended badly.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use leadhost::clock::{Clock as _, SystemClock};
+use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
+use leadhost::domain::id::DeliveryId;
+use leadhost::domain::lead::Action;
+use leadhost::domain::row::Entity;
+use leadhost::domain::time::Micros;
+use leadhost::store::*;
+use leadhost_tests::On;
+use serde_json::Value;
+use sqlx::Executor as _;
+
+use super::world::{self, World};
+
+/// Batches that each writer commits.
+const BATCHES: usize = 250;
+const WRITERS_PER_HOST: usize = 2;
+
+/// New keys that all writers bring in the same round.
+const KEYS: u64 = 6;
+
+/// A world on a database of its own, and the stores of its two hosts.
+async fn two_hosts() -> Option<(Arc<World>, [Arc<dyn Store>; 2])> {
+    let on = On::postgres().await?;
+    let clock = || Arc::new(SystemClock) as _;
+    let location = on.location(std::path::Path::new("unused"));
+    let one = open(&location, clock()).await.expect("it opens");
+    let other = open(&location, clock()).await.expect("it opens again");
+    let standing = leadhost::clock::ManualClock::at(SystemClock.now());
+    let world = World::of(Arc::clone(&one), standing, Box::new(on)).await;
+    Some((Arc::new(world), [one, other]))
+}
+
+/// Each round all writers bring the same new leads of the same new people, half
+/// of them backwards, and change some of the round before.
+fn opposing(world: &World, round: usize, writer: usize) -> Vec<Write> {
+    let item = |round: usize, key: u64, action: Action| {
+        // A person is in two leads of a round.
+        let number = format!("+55119{round:05}{:03}", key / 2);
+        let mut lead = world::with_phone(world.known_as(&format!("{round}-{key}")), &number);
+        lead.action = action;
+        lead.title = Some(format!("said by {writer} in round {round}"));
+        world::lead(lead)
+    };
+    let mut keys: Vec<u64> = (0..KEYS).collect();
+    if writer % 2 == 1 {
+        keys.reverse();
+    }
+    let mut writes = Vec::new();
+    for key in keys {
+        let mut items = vec![item(round, key, Action::Create)];
+        if round > 0 {
+            items.push(item(round - 1, KEYS - 1 - key, Action::Update));
+        }
+        let delivery = NewDelivery {
+            id: DeliveryId::new(SystemClock.now()),
+            received_at: SystemClock.now(),
+            connection: world.site.clone(),
+            ..world.delivery()
+        };
+        writes.push(world.accept_as(delivery, items));
+    }
+    writes
+}
+
+/// Every writer waits for the others before each round, so that they meet.
+async fn opposing_batches(
+    world: &Arc<World>,
+    hosts: &[Arc<dyn Store>; 2],
+    rounds: usize,
+) -> Vec<Result<Vec<Written>, StoreError>> {
+    let writers = hosts.len() * WRITERS_PER_HOST;
+    let barrier = Arc::new(tokio::sync::Barrier::new(writers));
+    let tasks: Vec<_> = (0..writers)
+        .map(|writer| {
+            let (world, barrier) = (Arc::clone(world), Arc::clone(&barrier));
+            let host = Arc::clone(&hosts[writer % hosts.len()]);
+            tokio::spawn(async move {
+                let mut results = Vec::new();
+                for round in 0..rounds {
+                    barrier.wait().await;
+                    results.push(host.commit(&opposing(&world, round, writer)).await);
+                }
+                results
+            })
+        })
+        .collect();
+    let mut results = Vec::new();
+    for task in tasks {
+        results.extend(task.await.expect("a writer ends"));
+    }
+    results
+}
+
+/// All rows of a feed.
+async fn rows(world: &World, entity: Entity) -> Vec<Value> {
+    let mut rows = Vec::new();
+    let (mut after, mut upper) = (0, None);
+    loop {
+        let page = world.page(entity, after, upper, 1_000).await;
+        rows.extend(world::json_of(&page));
+        upper = Some(page.upper);
+        match page.rows.last() {
+            Some(last) if page.more => after = last.stamp,
+            _ => return rows,
+        }
+    }
+}
+
+fn counted<'a>(rows: &'a [Value], field: &str) -> BTreeMap<&'a str, usize> {
+    let mut counts = BTreeMap::new();
+    for row in rows {
+        *counts.entry(row[field].as_str().expect(field)).or_default() += 1;
+    }
+    counts
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn opposing_batches_all_commit_and_no_lead_comes_twice() {
+    let Some((world, hosts)) = two_hosts().await else {
+        return;
+    };
+    let results = opposing_batches(&world, &hosts, BATCHES).await;
+    let mut made = BTreeMap::new();
+    for result in results {
+        for written in result.expect("no batch ends badly") {
+            for item in world::done(written).items {
+                let id = item.external_id.expect("it has one");
+                assert!(item.deal_id.is_some(), "{id} is {:?}", item.status);
+                if item.status == ItemStatus::Converted {
+                    *made.entry(id).or_insert(0) += 1;
+                }
+            }
+        }
+    }
+    let leads = BATCHES * usize::try_from(KEYS).unwrap();
+    assert_eq!(made.len(), leads);
+    assert!(
+        made.values().all(|times| *times == 1),
+        "a lead was made twice"
+    );
+    let deals = rows(&world, Entity::Deals).await;
+    let contacts = rows(&world, Entity::Contacts).await;
+    let by_id = counted(&deals, "external_id");
+    assert_eq!((by_id.len(), deals.len()), (leads, leads));
+    let by_phone = counted(&contacts, "phone_number");
+    assert_eq!((by_phone.len(), contacts.len()), (leads / 2, leads / 2));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_piece_of_work_is_one_hosts_at_a_time() {
+    let Some((world, hosts)) = two_hosts().await else {
+        return;
+    };
+    const WAITING: usize = 200;
+    let now = world.now();
+    let writes: Vec<Write> = (0..WAITING)
+        .map(|_| {
+            let result = ConversionResult {
+                status: Some(DeliveryStatus::Queued),
+                next_attempt_at: Some(now),
+                ..world::converted(Vec::new())
+            };
+            let delivery = world.delivery();
+            Write::Accept(Box::new(Acceptance { delivery, result }))
+        })
+        .collect();
+    world.commit(&writes).await;
+    let until = now.plus(Micros::MINUTE);
+    let tasks: Vec<_> = (0..4)
+        .map(|taker| {
+            let host = Arc::clone(&hosts[taker % 2]);
+            tokio::spawn(async move {
+                let mut taken = Vec::new();
+                loop {
+                    let jobs = host.claim(7, now, until).await.expect("it claims");
+                    if jobs.is_empty() {
+                        return taken;
+                    }
+                    taken.extend(jobs.into_iter().map(|job| match job {
+                        Job::Convert(held) => *held,
+                        Job::Fetch(_) => panic!("no fetch was asked for"),
+                    }));
+                }
+            })
+        })
+        .collect();
+    let mut taken = Vec::new();
+    for task in tasks {
+        taken.extend(task.await.expect("a taker ends"));
+    }
+    let ids: BTreeSet<_> = taken.iter().map(|held| held.delivery.id).collect();
+    assert_eq!((ids.len(), taken.len()), (WAITING, WAITING));
+    // Both want each of them, now that the leases are over.
+    let later = until.plus(Micros::SECOND);
+    let again = later.plus(Micros::MINUTE);
+    for stalled in taken.iter().take(20) {
+        let id = stalled.delivery.id;
+        let (one, other) = tokio::join!(
+            hosts[0].claim_delivery(id, later, again),
+            hosts[1].claim_delivery(id, later, again),
+        );
+        let held: Vec<_> = [one, other]
+            .into_iter()
+            .filter_map(|held| held.expect("it claims"))
+            .collect();
+        assert_eq!(held.len(), 1, "one of them has it");
+        let lead = |who: &str| {
+            let mut lead = world.known_as(&id.to_string());
+            lead.title = Some(who.to_owned());
+            vec![world::lead(lead)]
+        };
+        let late = [world::convert(stalled, Mode::Retry, lead("stalled"))];
+        let now = [world::convert(&held[0], Mode::Retry, lead("awake"))];
+        let (late, now) = tokio::join!(hosts[0].commit(&late), hosts[1].commit(&now));
+        assert!(matches!(late.unwrap()[..], [Written::Stale]));
+        let outcome = world::done(now.unwrap().remove(0));
+        assert_eq!(outcome.status, DeliveryStatus::Converted);
+    }
+    let deals = rows(&world, Entity::Deals).await;
+    assert_eq!(deals.len(), 20);
+    assert!(deals.iter().all(|deal| deal["title"] == "awake"));
+}
+
+// Of this database: another test's hosts are none of ours.
+const CUT: &str = "
+select pg_terminate_backend(pid)
+from pg_stat_activity
+where datname = current_database()
+and application_name = 'leadhost'
+and state <> 'idle'
+order by random()
+limit 1";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_that_are_cut_lose_and_double_nothing() {
+    let Some(on) = On::postgres().await else {
+        return;
+    };
+    let On::Postgres(database) = &on else {
+        unreachable!("it was asked for");
+    };
+    let mut knife = database.connect_as_admin().await;
+    let location = on.location(std::path::Path::new("unused"));
+    let clock = || Arc::new(SystemClock) as _;
+    let one = open(&location, clock()).await.expect("it opens");
+    let other = open(&location, clock()).await.expect("it opens again");
+    let standing = leadhost::clock::ManualClock::at(SystemClock.now());
+    let world = World::of(Arc::clone(&one), standing, Box::new(on.clone())).await;
+    let (world, hosts) = (Arc::new(world), [one, other]);
+    let done = Arc::new(AtomicBool::new(false));
+    let cutting = tokio::spawn({
+        let done = Arc::clone(&done);
+        async move {
+            let mut cuts = 0;
+            while !done.load(Ordering::SeqCst) {
+                let cut = knife.execute(CUT).await.expect("it may");
+                cuts += cut.rows_affected();
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+            cuts
+        }
+    });
+    let results = opposing_batches(&world, &hosts, BATCHES / 2).await;
+    done.store(true, Ordering::SeqCst);
+    assert!(cutting.await.expect("it ends") > 20);
+    let deals = rows(&world, Entity::Deals).await;
+    let by_id = counted(&deals, "external_id");
+    assert!(
+        by_id.values().all(|times| *times == 1),
+        "a lead was made twice"
+    );
+    let mut acknowledged = 0;
+    for written in results.into_iter().flatten().flatten() {
+        for item in world::done(written).items {
+            let id = item.external_id.expect("it has one");
+            assert!(by_id.contains_key(id.as_str()), "{id} is lost");
+            acknowledged += 1;
+        }
+    }
+    assert!(acknowledged > BATCHES, "something got through");
+}
