@@ -6,7 +6,6 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
 
 use hyper::HeaderMap;
 use hyper::header::{HeaderName, HeaderValue};
@@ -27,7 +26,7 @@ pub struct RateLimiter(Mutex<HashMap<WorkspaceId, Owed>>);
 #[derive(Clone, Copy)]
 struct Owed {
     micros: i64,
-    since: Instant,
+    since: Micros,
 }
 
 /// What is left to a workspace after a request.
@@ -51,38 +50,39 @@ impl RateLimiter {
         now: Micros,
     ) -> Result<Quota, StoreError> {
         let price = price(limit);
-        if let Some(debt) = self.refused(workspace, price) {
+        if let Some(debt) = self.refused(workspace, price, now) {
             return Ok(quota(limit, price, debt));
         }
         let debt = store.pay(workspace, price, now).await?;
         // A store of one process is asked without a round trip.
         if debt.refused && store.is_shared() {
-            self.remember(workspace, debt);
+            self.remember(workspace, debt, now);
         }
         Ok(quota(limit, price, debt))
     }
 
     /// What is owed while that is too much for another request.
-    fn refused(&self, workspace: WorkspaceId, price: Price) -> Option<Debt> {
+    fn refused(&self, workspace: WorkspaceId, price: Price, now: Micros) -> Option<Debt> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let owed = known.get(&workspace)?;
-        let passed = i64::try_from(owed.since.elapsed().as_micros()).unwrap_or(i64::MAX);
-        let debt = price.pay(owed.micros.saturating_sub(passed));
-        if !debt.refused {
+        let passed = now.0 - owed.since.0;
+        let debt = price.pay(owed.micros - passed);
+        // A clock that was set back says nothing: the store is asked.
+        if !debt.refused || passed < 0 {
             known.remove(&workspace);
             return None;
         }
         Some(debt)
     }
 
-    fn remember(&self, workspace: WorkspaceId, debt: Debt) {
+    fn remember(&self, workspace: WorkspaceId, debt: Debt, now: Micros) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= limits::RATES_REFUSED {
             known.clear();
         }
         let owed = Owed {
             micros: debt.owed,
-            since: Instant::now(),
+            since: now,
         };
         known.insert(workspace, owed);
     }
@@ -199,17 +199,13 @@ mod tests {
             owed: Micros::MINUTE,
             refused: true,
         };
-        rate.remember(workspace, debt);
-        assert!(rate.refused(workspace, price(120)).is_some());
-        let other = WorkspaceId::new(Micros(0));
-        assert!(rate.refused(other, price(120)).is_none());
-        // A greater limit that came since is paid off at once.
-        let debt = Debt {
-            owed: 0,
-            refused: true,
-        };
-        rate.remember(workspace, debt);
-        assert!(rate.refused(workspace, price(120)).is_none());
+        let refused = |workspace, now| rate.refused(workspace, price(120), Micros(now)).is_some();
+        rate.remember(workspace, debt, Micros(0));
+        assert!(refused(workspace, 0) && refused(workspace, Micros::SECOND / 2 - 1));
+        assert!(!refused(WorkspaceId::new(Micros(0)), 0));
+        assert!(!refused(workspace, Micros::SECOND / 2));
+        rate.remember(workspace, debt, Micros(5));
+        assert!(!refused(workspace, 4), "the clock was set back");
         assert!(rate.0.lock().expect("not poisoned").is_empty());
     }
 }
