@@ -37,7 +37,7 @@ async fn with_form(host: &Host) -> Declared {
 }
 
 /// A connection of the misbehaving converter that does this.
-fn harm(name: &str, word: &str, size: u64) -> String {
+pub fn harm(name: &str, word: &str, size: u64) -> String {
     format!(
         r#"
 [[connections]]

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use leadhost::app::App;
+use leadhost::config::Config;
 use leadhost::domain::connection::Connection;
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::domain::id::{ConnectionId, DeliveryId};
@@ -16,7 +17,7 @@ use leadhost::domain::plugin::Digest;
 use leadhost::http::server;
 use leadhost::pipeline::apply::{self, ApplyError, Report};
 use leadhost::pipeline::deploy::{self, Accept, DeployError, Deployed};
-use leadhost::pipeline::{self};
+use leadhost::pipeline::{self, fleet};
 use leadhost::shutdown::Shutdown;
 use leadhost::store::{self, DeliveryDetail};
 use serde_json::Value;
@@ -244,6 +245,43 @@ impl Host {
             app,
             on,
             clock,
+            addresses,
+            folder,
+        };
+        host.work();
+        host
+    }
+
+    /// Another host on the same database, started as `leadhost serve` starts one:
+    /// it has joined the others when this returns.
+    pub async fn beside(&self, name: &str) -> Self {
+        self.beside_with(name, |_| {}).await
+    }
+
+    /// The same, with another configuration.
+    pub async fn beside_with(&self, name: &str, change: impl FnOnce(&mut Config)) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut config = self.app.config.clone();
+        config.store.data_dir = folder.path().to_owned();
+        name.clone_into(&mut config.server.name);
+        change(&mut config);
+        let store = store::open(&self.on.location(folder.path()), self.clock.clone())
+            .await
+            .expect("the database is there");
+        let (clock, sealer) = (self.clock.clone(), self.app.sealer.clone());
+        let app = App::new(config, clock, store, sealer, Shutdown::new()).expect("an engine");
+        let compiled = folder.path().join("compiled");
+        for file in files(&shared()) {
+            // Not there yet, or there already: both are well.
+            let _ = fs::copy(&file, compiled.join(name_of(&file)));
+        }
+        deploy::load_active(&app).await.expect("a store");
+        fleet::join(&app).await.expect("a store");
+        let addresses = server::start(&app).await.expect("free ports");
+        let host = Self {
+            app,
+            on: self.on.clone(),
+            clock: self.clock.clone(),
             addresses,
             folder,
         };

@@ -1,0 +1,85 @@
+//! A periodic job has one doer at a time.
+
+use std::time::Duration;
+
+use leadhost::domain::id::HostId;
+use leadhost::domain::time::Micros;
+use leadhost::pipeline::fleet::Job;
+use leadhost_tests::{Host, On, until};
+
+use super::fleet;
+
+leadhost_tests::on_every_store! {
+    a_job_is_held_by_one_and_its_fence_grows_when_it_changes_hands,
+}
+
+async fn a_job_is_held_by_one_and_its_fence_grows_when_it_changes_hands(on: On) {
+    let host = Host::new(on).await;
+    let store = host.store();
+    let (one, two) = (HostId::new(Micros(0)), HostId::new(Micros(0)));
+    let first = store.hold_job("count", one, 60).await.unwrap();
+    let first = first.expect("nobody holds it");
+    assert_eq!(store.hold_job("count", two, 60).await.unwrap(), None);
+    let again = store.hold_job("count", one, 60).await.unwrap();
+    assert_eq!(again, Some(first), "going on is no change");
+    let other = store.hold_job("another", two, 60).await.unwrap();
+    assert!(other.is_some(), "jobs do not know each other");
+
+    store.leave_job("count", two).await.unwrap();
+    assert_eq!(
+        store.hold_job("count", two, 60).await.unwrap(),
+        None,
+        "only its holder leaves it"
+    );
+    store.leave_job("count", one).await.unwrap();
+    let second = store.hold_job("count", two, 60).await.unwrap();
+    assert!(second.expect("it is free") > first);
+}
+
+#[tokio::test]
+async fn a_job_whose_holder_falls_silent_is_taken_over() {
+    let Some([host]) = fleet(["one"]).await else {
+        return;
+    };
+    let store = host.store();
+    let (dead, alive) = (HostId::new(Micros(0)), HostId::new(Micros(0)));
+    let first = store.hold_job("count", dead, 1).await.unwrap();
+    let second = until("the job is free", async || {
+        store.hold_job("count", alive, 60).await.unwrap()
+    })
+    .await;
+    assert!(second > first.expect("nobody held it"));
+    assert_eq!(store.hold_job("count", dead, 60).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_host_that_stops_leaves_its_jobs_to_the_others_and_is_forgotten() {
+    let Some([one, two]) = fleet(["one", "two"]).await else {
+        return;
+    };
+    until("one of them sweeps", async || {
+        let stranger = HostId::new(Micros(0));
+        let held = one.store().hold_job("sweep", stranger, 1).await.unwrap();
+        held.is_none().then_some(())
+    })
+    .await;
+    let mut job = Job::new("sweep");
+    // Whoever of the two has it: the other one gets it when that one stops.
+    let (stays, goes) = match job.hold(&one.app).await.unwrap() {
+        Some(_) => (&two, &one),
+        None => (&one, &two),
+    };
+    goes.stop(Duration::from_secs(5)).await;
+    let mut job = Job::new("sweep");
+    until("the other one sweeps", async || {
+        job.hold(&stays.app).await.unwrap()
+    })
+    .await;
+    let hosts = until("the one that stopped is forgotten", async || {
+        let hosts = stays.store().hosts().await.unwrap();
+        (hosts.len() == 1).then_some(hosts)
+    })
+    .await;
+    assert_eq!(hosts[0].id, stays.app.fleet.host());
+    assert!(hosts[0].alive);
+}

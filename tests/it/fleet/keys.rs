@@ -1,0 +1,55 @@
+//! What an operator changes on one host counts on the others.
+
+use leadhost::domain::key::KeyKind;
+use leadhost_tests::guests;
+use leadhost_tests::until;
+
+use super::fleet;
+use crate::ingest::harm;
+
+#[tokio::test]
+async fn a_key_that_is_revoked_on_one_host_is_dead_on_the_others_at_once() {
+    let Some([one, two]) = fleet(["one", "two"]).await else {
+        return;
+    };
+    let workspace = one.workspace("demo").await.workspace;
+    let (key, id) = one.key(KeyKind::Workspace, Some(workspace), None).await;
+    let ask = || two.get("/v1/whoami").bearer(&key);
+    ask().send().await.expect(200);
+    let admin = one.admin_key().await;
+    let revoked = one.admin("DELETE", &format!("/admin/v1/keys/{id}"));
+    revoked.bearer(&admin).send().await.expect(200);
+    // The clock stands, so that what is believed does not end by its age.
+    until("the key is dead", async || {
+        (ask().send().await.status == 401).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_revocation_that_is_not_announced_counts_within_a_second() {
+    let Some([one, two]) = fleet(["one", "two"]).await else {
+        return;
+    };
+    let workspace = one.workspace("demo").await.workspace;
+    let (key, id) = one.key(KeyKind::Workspace, Some(workspace), None).await;
+    let ask = || two.get("/v1/whoami").bearer(&key);
+    ask().send().await.expect(200);
+    assert!(one.store().revoke_key(id, one.now()).await.unwrap());
+    one.advance(1).await;
+    ask().send().await.expect(401);
+}
+
+#[tokio::test]
+async fn a_connection_that_one_host_makes_takes_leads_on_the_others() {
+    let Some([one, two]) = fleet(["one", "two"]).await else {
+        return;
+    };
+    one.converter(guests::misbehave()).await;
+    let declared = one.declare(&harm("good", "", 0)).await;
+    let answer = two.post(&declared.address("good")).send().await.expect(200);
+    assert_eq!(answer.json()["status"], "converted");
+    let deals = one.deals(&declared, "dealId=").await.len();
+    let rows = one.rows(&declared, "deals").await;
+    assert_eq!(rows.len(), 1, "{deals} found");
+}

@@ -1,0 +1,149 @@
+//! A host that loses the database says so at once, and comes back by itself.
+
+use std::time::{Duration, Instant};
+
+use leadhost_tests::postgres::Database;
+use leadhost_tests::proxy::Proxy;
+use leadhost_tests::{On, Service, until};
+use tempfile::TempDir;
+
+/// A service whose way to the database may be cut.
+struct Cut {
+    service: Service,
+    network: Proxy,
+    _folder: TempDir,
+    _database: std::sync::Arc<Database>,
+}
+
+impl Cut {
+    async fn start() -> Option<Self> {
+        let On::Postgres(database) = On::postgres().await? else {
+            return None;
+        };
+        let network = Proxy::before(database.url()).await;
+        let url = network.url(database.url());
+        let folder = tempfile::tempdir().unwrap();
+        let service = tokio::task::block_in_place(|| {
+            let on = On::Postgres(database.clone());
+            Service::start_on(&on, folder.path(), &["--store-url", &url])
+        });
+        Some(Self {
+            service,
+            network,
+            _folder: folder,
+            _database: database,
+        })
+    }
+
+    async fn is_ready(&self) -> bool {
+        let ask = self.service.ask("gateway", "GET", "/health/ready");
+        let answer = ask.send().await;
+        if answer.status == 200 {
+            return true;
+        }
+        assert_eq!(answer.status, 503, "{answer:?}");
+        assert!(!answer.header("retry-after").is_empty());
+        let reasons = answer.json()["reasons"].to_string();
+        assert!(
+            ["the database is lost", "store", "catching up"]
+                .iter()
+                .any(|reason| reasons.contains(reason)),
+            "{reasons}"
+        );
+        false
+    }
+
+    async fn is_lost(&self) {
+        until("the host is not ready", async || {
+            (!self.is_ready().await).then_some(())
+        })
+        .await;
+        until("the loss is told", async || {
+            let log = self.service.log();
+            log.contains("the database is lost").then_some(())
+        })
+        .await;
+    }
+
+    async fn is_back(&self) {
+        until("the host is ready again", async || {
+            self.is_ready().await.then_some(())
+        })
+        .await;
+    }
+
+    /// Every family refuses at once, in its own shape.
+    async fn refuses_quickly(&self) {
+        let began = Instant::now();
+        for (surface, method, target, member) in [
+            (
+                "gateway",
+                "POST",
+                "/ingest-lead/0123456789012345678901",
+                "statusCode",
+            ),
+            ("gateway", "GET", "/deal?phone=1", "statusCode"),
+            ("data", "GET", "/v1/whoami", "error"),
+            ("admin", "GET", "/admin/v1/status", "error"),
+        ] {
+            let answer = self.service.ask(surface, method, target).send().await;
+            assert_eq!(answer.status, 503, "{target}");
+            assert!(!answer.header("retry-after").is_empty(), "{target}");
+            assert!(!answer.json()[member].is_null(), "{target}");
+        }
+        assert!(began.elapsed() < Duration::from_secs(2), "nobody waits");
+        let live = self.service.ask("gateway", "GET", "/health/live");
+        live.send().await.expect(200);
+    }
+
+    /// One line at the loss and one at the return, and few beside.
+    fn said_little(&self) {
+        let log = self.service.log();
+        let warnings: Vec<_> = log
+            .lines()
+            .filter(|line| line.contains("WARN") || line.contains("ERROR"))
+            .collect();
+        assert!(warnings.len() < 12, "{warnings:#?}");
+        let count = |text: &str| log.matches(text).count();
+        assert_eq!(count("the database is lost"), 1);
+        assert_eq!(count("the database answers again"), 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_cannot_be_reached_is_refused_for_and_found_again() {
+    let Some(cut) = Cut::start().await else {
+        return;
+    };
+    assert!(cut.is_ready().await);
+    cut.network.shut(true);
+    cut.network.reset();
+    cut.is_lost().await;
+    for _ in 0..50 {
+        cut.refuses_quickly().await;
+    }
+    cut.network.shut(false);
+    cut.is_back().await;
+    let key = std::fs::read_to_string(cut._folder.path().join("admin.key")).unwrap();
+    let ask = cut.service.ask("admin", "GET", "/admin/v1/status");
+    let bearer = format!("Bearer {}", key.trim());
+    let status = ask.header("authorization", &bearer).send().await;
+    let status = status.expect(200).json();
+    assert_eq!(status["hosts"][0]["alive"], true);
+    cut.said_little();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_falls_silent_is_lost_within_seconds() {
+    let Some(cut) = Cut::start().await else {
+        return;
+    };
+    let began = Instant::now();
+    cut.network.fall_silent();
+    cut.is_lost().await;
+    assert!(began.elapsed() < Duration::from_secs(8));
+    cut.refuses_quickly().await;
+    cut.network.go_on();
+    cut.is_back().await;
+    cut.said_little();
+}

@@ -1,0 +1,232 @@
+//! A version comes to serve on every host, or on none.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use leadhost::domain::plugin::Digest;
+use leadhost::pipeline::deploy::{self, Accept, DeployError};
+use leadhost_tests::guests::Variant;
+use leadhost_tests::{Host, until};
+use serde_json::Value;
+
+use super::fleet;
+use crate::ingest::harm;
+
+fn version(version: &str) -> Vec<u8> {
+    let variant = Variant {
+        version,
+        ..Variant::default()
+    };
+    variant.component()
+}
+
+fn served(host: &Host) -> Option<Digest> {
+    let active = host.app.plugins.active("misbehave")?;
+    Some(active.digest.clone())
+}
+
+async fn serves(host: &Host, digest: &Digest) {
+    until("the host serves it", async || {
+        (served(host).as_ref() == Some(digest)).then_some(())
+    })
+    .await;
+}
+
+/// What `leadhost plugin list` reads of the plugin.
+async fn listed(host: &Host) -> Value {
+    let key = host.admin_key().await;
+    let answer = host.admin("GET", "/admin/v1/plugins").bearer(&key).send();
+    let answer = answer.await.expect(200).json();
+    answer["plugins"][0].clone()
+}
+
+#[tokio::test]
+async fn an_activation_serves_on_every_host_when_it_is_answered() {
+    let Some([one, two, three]) = fleet(["one", "two", "three"]).await else {
+        return;
+    };
+    let first = one.converter(version("1.0.0")).await;
+    for host in [&one, &two, &three] {
+        assert_eq!(served(host), Some(first.clone()));
+    }
+    let uploaded = two.upload(version("1.1.0"), "test").await.unwrap();
+    let activated = uploaded.activation.expect("it was asked for");
+    assert!(activated.behind.is_empty(), "{:?}", activated.behind);
+    let second = activated.activation.digest.clone();
+    for host in [&one, &two, &three] {
+        assert_eq!(served(host), Some(second.clone()));
+    }
+    let plugin = listed(&three).await;
+    assert_eq!(plugin["generation"], activated.activation.generation);
+    assert_eq!(
+        plugin["servedBy"],
+        serde_json::json!(["one", "three", "two"])
+    );
+    assert_eq!(plugin["behind"], serde_json::json!([]));
+
+    let back = deploy::rollback(&three.app, "misbehave").await.unwrap();
+    assert!(back.behind.is_empty());
+    assert!(back.activation.generation > activated.activation.generation);
+    for host in [&one, &two, &three] {
+        assert_eq!(served(host), Some(first.clone()));
+    }
+}
+
+#[tokio::test]
+async fn a_swap_under_load_on_three_hosts_loses_nothing_and_ends_the_old_version() {
+    let Some(hosts) = fleet(["one", "two", "three"]).await else {
+        return;
+    };
+    let old = hosts[0].converter(version("1.0.0")).await;
+    let declared = Arc::new(hosts[0].declare(&harm("good", "", 0)).await);
+    let hosts = Arc::new(hosts);
+    let swapped = Arc::new(AtomicBool::new(false));
+    let enough = Arc::new(AtomicBool::new(false));
+    let clients: Vec<_> = (0..12)
+        .map(|number| {
+            let (hosts, declared) = (Arc::clone(&hosts), Arc::clone(&declared));
+            let (swapped, enough) = (Arc::clone(&swapped), Arc::clone(&enough));
+            tokio::spawn(async move {
+                let mut answers = Vec::new();
+                let mut after = 0;
+                while after < 3 {
+                    let is_after = swapped.load(Ordering::SeqCst);
+                    let host = &hosts[number % 3];
+                    let answer = host.post(&declared.address("good")).send().await;
+                    after += u32::from(is_after);
+                    answers.push((is_after, answer));
+                    if answers.len() >= 3 {
+                        enough.store(true, Ordering::SeqCst);
+                    }
+                }
+                answers
+            })
+        })
+        .collect();
+    until("traffic", async || {
+        enough.load(Ordering::SeqCst).then_some(())
+    })
+    .await;
+    let uploaded = hosts[1].upload(version("1.1.0"), "test").await.unwrap();
+    swapped.store(true, Ordering::SeqCst);
+    let activated = uploaded.activation.expect("it was asked for");
+    assert!(activated.behind.is_empty(), "{:?}", activated.behind);
+    let new = activated.activation.digest;
+    let mut sent = 0;
+    for client in clients {
+        for (is_after, answer) in client.await.unwrap() {
+            let answer = answer.expect(200);
+            assert_eq!(answer.json()["status"], "converted");
+            let ran = hosts[0].delivery(&answer).await.summary.ran;
+            let ran = ran.expect("it ran").digest;
+            assert!([&old, &new].contains(&&ran));
+            assert!(!is_after || ran == new, "begun after convergence");
+            sent += 1;
+        }
+    }
+    assert_eq!(hosts[2].rows(&declared, "deals").await.len(), sent);
+}
+
+#[tokio::test]
+async fn a_lost_announcement_is_found_by_looking() {
+    let Some([one, two]) = fleet(["one", "two"]).await else {
+        return;
+    };
+    one.converter(version("1.0.0")).await;
+    let wasm = version("1.1.0");
+    let stored = deploy::upload(&one.app, wasm, "test", false, &Accept::default()).await;
+    let digest = stored.unwrap().record.digest;
+    // The store's word, and nobody is told.
+    let store = one.store();
+    store
+        .activate("misbehave", &digest, one.now())
+        .await
+        .unwrap();
+    serves(&one, &digest).await;
+    serves(&two, &digest).await;
+}
+
+#[tokio::test]
+async fn a_version_that_one_host_cannot_prepare_serves_on_none() {
+    let Some([one]) = fleet(["one"]).await else {
+        return;
+    };
+    let first = one.converter(version("1.0.0")).await;
+    let two = one.beside("two").await;
+    // No component is small enough for this one.
+    let tight = one
+        .beside_with("tight", |config| config.plugins.component_mib = 0)
+        .await;
+    let refused = one.upload(version("1.1.0"), "test").await;
+    let error = refused.expect_err("one host cannot serve it");
+    assert!(matches!(error, DeployError::Fleet(_)), "{error}");
+    let message = error.to_string();
+    assert!(message.contains("tight: "), "{message}");
+    assert!(!message.contains("two: "), "{message}");
+    assert_eq!(served(&one), Some(first.clone()));
+    assert_eq!(served(&two), Some(first.clone()));
+    let active = one.store().activations().await.unwrap();
+    assert_eq!(active[0].digest, first);
+    assert!(one.store().proposals().await.unwrap().is_empty());
+
+    // It is told by whom the version that serves is not served.
+    let plugin = listed(&two).await;
+    assert_eq!(plugin["behind"][0]["host"], "tight");
+    let reason = plugin["behind"][0]["reason"].as_str().unwrap();
+    assert!(reason.contains("0 MiB") || !reason.is_empty(), "{reason}");
+
+    // A host that is gone is not asked.
+    tight.stop(std::time::Duration::from_secs(5)).await;
+    until("the host has said goodbye", async || {
+        let hosts = one.store().hosts().await.unwrap();
+        (!hosts.iter().any(|host| host.name == "tight")).then_some(())
+    })
+    .await;
+    let uploaded = one.upload(version("1.1.0"), "test").await.unwrap();
+    let activated = uploaded.activation.expect("it was asked for");
+    assert!(activated.behind.is_empty(), "{:?}", activated.behind);
+    assert_eq!(served(&two), Some(activated.activation.digest));
+}
+
+#[tokio::test]
+async fn a_host_that_comes_late_serves_what_the_others_serve() {
+    let Some([one]) = fleet(["one"]).await else {
+        return;
+    };
+    one.converter(version("1.0.0")).await;
+    let digest = one.converter(version("1.1.0")).await;
+    let late = one.beside("late").await;
+    assert_eq!(served(&late), Some(digest.clone()));
+    let declared = one.declare(&harm("good", "", 0)).await;
+    let answer = late.post(&declared.address("good")).send().await;
+    let ran = late.delivery(&answer.expect(200)).await.summary.ran;
+    assert_eq!(ran.expect("it ran").digest, digest);
+}
+
+#[tokio::test]
+async fn two_activations_of_one_name_at_once_are_one_after_the_other() {
+    let Some([one, two]) = fleet(["one", "two"]).await else {
+        return;
+    };
+    one.converter(version("1.0.0")).await;
+    let (left, right) = tokio::join!(
+        one.upload(version("1.1.0"), "test"),
+        two.upload(version("1.2.0"), "test"),
+    );
+    let done: Vec<_> = [left, right]
+        .into_iter()
+        .filter_map(|result| match result {
+            Ok(deployed) => deployed.activation,
+            // The other one was faster: it is older by now, or under way.
+            Err(DeployError::Fleet(_) | DeployError::Refused { .. }) => None,
+            Err(error) => panic!("{error}"),
+        })
+        .collect();
+    assert!(!done.is_empty());
+    let active = one.store().activations().await.unwrap();
+    let last = done.iter().max_by_key(|one| one.activation.generation);
+    assert_eq!(active[0].digest, last.unwrap().activation.digest);
+    for host in [&one, &two] {
+        serves(host, &active[0].digest).await;
+    }
+}
