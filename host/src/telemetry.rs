@@ -32,7 +32,8 @@ pub struct BadFilter(#[from] tracing_subscriber::filter::ParseError);
 /// Sends the log to standard error, as text or as a JSON object a line. A
 /// second call in one process changes nothing.
 pub fn init_logging(config: &config::Log) -> Result<(), BadFilter> {
-    let filter = EnvFilter::try_new(&config.filter)?;
+    // What befalls a database's connections is told once, by whoever watches it.
+    let filter = EnvFilter::try_new(format!("sqlx_core::pool=error,{}", config.filter))?;
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))

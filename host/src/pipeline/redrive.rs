@@ -9,12 +9,12 @@ use super::worker;
 use crate::app::App;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::plugin::Digest;
-use crate::store::{HeldDelivery, Mode, Reconversion, Write};
+use crate::store::{HeldDelivery, Mode, Reconversion, StoreError, Write};
 
 /// Deliveries tried between two looks at how it goes.
 const STEP: u32 = 8;
 
-/// Between two attempts while the store is lost.
+/// Between two attempts while the store does not answer.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// Goes on with what a stop or a crash cut short.
@@ -47,7 +47,7 @@ pub async fn run(app: &Arc<App>, plugin: &str, digest: &Digest) {
             .await
         {
             Ok(held) => held,
-            Err(error) if error.is_told() => {
+            Err(StoreError::Lost(_) | StoreError::Unavailable(_) | StoreError::Busy) => {
                 tokio::select! {
                     () = tokio::time::sleep(AGAIN) => continue,
                     () = app.shutdown.begun() => return,
