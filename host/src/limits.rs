@@ -230,3 +230,8 @@ pub const OUTCOME_PAUSE_MS: u64 = 50;
 
 /// Seconds after which it is worth asking again whether a host is ready.
 pub const READY_AGAIN_SECONDS: u64 = 2;
+
+/// Rows of one transaction of a move, and bytes of what is long in them: what is
+/// held in memory twice, and copied again when the move is cut off.
+pub const MOVED_ROWS: u32 = 1_000;
+pub const MOVED_BYTES: u64 = 8 << 20;

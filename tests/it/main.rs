@@ -14,6 +14,7 @@ mod ingest;
 mod languages;
 mod layers;
 mod mapping;
+mod moving;
 mod plugins;
 mod replay;
 mod server;

@@ -21,7 +21,8 @@ pub fn leadhost(folder: &Path, arguments: &[&str]) -> Output {
         .expect("the program runs")
 }
 
-fn command(folder: &Path, arguments: &[&str]) -> Command {
+/// A command that is not started yet, with nothing of the tester's environment that it reads.
+pub fn command(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(binary());
     for name in [
         "LEADHOST_ADMIN",

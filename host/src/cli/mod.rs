@@ -13,6 +13,7 @@ mod connection;
 mod delivery;
 mod failure;
 mod key;
+mod migrate;
 mod output;
 mod plugin;
 mod progress;
@@ -57,6 +58,8 @@ enum Command {
     Status(status::Status),
     /// Copy a SQLite store into a new file, while the service runs or not
     Backup(backup::Backup),
+    /// Move a store from a SQLite file into a PostgreSQL database
+    Migrate(migrate::Migrate),
     /// Print every key of the configuration with its default
     Config,
     /// What the service starts for each new plugin
@@ -85,6 +88,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Connection(command) => client::block_on(command.run()),
         Command::Status(command) => client::block_on(command.run()),
         Command::Backup(command) => client::block_on(command.run()),
+        Command::Migrate(command) => client::block_on(command.run()),
         Command::Config => config::run(),
         Command::Compile(command) => command.run(),
     }

@@ -16,6 +16,11 @@ impl Progress {
         progress
     }
 
+    /// Whether somebody sits at a terminal.
+    pub fn is_shown(&self) -> bool {
+        self.shown
+    }
+
     pub fn update(&self, text: &str) {
         if self.shown {
             let mut err = io::stderr().lock();

@@ -13,6 +13,7 @@
 pub mod decide;
 mod error;
 mod fleet;
+pub mod moving;
 pub mod postgres;
 mod scope;
 pub mod sqlite;

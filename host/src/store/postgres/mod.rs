@@ -9,7 +9,7 @@ mod agents;
 mod answers;
 mod apply;
 mod claim;
-mod columns;
+pub(super) mod columns;
 mod commit;
 mod connections;
 mod db;
@@ -53,6 +53,15 @@ pub async fn open(
     db.reach().watch(db.options());
     Ok(Arc::new(PostgresStore { db, clock, id }))
 }
+
+/// A connection as the owner of the tables, whose schema is up to date. Others
+/// wait with opening the store until it is closed, or [`let_others_open`].
+pub(super) async fn owner(url: &str) -> Result<sqlx::postgres::PgConnection, StoreError> {
+    open::bring_up_to_date(&Db::new(url, 1)?).await
+}
+
+pub(super) use self::db::SCHEMA;
+pub(super) use self::open::let_others_open;
 
 pub struct PostgresStore {
     db: Db,

@@ -33,6 +33,7 @@ const SERVER_VERSION: &str =
 // A host may wait for another one's migration longer than any statement of the service may take.
 const PATIENCE: &str = "set lock_timeout = '120s'; set statement_timeout = '600s'";
 const LOCK: &str = "select pg_advisory_lock($1)";
+const UNLOCK: &str = "select pg_advisory_unlock($1)";
 const SCHEMA_VERSION: &str = "select coalesce(max(version), 0) from schema_versions";
 const ROLE_OF_MINE: &str = "
 select r.rolsuper or r.rolbypassrls as passes, pg_has_role(current_user, r.oid, 'member') as mine
@@ -90,6 +91,15 @@ pub async fn bring_up_to_date(db: &Db) -> Result<PgConnection, StoreError> {
     ensure_role(&mut owner).await?;
     migrate(&mut owner).await?;
     Ok(owner)
+}
+
+/// Lets go of what keeps others from opening the store.
+pub async fn let_others_open(owner: &mut PgConnection) -> Result<(), StoreError> {
+    sqlx::query(UNLOCK)
+        .bind(MIGRATION_LOCK)
+        .execute(owner)
+        .await?;
+    Ok(())
 }
 
 /// What a move has not brought whole is not served.

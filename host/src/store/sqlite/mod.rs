@@ -47,6 +47,21 @@ pub async fn open(path: &Path, clock: SharedClock) -> Result<Arc<dyn Store>, Sto
     Ok(SqliteStore::open(path, clock).await?)
 }
 
+/// The file for somebody who reads all of it, with nobody else on it: its lock,
+/// its store's id, a connection. The schema is brought up to date.
+pub(super) async fn alone(
+    path: &Path,
+    clock: &dyn crate::clock::Clock,
+) -> Result<(File, Uuid, sqlx::sqlite::SqliteConnection), StoreError> {
+    let lock = open::lock(path)?;
+    open::refuse_foreign_log(path)?;
+    let db = Db::open(path).await?;
+    let id = open::prepare(&db, clock).await?;
+    Ok((lock, id, db.another().await?))
+}
+
+pub(super) use self::open::leave;
+
 pub struct SqliteStore {
     db: Arc<Db>,
     clock: SharedClock,
@@ -63,6 +78,7 @@ impl SqliteStore {
     pub async fn open(path: &Path, clock: SharedClock) -> Result<Arc<Self>, StoreError> {
         let lock = open::lock(path)?;
         open::refuse_foreign_log(path)?;
+        open::refuse_moved(path)?;
         let db = Arc::new(Db::open(path).await?);
         let id = open::prepare(&db, clock.as_ref()).await?;
         let mut log = path.as_os_str().to_owned();

@@ -103,6 +103,42 @@ fn has_had_a_log(database: &Path) -> bool {
 
 const WITH_A_LOG: u8 = 2;
 
+/// Beside the file: where its store lives now.
+fn moved_note(database: &Path) -> std::path::PathBuf {
+    database.with_extension("moved")
+}
+
+/// Says that the store lives elsewhere now. Who serves both would have two stores
+/// that think they are one.
+pub fn leave(database: &Path, to: &str) -> Result<(), StoreError> {
+    let note = moved_note(database);
+    let write = || {
+        let mut file = File::create(&note)?;
+        writeln!(file, "{to}")?;
+        file.sync_all()
+    };
+    write().map_err(|error: std::io::Error| {
+        StoreError::Open(format!("cannot write {}: {error}", note.display()))
+    })
+}
+
+pub fn refuse_moved(database: &Path) -> Result<(), StoreError> {
+    let note = moved_note(database);
+    match std::fs::read_to_string(&note) {
+        Ok(to) => Err(StoreError::Open(format!(
+            "the store of {} was moved to {} and lives there: serve that one; to serve this file all the same, as it was before the move, remove {}",
+            database.display(),
+            to.trim(),
+            note.display(),
+        ))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(StoreError::Open(format!(
+            "cannot read {}: {error}",
+            note.display()
+        ))),
+    }
+}
+
 /// Brings the schema up to date and answers the store's id.
 pub async fn prepare(db: &Db, clock: &dyn Clock) -> Result<Uuid, StoreError> {
     let mut transaction = db.begin().await?;

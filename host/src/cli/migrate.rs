@@ -1,0 +1,243 @@
+//! `leadhost migrate`: moves a whole store from a SQLite file into a PostgreSQL
+//! database. It says how far it is, may be cut off at any point and run again,
+//! and shows what both sides were compared by.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use serde_json::json;
+
+use super::failure::Failure;
+use super::output::{say, say_json};
+use super::progress::Progress;
+use super::table::table;
+use crate::clock::SystemClock;
+use crate::config::StoreUrl;
+use crate::limits;
+use crate::seal;
+use crate::store::moving::{self, Moved, Order, Step};
+use crate::store::{Location, StoreError};
+
+#[derive(Args)]
+pub struct Migrate {
+    /// The store that moves, which no service has open: sqlite:///var/lib/leadhost/leadhost.db
+    #[arg(long, value_name = "URL")]
+    from: String,
+    /// Where to: an empty database, postgres://user@host/database; its password may stand in PGPASSWORD or ~/.pgpass
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "LEADHOST_STORE_URL",
+        hide_env_values = true
+    )]
+    to: String,
+    /// Throw away what an unfinished move brought, and begin anew
+    #[arg(long)]
+    restart: bool,
+    /// Rows of one transaction
+    #[arg(long, value_name = "N", default_value_t = limits::MOVED_ROWS, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    rows: u32,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Migrate {
+    pub async fn run(self) -> Result<(), Failure> {
+        let from = self.file()?;
+        let to = StoreUrl::new(self.to.clone());
+        if !matches!(
+            Location::parse(&to, 1).map_err(|error| Failure::usage(error.to_string()))?,
+            Location::Postgres { .. }
+        ) {
+            return Err(Failure::usage(format!(
+                "`--to {to}`: a store moves into a database, postgres://user@host/database"
+            )));
+        }
+        // What is written beside the store is its owner's only.
+        rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+        let folder = from.parent().unwrap_or(Path::new(".")).to_owned();
+        let key = seal::marker(&folder).map_err(|error| Failure::new(error.to_string()))?;
+        let order = Order {
+            from: &from,
+            to: &to,
+            rows: self.rows,
+            again: self.restart,
+            sealing_key: key.as_deref(),
+        };
+        let started = Instant::now();
+        let mut shown = Shown::begin(self.json);
+        let moved = moving::run(&order, &SystemClock, &mut |step| shown.show(&step)).await;
+        drop(shown);
+        let moved = moved.map_err(|error| failed(&error))?;
+        if self.json {
+            say_json(&report(&moved, key.as_deref(), started.elapsed()));
+            return Ok(());
+        }
+        self.tell(&moved, &from, &to, key.as_deref(), started.elapsed());
+        Ok(())
+    }
+
+    fn file(&self) -> Result<PathBuf, Failure> {
+        let url = StoreUrl::new(self.from.clone());
+        match Location::parse(&url, 1) {
+            Ok(Location::File(file)) => Ok(file),
+            _ => Err(Failure::usage(format!(
+                "`--from {url}`: a store moves out of a file, sqlite:///var/lib/leadhost/leadhost.db"
+            ))),
+        }
+    }
+
+    fn tell(&self, moved: &Moved, from: &Path, to: &StoreUrl, key: Option<&str>, took: Duration) {
+        let rows: Vec<Vec<String>> = moved
+            .tables
+            .iter()
+            .map(|table| {
+                vec![
+                    table.name.to_owned(),
+                    table.rows.to_string(),
+                    table.digest.clone(),
+                ]
+            })
+            .collect();
+        say(&table(
+            &["TABLE", "ROWS", "DIGEST, THE SAME ON BOTH SIDES"],
+            &rows,
+        ));
+        let replaced: u64 = moved.tables.iter().map(|table| table.replaced).sum();
+        if replaced > 0 {
+            let places: Vec<String> = moved
+                .tables
+                .iter()
+                .filter(|table| table.replaced > 0)
+                .map(|table| format!("{} in {}", table.replaced, table.name))
+                .collect();
+            say(&format!(
+                "\n{replaced} characters U+0000, which PostgreSQL cannot hold, became U+FFFD: {}.",
+                places.join(", ")
+            ));
+        }
+        say(&if moved.before {
+            format!(
+                "\nThe store {} was moved to {to} before: nothing was done now.",
+                moved.store
+            )
+        } else {
+            format!(
+                "\nThe store {} lives in {to} from now on; it took {:.1} s.",
+                moved.store,
+                took.as_secs_f64()
+            )
+        });
+        say(&match key {
+            Some(id) => format!(
+                "The sealing key goes along: every host needs key {id}, which is {}, as {} or as {} in its data folder.",
+                from.with_file_name(seal::KEY_FILE).display(),
+                seal::KEY_VARIABLE,
+                seal::KEY_FILE,
+            ),
+            None => format!(
+                "No sealing key was found beside {}: every host needs the one that the store had, as {}.",
+                from.display(),
+                seal::KEY_VARIABLE
+            ),
+        });
+        say(&format!(
+            "Set store.url, then start the hosts. {} is as it was and is not served any more: keep it until you are sure.",
+            from.display()
+        ));
+    }
+}
+
+fn failed(error: &StoreError) -> Failure {
+    let failure = Failure::new(error.to_string());
+    match error {
+        StoreError::Unavailable(_) | StoreError::Lost(_) | StoreError::Full => failure.hint(
+            "what was moved so far is kept: run the same command again, and it goes on there",
+        ),
+        _ => failure,
+    }
+}
+
+fn report(moved: &Moved, key: Option<&str>, took: Duration) -> serde_json::Value {
+    let tables: Vec<_> = moved
+        .tables
+        .iter()
+        .map(|table| {
+            json!({
+                "table": table.name,
+                "rows": table.rows,
+                "digest": table.digest,
+                "replaced": table.replaced,
+            })
+        })
+        .collect();
+    json!({
+        "store": moved.store,
+        "before": moved.before,
+        "seconds": took.as_secs_f64(),
+        "sealingKey": key,
+        "tables": tables,
+    })
+}
+
+/// One line that changes where somebody looks on, a line a table elsewhere.
+struct Shown {
+    line: Progress,
+    quiet: bool,
+}
+
+impl Shown {
+    fn begin(quiet: bool) -> Self {
+        Self {
+            line: Progress::start("opening"),
+            quiet,
+        }
+    }
+
+    fn show(&mut self, step: &Step<'_>) {
+        match step {
+            Step::GoesOn => self.done("going on where the last run ended"),
+            Step::Copying {
+                table,
+                rows,
+                of,
+                speed,
+            } => self.line.update(&format!(
+                "{table}: {rows} of {of} rows ({} %), {speed} rows/s",
+                percent(*rows, *of)
+            )),
+            Step::Copied { table, rows, took } => {
+                self.done(&format!(
+                    "{table}: {rows} rows, {:.1} s",
+                    took.as_secs_f64()
+                ));
+            }
+            Step::Comparing { table, rows, of } => self
+                .line
+                .update(&format!("comparing {table}: {} %", percent(*rows, *of))),
+        }
+    }
+
+    fn done(&self, text: &str) {
+        if !self.quiet && !self.line.is_shown() {
+            super::output::complain(text);
+        }
+    }
+}
+
+fn percent(part: u64, of: u64) -> u64 {
+    (part.saturating_mul(100)).checked_div(of).unwrap_or(100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_to_do_is_all_of_it() {
+        assert_eq!(percent(0, 0), 100);
+        assert_eq!(percent(1, 3), 33);
+    }
+}

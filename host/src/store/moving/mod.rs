@@ -1,0 +1,225 @@
+//! Moves a whole store from a SQLite file into a PostgreSQL database.
+//!
+//! Every table is copied in pages, each of which commits with the note of how far
+//! the move is: ended anywhere, it goes on there. When all is copied both sides
+//! are read again and compared, and only then does the database become the store,
+//! with the same id, clocks and numbers, so that whoever pulls from it goes on
+//! with what he has. Until then it is not served, and the file is not changed.
+
+mod source;
+mod tables;
+mod target;
+mod value;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use uuid::Uuid;
+
+use self::source::Source;
+use self::tables::{TABLES, Table};
+use self::target::{Found, Target};
+use self::value::Sum;
+use super::StoreError;
+use crate::clock::Clock;
+use crate::config::StoreUrl;
+use crate::limits;
+
+/// What is asked for.
+pub struct Order<'a> {
+    /// A SQLite file that nobody serves.
+    pub from: &'a Path,
+    pub to: &'a StoreUrl,
+    /// Rows of one transaction.
+    pub rows: u32,
+    /// What an unfinished move brought is thrown away first.
+    pub again: bool,
+    /// The id of the key that the source's secrets are sealed with.
+    pub sealing_key: Option<&'a str>,
+}
+
+/// What happens, for who watches.
+#[derive(Clone, Debug)]
+pub enum Step<'a> {
+    /// It goes on where an earlier run ended.
+    GoesOn,
+    Copying {
+        table: &'a str,
+        rows: u64,
+        of: u64,
+        /// Rows a second of this run.
+        speed: u64,
+    },
+    Copied {
+        table: &'a str,
+        rows: u64,
+        took: Duration,
+    },
+    Comparing {
+        table: &'a str,
+        rows: u64,
+        of: u64,
+    },
+}
+
+/// How it went.
+#[derive(Clone, Debug)]
+pub struct Moved {
+    pub store: Uuid,
+    /// It had been moved before: nothing was done now.
+    pub before: bool,
+    pub tables: Vec<MovedTable>,
+}
+
+#[derive(Clone, Debug)]
+pub struct MovedTable {
+    pub name: &'static str,
+    pub rows: u64,
+    /// The sum over the rows, the same on both sides.
+    pub digest: String,
+    /// Characters that PostgreSQL cannot hold, each replaced by U+FFFD.
+    pub replaced: u64,
+}
+
+/// Moves the store, or goes on moving it.
+pub async fn run(
+    order: &Order<'_>,
+    clock: &dyn Clock,
+    watch: &mut dyn FnMut(Step<'_>),
+) -> Result<Moved, StoreError> {
+    let mut source = Source::open(order.from, clock).await?;
+    let counters = source.counters().await?;
+    let (id, to) = (source.id, order.to.to_string());
+    let mut target = match Target::open(order.to, id, &counters, order.again).await? {
+        Found::Done(progress) => {
+            source.leave(&to)?;
+            return Ok(moved(id, true, &progress));
+        }
+        Found::Ready(target, went_on) => {
+            if went_on {
+                watch(Step::GoesOn);
+            }
+            target
+        }
+    };
+    for table in &TABLES {
+        copy(&mut source, &mut target, table, order.rows, watch).await?;
+    }
+    for table in &TABLES {
+        compare(&mut source, &mut target, table, watch).await?;
+    }
+    let progress = target.finish(id, order.sealing_key).await?;
+    source.leave(&to)?;
+    Ok(moved(id, false, &progress))
+}
+
+async fn copy(
+    source: &mut Source,
+    target: &mut Target,
+    table: &Table,
+    rows: u32,
+    watch: &mut dyn FnMut(Step<'_>),
+) -> Result<(), StoreError> {
+    let begun = target.of(table);
+    if begun.copied {
+        return Ok(());
+    }
+    let of = source.count(table).await?;
+    let started = Instant::now();
+    loop {
+        let known = target.of(table);
+        if known.copied {
+            break;
+        }
+        let here = (known.rows - begun.rows) as f64;
+        watch(Step::Copying {
+            table: table.name,
+            rows: known.rows,
+            of,
+            speed: (here / started.elapsed().as_secs_f64().max(0.001)) as u64,
+        });
+        let page = source
+            .page(table, known.last.as_ref(), rows, limits::MOVED_BYTES)
+            .await?;
+        target.put(table, &page).await?;
+    }
+    watch(Step::Copied {
+        table: table.name,
+        rows: target.of(table).rows,
+        took: started.elapsed(),
+    });
+    Ok(())
+}
+
+async fn compare(
+    source: &mut Source,
+    target: &mut Target,
+    table: &Table,
+    watch: &mut dyn FnMut(Step<'_>),
+) -> Result<(), StoreError> {
+    let known = target.of(table);
+    if known.checked.is_some() {
+        return Ok(());
+    }
+    // Half of the work is reading either side.
+    let of = known.rows * 2;
+    let mut watched = |rows| {
+        watch(Step::Comparing {
+            table: table.name,
+            rows,
+            of,
+        });
+    };
+    watched(0);
+    let mut wanted = Sum::default();
+    let mut last = None;
+    loop {
+        let page = source
+            .page(
+                table,
+                last.as_ref(),
+                limits::MOVED_ROWS,
+                limits::MOVED_BYTES,
+            )
+            .await?;
+        page.rows.iter().for_each(|row| wanted.add(row));
+        watched(wanted.rows);
+        match page.last {
+            Some(key) => last = Some(key),
+            None => break,
+        }
+    }
+    let found = target
+        .sum(table, |rows| watched(wanted.rows + rows))
+        .await?;
+    if found != wanted {
+        return Err(StoreError::Inconsistent {
+            what: format!(
+                "{}: {} rows with digest {} were to be moved, and {} with digest {} arrived; if the source was served while the move was not finished, begin anew with --restart",
+                table.name,
+                wanted.rows,
+                wanted.text(),
+                found.rows,
+                found.text(),
+            ),
+        });
+    }
+    target.checked(table, &found).await
+}
+
+fn moved(store: Uuid, before: bool, progress: &target::Progress) -> Moved {
+    let of = |table: &Table| {
+        let known = progress.tables.get(table.name)?;
+        Some(MovedTable {
+            name: table.name,
+            rows: known.rows,
+            digest: known.checked.clone()?,
+            replaced: known.replaced,
+        })
+    };
+    Moved {
+        store,
+        before,
+        tables: TABLES.iter().filter_map(of).collect(),
+    }
+}

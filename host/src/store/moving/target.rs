@@ -1,0 +1,403 @@
+//! Where the store moves to: a PostgreSQL database that nobody serves from yet.
+//! Rows and how far the move is commit together, so a move that ends anywhere
+//! goes on there. All of it is done as the owner of the tables, whom the policies
+//! between tenants do not bind.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use sqlx::postgres::{PgArguments, PgConnection};
+use sqlx::query::Query;
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _, Postgres, Row as _};
+use uuid::Uuid;
+
+use super::source::{Counters, Key, Page};
+use super::tables::{Kind, TABLES, Table};
+use super::value::{self, Cell, Sum, Value};
+use crate::config::StoreUrl;
+use crate::limits;
+use crate::store::StoreError;
+use crate::store::postgres;
+use crate::store::postgres::columns::at;
+
+/// How far a move is. Kept in the database itself.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Progress {
+    /// The source when the move began.
+    pub source: Counters,
+    /// By name. A table that is not here was not begun.
+    pub tables: BTreeMap<String, TableProgress>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct TableProgress {
+    pub rows: u64,
+    pub last: Option<Key>,
+    /// Every row was copied.
+    pub copied: bool,
+    /// The sum in which both sides were found equal.
+    pub checked: Option<String>,
+    /// Characters that could not be held.
+    pub replaced: u64,
+}
+
+pub struct Target {
+    connection: PgConnection,
+    pub progress: Progress,
+}
+
+/// What was found at the beginning.
+pub enum Found {
+    /// The move is under way; true: it began earlier.
+    Ready(Target, bool),
+    /// This store has been moved here before, and this is how it went.
+    Done(Progress),
+}
+
+// Of the session: it ends with the connection. A run that was just cut off may
+// still be about to end on the server. The number is that of no other lock.
+const ALONE: &str = "
+set lock_timeout = '15s';
+select pg_advisory_lock(7809077385914543988)";
+// What a transaction waits for, and that no statement has a deadline: a batch is
+// bounded, and an analysis takes its time.
+const SETTINGS: &str = "
+set lock_timeout = '30s';
+set statement_timeout = 0;
+set timezone = 'UTC';
+set synchronous_commit = off";
+const MOVE: &str = "select source, done_at is not null, progress::text from moves";
+const LIVE_HOSTS: &str = "
+select string_agg(name, ', ')
+from hosts
+where seen_at > clock_timestamp() - make_interval(secs => $1)";
+const BEGIN_MOVE: &str = "insert into moves (source, progress) values ($1, $2::json)";
+const NOTE: &str = "update moves set progress = $1::json";
+const TAKE_ID: &str = "
+insert into store (id, last_agent, sealing_key)
+values ($1, $2, $3)
+on conflict (one) do update
+set id = excluded.id, last_agent = excluded.last_agent, sealing_key = excluded.sealing_key";
+const NUMBER_LEASES: &str = "select setval('leases', greatest($1, 1))";
+const NUMBER_ANSWERS: &str = "
+select setval(pg_get_serial_sequence('answers', 'number'),
+  (select coalesce(max(number), 0) + 1 from answers), false)";
+const NUMBER_REFUSALS: &str = "
+select setval(pg_get_serial_sequence('refusals', 'number'),
+  (select coalesce(max(number), 0) + 1 from refusals), false)";
+const DONE: &str = "update moves set done_at = clock_timestamp(), progress = $1::json";
+
+impl Target {
+    /// Brings the database's schema up to date, and begins the move of this
+    /// store there or goes on with it. A database that holds anything else is refused.
+    pub async fn open(
+        url: &StoreUrl,
+        source: Uuid,
+        counters: &Counters,
+        again: bool,
+    ) -> Result<Found, StoreError> {
+        let mut connection = postgres::owner(url.as_str()).await?;
+        connection.execute(ALONE).await.map_err(busy)?;
+        connection.execute(SETTINGS).await?;
+        let found = sqlx::query(MOVE).fetch_optional(&mut connection).await?;
+        let mut progress = None;
+        if let Some(row) = found {
+            let (id, done, text): (Uuid, bool, String) =
+                (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?);
+            if id != source {
+                return Err(StoreError::Refused(format!(
+                    "the database has the store {id}, or part of it, and this one is {source}: move it into an empty database"
+                )));
+            }
+            let read: Progress =
+                serde_json::from_str(&text).map_err(|error| StoreError::Inconsistent {
+                    what: format!("the record of the move does not read: {error}"),
+                })?;
+            if done {
+                return Ok(Found::Done(read));
+            }
+            progress = Some(read);
+        }
+        let hosts: Option<String> = sqlx::query(LIVE_HOSTS)
+            .bind(limits::HOST_DEAD_SECONDS as f64)
+            .fetch_one(&mut connection)
+            .await?
+            .try_get(0)?;
+        if let Some(hosts) = hosts {
+            return Err(StoreError::Refused(format!(
+                "the database is served by {hosts}: stop every host of it first"
+            )));
+        }
+        let went_on = progress.is_some();
+        let stale = progress
+            .as_ref()
+            .is_some_and(|progress| progress.source != *counters);
+        if again || stale {
+            if stale {
+                tracing::warn!("the source was served since the move began: it begins anew");
+            }
+            if went_on {
+                empty(&mut connection).await?;
+            }
+            progress = None;
+        }
+        let progress = match progress {
+            Some(progress) => progress,
+            None => begin(&mut connection, source, counters).await?,
+        };
+        // Hosts that start now are refused by the row of the move.
+        postgres::let_others_open(&mut connection).await?;
+        Ok(Found::Ready(
+            Self {
+                connection,
+                progress,
+            },
+            went_on && !stale && !again,
+        ))
+    }
+
+    pub fn of(&self, table: &Table) -> TableProgress {
+        let known = self.progress.tables.get(table.name);
+        known.cloned().unwrap_or_default()
+    }
+
+    /// Commits a page, and that it was the last one if it has no rows.
+    pub async fn put(&mut self, table: &Table, page: &Page) -> Result<(), StoreError> {
+        let mut of = self.of(table);
+        of.rows += page.rows.len() as u64;
+        of.replaced += page.replaced;
+        match &page.last {
+            Some(last) => of.last = Some(last.clone()),
+            None => of.copied = true,
+        }
+        let mut progress = self.progress.clone();
+        progress.tables.insert(table.name.to_owned(), of);
+        let mut transaction = self.connection.begin().await?;
+        if !page.rows.is_empty() {
+            let sql = insert(table);
+            let mut query = sqlx::query(AssertSqlSafe(sql));
+            for (place, column) in table.columns.iter().enumerate() {
+                query = bind(query, column.kind, place, &page.rows);
+            }
+            query.execute(&mut *transaction).await?;
+        }
+        sqlx::query(NOTE)
+            .bind(text_of(&progress)?)
+            .execute(&mut *transaction)
+            .await?;
+        transaction.commit().await?;
+        self.progress = progress;
+        Ok(())
+    }
+
+    /// The sum of a table as it is here. `seen` hears the number of rows so far.
+    pub async fn sum(
+        &mut self,
+        table: &Table,
+        mut seen: impl FnMut(u64),
+    ) -> Result<Sum, StoreError> {
+        let columns: Vec<_> = table
+            .columns
+            .iter()
+            .map(|column| format!("{}{}", column.into, column.kind.back()))
+            .collect();
+        let arrived = table
+            .arrived
+            .map_or(String::new(), |only| format!(" where {only}"));
+        let mut transaction = self.connection.begin().await?;
+        transaction
+            .execute(AssertSqlSafe(format!(
+                "declare moved no scroll cursor for select {} from {}{arrived}",
+                columns.join(", "),
+                table.into,
+            )))
+            .await?;
+        let large = table
+            .columns
+            .iter()
+            .any(|column| column.kind == Kind::Bytes);
+        let rows = if large { FETCHED_LARGE } else { FETCHED };
+        let fetch = format!("fetch {rows} from moved");
+        let mut sum = Sum::default();
+        loop {
+            // Kept prepared, it would have the columns of the first table.
+            let found = sqlx::query(AssertSqlSafe(fetch.as_str()))
+                .persistent(false)
+                .fetch_all(&mut *transaction)
+                .await?;
+            if found.is_empty() {
+                break;
+            }
+            for row in &found {
+                sum.add(&value::of_postgres(table, row)?);
+            }
+            seen(sum.rows);
+        }
+        transaction.rollback().await?;
+        Ok(sum)
+    }
+
+    /// Both sides were found equal.
+    pub async fn checked(&mut self, table: &Table, sum: &Sum) -> Result<(), StoreError> {
+        let mut of = self.of(table);
+        of.checked = Some(sum.text());
+        self.progress.tables.insert(table.name.to_owned(), of);
+        sqlx::query(NOTE)
+            .bind(text_of(&self.progress)?)
+            .execute(&mut self.connection)
+            .await?;
+        Ok(())
+    }
+
+    /// The database is the store from here on.
+    pub async fn finish(
+        mut self,
+        id: Uuid,
+        sealing_key: Option<&str>,
+    ) -> Result<Progress, StoreError> {
+        for table in &TABLES {
+            let sql = format!("analyze {}", table.into);
+            self.connection.execute(AssertSqlSafe(sql)).await?;
+        }
+        // This commit and all before it are on the disk when it returns.
+        self.connection
+            .execute("set synchronous_commit = on")
+            .await?;
+        let counters = &self.progress.source;
+        let mut transaction = self.connection.begin().await?;
+        sqlx::query(TAKE_ID)
+            .bind(id)
+            .bind(counters.last_agent)
+            .bind(sealing_key)
+            .execute(&mut *transaction)
+            .await?;
+        sqlx::query(NUMBER_LEASES)
+            .bind(counters.last_lease)
+            .execute(&mut *transaction)
+            .await?;
+        transaction.execute(NUMBER_ANSWERS).await?;
+        transaction.execute(NUMBER_REFUSALS).await?;
+        sqlx::query(DONE)
+            .bind(text_of(&self.progress)?)
+            .execute(&mut *transaction)
+            .await?;
+        transaction.commit().await?;
+        self.connection.close().await?;
+        Ok(self.progress)
+    }
+}
+
+fn busy(error: sqlx::Error) -> StoreError {
+    match postgres::error::code(&error) {
+        Some("55P03") => StoreError::Refused(
+            "another `leadhost migrate` moves into this database at the moment".to_owned(),
+        ),
+        _ => error.into(),
+    }
+}
+
+/// Rows read back at once, and of tables whose rows may be megabytes.
+const FETCHED: u32 = 2_000;
+const FETCHED_LARGE: u32 = 16;
+
+/// The first transaction of a move: only into a database that holds nothing.
+async fn begin(
+    connection: &mut PgConnection,
+    source: Uuid,
+    counters: &Counters,
+) -> Result<Progress, StoreError> {
+    for table in &TABLES {
+        let sql = format!("select exists (select from {})", table.into);
+        let row = sqlx::query(AssertSqlSafe(sql))
+            .fetch_one(&mut *connection)
+            .await?;
+        if row.try_get(0)? {
+            return Err(StoreError::Refused(format!(
+                "the database is not empty: there are rows in {schema}.{}. Move into an empty database; if what is there is not needed, `drop schema {schema} cascade` as its owner empties this one",
+                table.into,
+                schema = postgres::SCHEMA,
+            )));
+        }
+    }
+    let progress = Progress {
+        source: counters.clone(),
+        tables: BTreeMap::new(),
+    };
+    sqlx::query(BEGIN_MOVE)
+        .bind(source)
+        .bind(text_of(&progress)?)
+        .execute(&mut *connection)
+        .await?;
+    Ok(progress)
+}
+
+/// Undoes what an unfinished move brought.
+async fn empty(connection: &mut PgConnection) -> Result<(), StoreError> {
+    let tables: Vec<_> = TABLES.iter().map(|table| table.into).collect();
+    let mut transaction = connection.begin().await?;
+    // Other tables refer to these: they hold nothing that was not made by the move.
+    let sql = format!(
+        "truncate moves, {} restart identity cascade",
+        tables.join(", ")
+    );
+    transaction.execute(AssertSqlSafe(sql)).await?;
+    transaction.commit().await?;
+    Ok(())
+}
+
+fn text_of(progress: &Progress) -> Result<String, StoreError> {
+    serde_json::to_string(progress).map_err(|error| StoreError::Inconsistent {
+        what: format!("a record that is no JSON: {error}"),
+    })
+}
+
+/// One statement a page: a parameter a column.
+fn insert(table: &Table) -> String {
+    let names: Vec<_> = table.columns.iter().map(|column| column.into).collect();
+    let values: Vec<_> = table
+        .columns
+        .iter()
+        .map(|column| format!("n.{}{}", column.into, column.kind.cast()))
+        .collect();
+    let parameters: Vec<_> = table
+        .columns
+        .iter()
+        .enumerate()
+        .map(|(place, column)| format!("${}::{}", place + 1, column.kind.array()))
+        .collect();
+    // Numbers that are made by themselves elsewhere are carried along.
+    format!(
+        "insert into {} ({names}) overriding system value select {} from unnest({}) as n ({names})",
+        table.into,
+        values.join(", "),
+        parameters.join(", "),
+        names = names.join(", "),
+    )
+}
+
+type Insert = Query<'static, Postgres, PgArguments>;
+
+fn bind(query: Insert, kind: Kind, place: usize, rows: &[Vec<Cell>]) -> Insert {
+    macro_rules! column {
+        ($value:pat => $out:expr) => {
+            rows.iter()
+                .map(|row| match &row[place] {
+                    Some($value) => Some($out),
+                    _ => None,
+                })
+                .collect::<Vec<_>>()
+        };
+    }
+    match kind {
+        Kind::Uuid => query.bind(column!(Value::Uuid(id) => *id)),
+        Kind::Text | Kind::Json | Kind::Jsonb => {
+            query.bind(column!(Value::Text(text) => text.clone()))
+        }
+        Kind::Whole | Kind::Int | Kind::Small => {
+            query.bind(column!(Value::Number(number) => *number))
+        }
+        Kind::Truth => query.bind(column!(Value::Truth(truth) => *truth)),
+        Kind::Time => query.bind(column!(Value::Time(time) => at(*time))),
+        Kind::Bytes => query.bind(column!(Value::Bytes(bytes) => bytes.clone())),
+    }
+}

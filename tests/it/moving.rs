@@ -1,0 +1,490 @@
+//! A store moves from a file into a database: all of it, however often the move
+//! is cut off, and whoever worked with it goes on where he was.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use hyper::Method;
+use leadhost_tests::components::target;
+use leadhost_tests::graph::{GraphDouble, GraphOptions};
+use leadhost_tests::load::post;
+use leadhost_tests::postgres::{Database, empty_database};
+use leadhost_tests::service::{Service, command, leadhost};
+use leadhost_tests::{Ask, until};
+use serde_json::{Value, json};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions as _, Connection as _, Executor as _, Row as _};
+
+use crate::crash::start;
+
+/// Ends of a move before it is left to come through.
+const KILLS: u64 = 32;
+
+const LEADS: usize = 240;
+
+const APP_SECRET: &str = "double-app-secret";
+const PAGE: &str = "700000000000001";
+
+/// Conversions end within their request also on a busy machine.
+const PATIENT: [&str; 4] = [
+    "--set",
+    "plugins.inline_ms=30000",
+    "--set",
+    "plugins.deadline_ms=30000",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_move_that_is_cut_off_again_and_again_brings_everything_and_clients_go_on() {
+    let Some(database) = empty_database().await else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let double = GraphDouble::start(GraphOptions::default()).expect("a free port");
+    let keys = fill(folder.path(), &double).await;
+    let file = folder.path().join("leadhost.db");
+
+    // A client that has pulled all, and one in the middle of its pull.
+    let service = start(folder.path(), &PATIENT).await;
+    let mut client = Client::new(&keys);
+    client.pull(service.address("data")).await;
+    let before = client.rows.clone();
+    let page = client.page(service.address("data"), "limit=50").await;
+    let cursor = page["next_cursor"].as_str().expect("more").to_owned();
+    let first: Vec<_> = external_ids(&page);
+    assert!(service.stop());
+    touch_up(&file).await;
+
+    let from = format!("sqlite://{}", file.display());
+    let arguments = ["migrate", "--from", &from, "--to", database.url()];
+    let mut met_half = false;
+    for kill in 0..KILLS {
+        cut_off(folder.path(), &arguments, kill).await;
+        if !met_half && begun(&database).await {
+            met_half = true;
+            let serve = [&["serve", "--store-url", database.url()][..], &PORTS].concat();
+            let output = leadhost(folder.path(), &serve);
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(!output.status.success(), "half a store was served");
+            assert!(said.contains("leadhost migrate"), "{said}");
+        }
+    }
+    assert!(met_half, "no move was cut off after its beginning");
+    assert!(!finished(&database).await, "the move came through too soon");
+    let output = leadhost(
+        folder.path(),
+        &[&arguments[..], &["--json", "--rows", "50"]].concat(),
+    );
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    assert!(!said.contains(database.url()), "{said}");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    everything_arrived(&file, &database, &report).await;
+    assert_eq!(
+        report["sealingKey"].as_str().map(str::len),
+        Some(16),
+        "{report}"
+    );
+
+    // The same once more does nothing; the file is not served by mistake.
+    let output = leadhost(folder.path(), &arguments);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && said.contains("before"), "{said}");
+    let output = leadhost(folder.path(), &[&["serve"], &PORTS[..]].concat());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("lives there"), "{said}");
+
+    // Everybody goes on.
+    let to = ["--store-url", database.url()];
+    let service = start(folder.path(), &[&PATIENT[..], &to].concat()).await;
+    let data = service.address("data");
+    let mut rest = Vec::new();
+    let mut next = Some(cursor);
+    while let Some(cursor) = next {
+        let page = client
+            .page(data, &format!("limit=50&cursor={cursor}"))
+            .await;
+        rest.extend(external_ids(&page));
+        next = page["next_cursor"].as_str().map(str::to_owned);
+    }
+    let pulled: BTreeSet<_> = first.iter().chain(&rest).cloned().collect();
+    assert_eq!(pulled.len(), first.len() + rest.len(), "a row came twice");
+    assert_eq!(pulled, before.keys().cloned().collect());
+
+    let portal = address(&keys, "portal");
+    let gateway = service.address("gateway");
+    let known = send(gateway, &portal, "lead-7").await;
+    assert_eq!(known["status"], "duplicate", "{known}");
+    let fresh = send(gateway, &portal, "lead-after").await;
+    assert_eq!(fresh["status"], "converted", "{fresh}");
+    // What waited goes on: its pointer, its secret and its plugin came along.
+    service.run(&["connection", "resume", "meta"]);
+    until("the lead that waited is fetched", async || {
+        let list = service.run(&["delivery", "list", "--connection", "meta", "--json"]);
+        let list: Value = serde_json::from_str(&list).expect("JSON");
+        let waits = list.to_string().contains("\"queued\"");
+        (!waits).then_some(())
+    })
+    .await;
+    let again = client.pull(data).await;
+    let new: BTreeSet<_> = client
+        .rows
+        .keys()
+        .filter(|id| !before.contains_key(*id))
+        .cloned()
+        .collect();
+    assert!(new.contains("lead-after"), "{new:?}");
+    assert_eq!(new.len(), 2, "{new:?}");
+    // The row whose stamp it remembered comes once more, and no other old one.
+    assert!(again <= 3, "{again} rows were read again");
+    assert!(service.stop());
+}
+
+#[tokio::test]
+async fn only_an_empty_database_takes_a_store_in() {
+    let (Some(one), Some(other)) = (empty_database().await, empty_database().await) else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let fails = |arguments: &[&str]| {
+        let output = leadhost(folder.path(), arguments);
+        assert!(!output.status.success(), "{arguments:?}");
+        String::from_utf8(output.stderr).expect("UTF-8")
+    };
+    let from = format!("sqlite://{}", folder.path().join("leadhost.db").display());
+    let message = fails(&["migrate", "--from", &from, "--to", one.url()]);
+    assert!(message.contains("no store"), "{message}");
+    let service = Service::start(folder.path(), &[]);
+    let message = fails(&["migrate", "--from", &from, "--to", one.url()]);
+    assert!(message.contains("served by another process"), "{message}");
+    assert!(service.stop());
+
+    // A host was here: its first key makes the database somebody's.
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let service = Service::start(elsewhere.path(), &["--store-url", other.url()]);
+    assert!(service.stop());
+    let message = fails(&["migrate", "--from", &from, "--to", other.url()]);
+    assert!(message.contains("not empty"), "{message}");
+
+    let message = fails(&["migrate", "--from", one.url(), "--to", other.url()]);
+    assert!(message.contains("--from"), "{message}");
+    let message = fails(&["migrate", "--from", &from, "--to", &from]);
+    assert!(message.contains("--to"), "{message}");
+}
+
+#[tokio::test]
+async fn a_source_that_was_served_since_is_moved_anew() {
+    let Some(database) = empty_database().await else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let double = GraphDouble::start(GraphOptions::default()).expect("a free port");
+    let keys = fill(folder.path(), &double).await;
+    let file = folder.path().join("leadhost.db");
+    let from = format!("sqlite://{}", file.display());
+    let arguments = ["migrate", "--from", &from, "--to", database.url()];
+    let mut kill = 0;
+    while !begun(&database).await {
+        cut_off(folder.path(), &arguments, kill).await;
+        kill += 1;
+    }
+    assert!(!finished(&database).await);
+    let service = start(folder.path(), &PATIENT).await;
+    let late = send(
+        service.address("gateway"),
+        &address(&keys, "portal"),
+        "late",
+    )
+    .await;
+    assert_eq!(late["status"], "converted");
+    assert!(service.stop());
+    let output = leadhost(folder.path(), &[&arguments[..], &["--json"]].concat());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    everything_arrived(&file, &database, &report).await;
+}
+
+const PORTS: [&str; 4] = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
+
+/// A store with everything in it: leads, repeats, what was refused, what waits
+/// for a fetch, what was fetched, what could not prove itself.
+async fn fill(folder: &Path, double: &GraphDouble) -> Value {
+    let inbox = folder.join("inbox");
+    std::fs::create_dir(&inbox).expect("a folder");
+    for plugin in ["converter-grupo-olx.wasm", "converter-meta-lead-ads.wasm"] {
+        let built = target().join("plugins").join(plugin);
+        std::fs::copy(&built, inbox.join(plugin))
+            .unwrap_or_else(|error| panic!("{}: {error}; `cargo xtask plugins`", built.display()));
+    }
+    let graph = double.address();
+    let workspace = format!(
+        r#"
+[workspace]
+slug = "mover"
+name = "Mover"
+
+[[partners]]
+name = "crm"
+
+[[instances]]
+name = "assistant"
+
+[[owners]]
+name = "Nilda Prado"
+email = "nilda@example.com"
+
+[[products]]
+external_id = "AP-7"
+name = "Vista Mar"
+
+[[connections]]
+name = "portal"
+partner = "crm"
+instance = "assistant"
+plugin = "grupo-olx"
+
+[[connections]]
+name = "meta"
+partner = "crm"
+plugin = "meta-lead-ads"
+config = {{ graphUrl = "http://{graph}" }}
+allow = [{{ url = "http://{graph}", private = true }}]
+routes = {{ page-id = "{PAGE}" }}
+secrets = {{ app-secret = "{APP_SECRET}", "page-token/{PAGE}" = "double-page-token" }}
+"#
+    );
+    let declared = folder.join("workspace.toml");
+    std::fs::write(&declared, workspace).expect("a file");
+    let (inbox, declared) = (inbox.display().to_string(), declared.display().to_string());
+    let flags = ["--inbox", &inbox, "--first-apply", &declared];
+    let service = start(folder, &[&PATIENT[..], &flags].concat()).await;
+    let keys = std::fs::read(folder.join("keys.json")).expect("keys were written");
+    let keys: Value = serde_json::from_slice(&keys).expect("keys are JSON");
+    let gateway = service.address("gateway");
+    let portal = address(&keys, "portal");
+    for lead in 0..LEADS {
+        let id = format!("lead-{lead}");
+        assert_eq!(post(&mut None, gateway, &portal, &id).await, Some(true));
+    }
+    send(gateway, &portal, "lead-1").await;
+    let refused = Ask::new(gateway, Method::POST, &portal).body("no JSON");
+    refused.send().await.expect(400);
+    announce(gateway, &keys, "930000000000041", APP_SECRET)
+        .await
+        .expect(200);
+    until("the lead is fetched", async || {
+        let list = service.run(&["delivery", "list", "--connection", "meta", "--json"]);
+        list.contains("\"converted\"").then_some(())
+    })
+    .await;
+    announce(gateway, &keys, "930000000000042", "wrong")
+        .await
+        .expect(401);
+    service.run(&["connection", "pause", "meta", "--reason", "moving house"]);
+    let waits = announce(gateway, &keys, "930000000000043", APP_SECRET).await;
+    assert_eq!(waits.expect(200).json()["status"], "queued");
+    assert!(service.stop());
+    keys
+}
+
+/// What a host does not write yet, and what a database cannot hold.
+async fn touch_up(file: &Path) {
+    let options = SqliteConnectOptions::new().filename(file);
+    let mut connection = options.connect().await.unwrap();
+    for sql in [
+        "update contacts set name = 'Rita' || char(0) || 'Moura'
+         where id = (select min(id) from contacts)",
+        "update deliveries set notes = '[\"odd \\u0000 note\"]'
+         where id = (select min(id) from deliveries)",
+        "insert into conversations (workspace_id, cursor_us, id, contact_id, status, created_us,
+           updated_us, props)
+         select workspace_id, 5, '01990000-0000-7000-8000-000000000001', id, 'open', 1, 2, '{}'
+         from contacts limit 1",
+        "insert into messages (workspace_id, cursor_us, id, conversation_id, created_us, actor, kind,
+           metadata)
+         select workspace_id, 7, '01990000-0000-7000-8000-000000000002', id, 3, 'lead', 'text',
+           '{\"b\": 1, \"a\":  [1e3, 12345678901234567890]}'
+         from conversations",
+        "insert into refusals (origin, digest, reason, at_us) values ('x.wasm', null, 'no', 12)",
+    ] {
+        (&mut connection).execute(sql).await.unwrap();
+    }
+    connection.close().await.unwrap();
+}
+
+/// Counts of both sides, asked of the databases themselves.
+async fn everything_arrived(file: &Path, database: &Database, report: &Value) {
+    let options = SqliteConnectOptions::new().filename(file).read_only(true);
+    let mut source = options.connect().await.unwrap();
+    let mut arrived = database.connect().await;
+    arrived.execute("set search_path = leadhost").await.unwrap();
+    let mut count = async |sql: &str| -> i64 {
+        arrived
+            .fetch_one(sqlx::AssertSqlSafe(sql.to_owned()))
+            .await
+            .unwrap()
+            .get(0)
+    };
+    let mut rows = 0;
+    for table in report["tables"].as_array().expect("tables") {
+        let name = table["table"].as_str().expect("a name");
+        let moved = table["rows"].as_i64().expect("a number");
+        assert_eq!(table["digest"].as_str().map(str::len), Some(32), "{name}");
+        rows += moved;
+        if name.starts_with("queue") {
+            continue;
+        }
+        let sql = format!("select count(*) from {name}");
+        let row = (&mut source)
+            .fetch_one(sqlx::AssertSqlSafe(sql.clone()))
+            .await;
+        let there: i64 = row.unwrap().get(0);
+        assert_eq!((there, count(&sql).await), (moved, moved), "{name}");
+    }
+    assert!(rows > 5 * i64::try_from(LEADS).unwrap());
+    let waiting = "select count(*) from queue where item >= 0 and due_at is not null";
+    let fetches: i64 = (&mut source)
+        .fetch_one("select count(*) from fetches")
+        .await
+        .unwrap()
+        .get(0);
+    assert_eq!(count(waiting).await, fetches);
+    let id: String = (&mut source)
+        .fetch_one("select id from store")
+        .await
+        .unwrap()
+        .get(0);
+    let sql = format!("select count(*) from store where id = '{id}' and sealing_key is not null");
+    assert_eq!(count(&sql).await, 1);
+    source.close().await.unwrap();
+}
+
+async fn begun(database: &Database) -> bool {
+    let progress = progress(database).await;
+    progress.is_some_and(|progress| progress["tables"]["deals"]["rows"].as_u64() > Some(0))
+}
+
+async fn finished(database: &Database) -> bool {
+    let mut connection = database.connect().await;
+    let row = connection
+        .fetch_one("select done_at is not null from leadhost.moves")
+        .await;
+    row.unwrap().get(0)
+}
+
+async fn progress(database: &Database) -> Option<Value> {
+    let mut connection = database.connect().await;
+    // There is no table before the first run came that far.
+    let row = connection
+        .fetch_optional("select progress::text from leadhost.moves")
+        .await
+        .ok()??;
+    serde_json::from_str(row.get(0)).ok()
+}
+
+/// Begins a move in small steps and ends it as a power cut would.
+async fn cut_off(folder: &Path, arguments: &[&str], kill: u64) {
+    let mut child = command(folder, &[arguments, &["--rows", "1"]].concat())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    // From before it has connected to some hundred transactions later.
+    tokio::time::sleep(Duration::from_millis(20 + (kill * 53) % 230)).await;
+    child.kill().expect("it runs or has run");
+    child.wait().expect("it ends");
+}
+
+fn address(keys: &Value, connection: &str) -> String {
+    let id = keys["connections"][connection].as_str();
+    format!("/ingest-lead/{}", id.expect("a connection"))
+}
+
+async fn send(to: SocketAddr, path: &str, id: &str) -> Value {
+    let lead = json!({
+        "leadOrigin": "Portal", "timestamp": "2030-01-15T12:00:00.000Z", "originLeadId": id,
+        "clientListingId": "AP-7", "name": "Rita Moura", "email": format!("{id}@example.com"),
+        "ddd": "11", "phone": "987654321", "message": "Posso visitar?",
+    });
+    let answer = Ask::new(to, Method::POST, path).json(&lead).send().await;
+    answer.expect(200).json()
+}
+
+async fn announce(
+    to: SocketAddr,
+    keys: &Value,
+    lead: &str,
+    secret: &str,
+) -> leadhost_tests::Answer {
+    let body = json!({"object": "page", "entry": [{"id": PAGE, "time": 1_893_456_000, "changes": [
+        {"field": "leadgen", "value": {
+            "leadgen_id": lead, "page_id": PAGE, "form_id": "920000000000001",
+            "created_time": 1_893_456_000,
+        }},
+    ]}]})
+    .to_string();
+    Ask::new(to, Method::POST, &address(keys, "meta"))
+        .signed("x-hub-signature-256", "sha256=", secret, body.as_bytes())
+        .send()
+        .await
+}
+
+fn external_ids(page: &Value) -> Vec<String> {
+    let rows = page["data"].as_array().expect("rows");
+    rows.iter()
+        .map(|row| row["external_id"].as_str().expect("an id").to_owned())
+        .collect()
+}
+
+/// A client of the export that keeps what it has seen and the greatest stamp.
+struct Client {
+    key: String,
+    since: Option<String>,
+    /// Stamps by external id.
+    rows: BTreeMap<String, String>,
+}
+
+impl Client {
+    fn new(keys: &Value) -> Self {
+        Self {
+            key: keys["workspaceKey"].as_str().expect("a key").to_owned(),
+            since: None,
+            rows: BTreeMap::new(),
+        }
+    }
+
+    async fn page(&self, to: SocketAddr, query: &str) -> Value {
+        Ask::new(to, Method::GET, &format!("/v1/export/deals?{query}"))
+            .header("authorization", &format!("Bearer {}", self.key))
+            .send()
+            .await
+            .expect(200)
+            .json()
+    }
+
+    /// What changed since the last time; how many rows came.
+    async fn pull(&mut self, to: SocketAddr) -> usize {
+        let mut came = 0;
+        let mut query = match &self.since {
+            Some(since) => format!("limit=100&updated_since={since}"),
+            None => "limit=100".to_owned(),
+        };
+        loop {
+            let page = self.page(to, &query).await;
+            for row in page["data"].as_array().expect("rows") {
+                let text = |name: &str| row[name].as_str().expect("a text").to_owned();
+                let stamp = text("cursor_at");
+                self.since = self.since.take().max(Some(stamp.clone()));
+                self.rows.insert(text("external_id"), stamp);
+                came += 1;
+            }
+            match page["next_cursor"].as_str() {
+                Some(next) => query = format!("limit=100&cursor={next}"),
+                None => return came,
+            }
+        }
+    }
+}
