@@ -132,7 +132,10 @@ impl Fleet {
         activation: &Activation,
     ) -> Result<bool, NotInstalled> {
         let mut state = self.state();
-        if state.follows(activation) || state.is_past(activation) {
+        // What was followed may have been let go of since.
+        let serves = plugins.active(&activation.name);
+        let serves = serves.is_some_and(|loaded| loaded.digest == activation.digest);
+        if (serves && state.follows(activation)) || state.is_past(activation) {
             return Ok(false);
         }
         plugins.activate(&activation.name, &activation.digest)?;
