@@ -178,6 +178,7 @@ create table queue (
 
 create index queue_due on queue (due_at) where due_at is not null;
 create index queue_by_connection on queue (connection_id, status);
+create index queue_by_status on queue (status, delivery_id);
 
 create table deliveries (
   workspace_id uuid not null,
@@ -191,7 +192,7 @@ create table deliveries (
   body_bytes bigint not null,
   status text not null,
   error text,
-  notes jsonb not null,
+  notes json not null,
   ran jsonb,
   attempts bigint not null,
   next_attempt_at timestamptz,

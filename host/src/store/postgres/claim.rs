@@ -125,16 +125,17 @@ and (lease_until is null or lease_until <= $2)
 returning workspace_id, delivery_id, item, lease";
 
 // What is finished has no place in the queue until it is held. A delivery that
-// has just been finished by another host is that host's for this moment.
+// has just been finished by another host is that host's for this moment. The lock
+// keeps it from being removed for its age meanwhile.
 const TAKE_FINISHED: &str = "
 insert into queue (workspace_id, delivery_id, item, connection_id, status, digest, body_bytes,
   lease, lease_until)
 select workspace_id, id, -1, connection_id, status, ran ->> 'digest', body_bytes,
   nextval('leases'), $2
 from deliveries
-where workspace_id in (select id from workspaces)
-and id = $1
+where id = $1
 and status in ('converted', 'duplicate', 'rejected', 'ignored')
+for share
 on conflict do nothing
 returning workspace_id, delivery_id, item, lease";
 

@@ -5,7 +5,8 @@
 //! is found by way of the queue, which is short.
 
 use sqlx::Row as _;
-use sqlx::postgres::PgRow;
+use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::query::Query;
 use uuid::Uuid;
 
 use super::columns::{self, Columns as _};
@@ -23,8 +24,7 @@ select d.workspace_id, d.id, d.connection_id, d.received_at, d.method, d.path, d
   coalesce(c.name, '') as connection,
   (select count(*) from items as i
    where i.workspace_id = d.workspace_id and i.delivery_id = d.id) as items
-from workspaces as w
-join deliveries as d on d.workspace_id = w.id
+from deliveries as d
 left join connections as c on c.id = d.connection_id
 where d.id = $1";
 
@@ -116,15 +116,14 @@ macro_rules! filters {
     and ($2::text is null or connection_id = $2)
     and ($3::text is null or status = $3)
     and ($4::timestamptz is null or received_at >= $4)
-    -- Up to the last id when none is given: a range that the index walks.
-    and id < coalesce($5, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)"
+    and id < $5"
     };
 }
 
 const LIST: &str = deliveries_of!(concat!(
     "
   select of_one.*
-  from workspaces as w
+  from unnest($1::uuid[]) as w (id)
   cross join lateral (
     select *
     from deliveries
@@ -133,8 +132,7 @@ const LIST: &str = deliveries_of!(concat!(
     "
     order by id desc
     limit $6
-  ) as of_one
-  where ($1::uuid is null or w.id = $1)"
+  ) as of_one"
 ));
 
 const LIST_OF_CONNECTION: &str = deliveries_of!(concat!(
@@ -142,11 +140,10 @@ const LIST_OF_CONNECTION: &str = deliveries_of!(concat!(
   select *
   from deliveries
   where connection_id = $2
-    and ($1::uuid is null or workspace_id = $1)",
+    and workspace_id = any ($1)",
     filters!()
 ));
 
-// The queue's state is the delivery's: asked of both, the shorter one leads.
 const LIST_WAITING: &str = deliveries_of!(concat!(
     "
   select waiting.*
@@ -161,34 +158,93 @@ const LIST_WAITING: &str = deliveries_of!(concat!(
   ) as waiting
   where q.item = -1
   and q.status = $3
-  and ($1::uuid is null or q.workspace_id = $1)
+  and q.delivery_id < $5
+  and q.workspace_id = any ($1)
   and ($2::text is null or q.connection_id = $2)"
 ));
 
+const WORKSPACES: &str = "
+select id
+from workspaces
+order by id";
+
+const WORKSPACE_OF: &str = "
+select workspace_id
+from connections
+where id = $1";
+
+const WORKSPACES_THAT_WAIT: &str = "
+select distinct workspace_id
+from queue
+where item = -1
+and status = $1";
+
+/// How many workspaces one statement looks at: the policy reads the list of them
+/// again for each of them.
+const AT_ONCE: usize = 64;
+
 /// Newest first.
 pub async fn list(db: &Db, filter: &DeliveryFilter) -> Result<Vec<DeliverySummary>, StoreError> {
-    let sql = match (filter.status, &filter.connection) {
+    let (sql, workspaces) = match (filter.status, &filter.connection) {
         (
             Some(
-                DeliveryStatus::Queued
+                status @ (DeliveryStatus::Queued
                 | DeliveryStatus::Failed
                 | DeliveryStatus::Parked
                 | DeliveryStatus::Quarantined
-                | DeliveryStatus::Unrouted,
+                | DeliveryStatus::Unrouted),
             ),
             _,
-        ) => LIST_WAITING,
-        (_, Some(_)) => LIST_OF_CONNECTION,
-        (_, None) => LIST,
+        ) => {
+            let query = sqlx::query(WORKSPACES_THAT_WAIT).bind(status.as_str());
+            (LIST_WAITING, workspaces(db, query).await?)
+        }
+        (_, Some(connection)) => {
+            let query = sqlx::query(WORKSPACE_OF).bind(connection.as_str());
+            (LIST_OF_CONNECTION, workspaces(db, query).await?)
+        }
+        (_, None) => (LIST, workspaces(db, sqlx::query(WORKSPACES)).await?),
     };
-    let of_one = filter.workspace.as_ref().map(std::slice::from_ref);
-    let mut snapshot = db.snapshot(of_one.map_or(Rows::All, Rows::Of)).await?;
+    let wanted: Vec<WorkspaceId> = workspaces
+        .into_iter()
+        .filter(|id| filter.workspace.is_none_or(|wanted| wanted == *id))
+        .collect();
+    let mut found = Vec::new();
+    for some in wanted.chunks(AT_ONCE) {
+        found.append(&mut list_of(db, filter, sql, some).await?);
+    }
+    found.sort_by_key(|summary| std::cmp::Reverse(summary.id));
+    found.truncate(usize::try_from(filter.limit).unwrap_or(usize::MAX));
+    Ok(found)
+}
+
+async fn workspaces(
+    db: &Db,
+    query: Query<'_, sqlx::Postgres, PgArguments>,
+) -> Result<Vec<WorkspaceId>, StoreError> {
+    let rows = query.fetch_all(db.pool()).await?;
+    rows.iter()
+        .map(|row| Ok(WorkspaceId(row.try_get(0)?)))
+        .collect()
+}
+
+async fn list_of(
+    db: &Db,
+    filter: &DeliveryFilter,
+    sql: &'static str,
+    workspaces: &[WorkspaceId],
+) -> Result<Vec<DeliverySummary>, StoreError> {
+    let ids: Vec<Uuid> = workspaces.iter().map(|id| id.0).collect();
+    let mut snapshot = db.snapshot(Rows::Of(workspaces)).await?;
     let rows = sqlx::query(sql)
-        .bind(filter.workspace.map(|id| id.0))
+        .bind(ids)
         .bind(filter.connection.as_ref().map(|id| id.as_str()))
         .bind(filter.status.map(|status| status.as_str()))
         .bind(filter.since.map(columns::at))
-        .bind(filter.before.map(|id| id.0))
+        // Up to the last id when none is given: a range that the index walks.
+        // The policies keep an index from what they cannot see through, such as
+        // a `coalesce`.
+        .bind(filter.before.map_or(Uuid::max(), |id| id.0))
         .bind(i64::from(filter.limit))
         .fetch_all(&mut *snapshot)
         .await?;
@@ -276,6 +332,9 @@ pub(super) const SQL: &[&str] = &[
     LIST,
     LIST_OF_CONNECTION,
     LIST_WAITING,
+    WORKSPACES,
+    WORKSPACE_OF,
+    WORKSPACES_THAT_WAIT,
     BACKLOG,
     RECEIVED,
 ];

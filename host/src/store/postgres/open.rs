@@ -35,8 +35,13 @@ const PATIENCE: &str = "set lock_timeout = '120s'; set statement_timeout = '600s
 const LOCK: &str = "select pg_advisory_lock($1)";
 const UNLOCK: &str = "select pg_advisory_unlock($1)";
 const SCHEMA_VERSION: &str = "select coalesce(max(version), 0) from schema_versions";
+// From 16 on a member may be one that cannot become the role: who makes it is such.
 const ROLE_OF_MINE: &str = "
-select r.rolsuper or r.rolbypassrls as passes, pg_has_role(current_user, r.oid, 'member') as mine
+select r.rolsuper or r.rolbypassrls as passes,
+  pg_has_role(current_user, r.oid, case
+    when current_setting('server_version_num')::int >= 160000 then 'set'
+    else 'member'
+  end) as mine
 from pg_roles as r
 where r.rolname = $1";
 const STORE_ID: &str = "select id from store";
@@ -51,7 +56,7 @@ from pg_class as c
 join pg_namespace as n on n.oid = c.relnamespace
 where n.nspname = current_schema()
 and c.relkind = 'r'
-and pg_has_role(current_user, c.relowner, 'usage')";
+and pg_has_role(current_user, c.relowner, 'member')";
 const BYPASSES: &str = "
 select rolsuper or rolbypassrls
 from pg_roles
@@ -138,6 +143,11 @@ fn refused(error: sqlx::Error) -> StoreError {
 async fn check_version(owner: &mut PgConnection) -> Result<(), StoreError> {
     let row = sqlx::query(SERVER_VERSION).fetch_one(owner).await?;
     let (number, text): (i32, String) = (row.try_get(0)?, row.try_get(1)?);
+    new_enough(number, &text)
+}
+
+/// By the server's number for its version, and its text.
+fn new_enough(number: i32, text: &str) -> Result<(), StoreError> {
     if number < OLDEST_SERVER {
         return Err(StoreError::Open(format!(
             "the server is PostgreSQL {text}: version 15 or newer is needed"
@@ -265,3 +275,18 @@ pub(super) const SQL: &[&str] = &[
     OWNED,
     BYPASSES,
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_is_too_old_is_refused_by_its_version() {
+        let refused = new_enough(140_021, "14.21").expect_err("it is too old");
+        let said = refused.to_string();
+        assert!(said.contains("14.21") && said.contains("15"), "{said}");
+        for number in [150_000, 150_018, 180_001] {
+            assert!(new_enough(number, "").is_ok(), "{number}");
+        }
+    }
+}

@@ -47,7 +47,7 @@ with claimed as (
   insert into deliveries (workspace_id, id, connection_id, received_at, method, path, query,
     headers, body_bytes, status, error, notes, ran, attempts, next_attempt_at, presented, body)
   select n.workspace_id, n.id, n.connection_id, n.received_at, n.method, n.path, n.query::json,
-    n.headers::json, length(n.body), n.status, n.error, n.notes::jsonb, n.ran::jsonb, n.attempts,
+    n.headers::json, length(n.body), n.status, n.error, n.notes::json, n.ran::jsonb, n.attempts,
     n.next_attempt_at, n.presented, n.body
   from unnest($12::uuid[], $13::uuid[], $14::text[], $15::timestamptz[], $16::text[], $17::text[],
     $18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::text[], $24::bigint[],
@@ -358,7 +358,7 @@ pub async fn changes(
 
 const CHANGED_DELIVERIES: &str = "
 update deliveries as d
-set status = n.status, error = n.error, notes = n.notes::jsonb, ran = n.ran::jsonb,
+set status = n.status, error = n.error, notes = n.notes::json, ran = n.ran::jsonb,
   attempts = n.attempts, next_attempt_at = n.next_attempt_at, presented = n.presented
 from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[],
   $8::timestamptz[], $9::bytea[])

@@ -8,40 +8,49 @@
 //! it in between is seen.
 
 use sqlx::Row as _;
-use sqlx::postgres::PgConnection;
+use sqlx::postgres::PgArguments;
+use sqlx::query::Query;
 use uuid::Uuid;
 
 use super::columns;
-use super::db::{Db, Rows};
+use super::db::{Db, Rows, Transaction};
+use crate::domain::id::WorkspaceId;
 use crate::domain::time::Micros;
 use crate::store::{Retention, StoreError};
 
+const WORKSPACES: &str = "
+select id
+from workspaces
+order by id";
+
+/// How many workspaces one statement looks at: the policy reads the list of them
+/// again for each of them.
+const AT_ONCE: usize = 64;
+
 // An id sorts by the time it was made at, so it bounds what the index walks.
 const FINISHED: &str = "
-select old.id
-from (
-  select of_one.id
-  from workspaces as w
-  cross join lateral (
-    select id
-    from deliveries
-    where workspace_id = w.id
-    and id < $1
-    and received_at < $2
-    and status in ('converted', 'duplicate', 'rejected', 'ignored', 'unrouted', 'parked')
-    order by id
-    limit $3
-  ) as of_one
-  order by of_one.id
+select old.workspace_id, old.id
+from unnest($4::uuid[]) as w (id)
+cross join lateral (
+  select workspace_id, id
+  from deliveries
+  where workspace_id = w.id
+  and id < $1
+  and received_at < $2
+  and status in ('converted', 'duplicate', 'rejected', 'ignored', 'unrouted', 'parked')
+  order by id
   limit $3
-) as old";
+) as old
+order by old.id
+limit $3";
 
 const QUARANTINED: &str = "
-select q.delivery_id as id
+select q.workspace_id, q.delivery_id as id
 from queue as q
 where q.item = -1
 and q.status = 'quarantined'
 and q.delivery_id < $1
+and q.workspace_id = any ($4)
 and exists (
   select 1 from deliveries as d
   where d.workspace_id = q.workspace_id
@@ -58,37 +67,38 @@ and q.item = -1
 for update skip locked";
 
 const LOCK: &str = "
-select d.id
-from workspaces as w
-join deliveries as d on d.workspace_id = w.id
-where d.id = any ($1)
+select d.workspace_id, d.id
+from unnest($1::uuid[], $2::uuid[]) as old (workspace_id, id)
+join deliveries as d
+  on d.workspace_id = old.workspace_id
+  and d.id = old.id
 for update of d skip locked";
 
 // A queue's row that is not locked by now is another's.
 const FREE: &str = "
-select locked.id
-from unnest($1::uuid[]) as locked (id)
+select locked.workspace_id, locked.id
+from unnest($1::uuid[], $2::uuid[]) as locked (workspace_id, id)
 left join queue as q on q.delivery_id = locked.id and q.item = -1
 where q.delivery_id is null
-or (q.delivery_id = any ($2) and (q.lease_until is null or q.lease_until <= $3))";
+or (q.delivery_id = any ($3) and (q.lease_until is null or q.lease_until <= $4))";
 
 const DELIVERIES: &str = "
 delete from deliveries as d
-using workspaces as w
-where d.workspace_id = w.id
-and d.id = any ($1)";
+using unnest($1::uuid[], $2::uuid[]) as old (workspace_id, id)
+where d.workspace_id = old.workspace_id
+and d.id = old.id";
 
 const ITEMS: &str = "
 delete from items as i
-using workspaces as w
-where i.workspace_id = w.id
-and i.delivery_id = any ($1)";
+using unnest($1::uuid[], $2::uuid[]) as old (workspace_id, id)
+where i.workspace_id = old.workspace_id
+and i.delivery_id = old.id";
 
 const ANSWERS: &str = "
 delete from answers as a
-using workspaces as w
-where a.workspace_id = w.id
-and a.delivery_id = any ($1)";
+using unnest($1::uuid[], $2::uuid[]) as old (workspace_id, id)
+where a.workspace_id = old.workspace_id
+and a.delivery_id = old.id";
 
 const QUEUE: &str = "
 delete from queue
@@ -108,7 +118,7 @@ const MARKERS: &str = "
 delete from commit_markers
 where batch_id in (
   select batch_id from commit_markers
-  where at < clock_timestamp() - interval '1 hour'
+  where at < now() - interval '1 hour'
   order by at
   limit $1
   for update skip locked)";
@@ -119,11 +129,25 @@ pub async fn sweep(
     now: Micros,
     limit: u32,
 ) -> Result<u64, StoreError> {
+    let workspaces = sqlx::query(WORKSPACES)
+        .fetch_all(db.pool())
+        .await?
+        .iter()
+        .map(|row| Ok(WorkspaceId(row.try_get(0)?)))
+        .collect::<Result<Vec<_>, StoreError>>()?;
+    let mut removed = 0;
+    for some in workspaces.chunks(AT_ONCE) {
+        let finished = now.plus(-retention.deliveries);
+        let quarantined = now.plus(-retention.quarantine);
+        for (sql, before) in [(FINISHED, finished), (QUARANTINED, quarantined)] {
+            removed += deliveries(db, some, sql, before, now, limit).await?;
+        }
+        // A step is bounded over all workspaces.
+        if removed >= u64::from(limit) {
+            break;
+        }
+    }
     let mut transaction = db.begin(Rows::All).await?;
-    let finished = now.plus(-retention.deliveries);
-    let quarantined = now.plus(-retention.quarantine);
-    let mut removed = deliveries(&mut transaction, FINISHED, finished, now, limit).await?;
-    removed += deliveries(&mut transaction, QUARANTINED, quarantined, now, limit).await?;
     removed += sqlx::query(CLAIMS)
         .bind(columns::at(now))
         .bind(i64::from(limit))
@@ -139,49 +163,85 @@ pub async fn sweep(
     Ok(removed)
 }
 
+/// Of some workspaces, in a transaction of their own.
 async fn deliveries(
-    connection: &mut PgConnection,
+    db: &Db,
+    workspaces: &[WorkspaceId],
     sql: &'static str,
     before: Micros,
     now: Micros,
     limit: u32,
 ) -> Result<u64, StoreError> {
+    let ids: Vec<Uuid> = workspaces.iter().map(|id| id.0).collect();
+    let mut transaction = db.begin(Rows::Of(workspaces)).await?;
     let old = sqlx::query(sql)
         .bind(first_id_after(before))
         .bind(columns::at(before))
-        .bind(i64::from(limit));
-    let old = ids(old, connection).await?;
-    if old.is_empty() {
-        return Ok(0);
-    }
-    let queued = ids(sqlx::query(LOCK_QUEUE).bind(&old), connection).await?;
-    let locked = ids(sqlx::query(LOCK).bind(&old), connection).await?;
-    let free = sqlx::query(FREE)
-        .bind(locked)
-        .bind(queued)
-        .bind(columns::at(now));
-    let free = ids(free, connection).await?;
-    if free.is_empty() {
-        return Ok(0);
-    }
-    for of_them in [ITEMS, ANSWERS, QUEUE, DELIVERIES] {
-        sqlx::query(of_them)
-            .bind(&free)
-            .execute(&mut *connection)
-            .await?;
-    }
-    Ok(u64::try_from(free.len()).unwrap_or(u64::MAX))
+        .bind(i64::from(limit))
+        .bind(ids);
+    let old = Old::of(old, &mut transaction).await?;
+    let removed = if old.ids.is_empty() {
+        0
+    } else {
+        remove(&mut transaction, &old, now).await?
+    };
+    transaction.commit().await?;
+    Ok(removed)
 }
 
-type Query<'q> = sqlx::query::Query<'q, sqlx::Postgres, sqlx::postgres::PgArguments>;
-
-async fn ids(query: Query<'_>, connection: &mut PgConnection) -> Result<Vec<Uuid>, StoreError> {
-    query
-        .fetch_all(connection)
+async fn remove(transaction: &mut Transaction, old: &Old, now: Micros) -> Result<u64, StoreError> {
+    let queued = sqlx::query(LOCK_QUEUE)
+        .bind(&old.ids)
+        .fetch_all(&mut **transaction)
         .await?
         .iter()
-        .map(|row| Ok(row.try_get(0)?))
-        .collect()
+        .map(|row| row.try_get(0))
+        .collect::<Result<Vec<Uuid>, _>>()?;
+    let locked = sqlx::query(LOCK).bind(&old.workspaces).bind(&old.ids);
+    let locked = Old::of(locked, transaction).await?;
+    let free = sqlx::query(FREE)
+        .bind(&locked.workspaces)
+        .bind(&locked.ids)
+        .bind(queued)
+        .bind(columns::at(now));
+    let free = Old::of(free, transaction).await?;
+    if free.ids.is_empty() {
+        return Ok(0);
+    }
+    for of_them in [ITEMS, ANSWERS, DELIVERIES] {
+        sqlx::query(of_them)
+            .bind(&free.workspaces)
+            .bind(&free.ids)
+            .execute(&mut **transaction)
+            .await?;
+    }
+    sqlx::query(QUEUE)
+        .bind(&free.ids)
+        .execute(&mut **transaction)
+        .await?;
+    Ok(u64::try_from(free.ids.len()).unwrap_or(u64::MAX))
+}
+
+/// Deliveries and their workspaces, side by side.
+struct Old {
+    workspaces: Vec<Uuid>,
+    ids: Vec<Uuid>,
+}
+
+impl Old {
+    async fn of(
+        query: Query<'_, sqlx::Postgres, PgArguments>,
+        transaction: &mut Transaction,
+    ) -> Result<Self, StoreError> {
+        let rows = query.fetch_all(&mut **transaction).await?;
+        let column = |at: usize| -> Result<Vec<Uuid>, sqlx::Error> {
+            rows.iter().map(|row| row.try_get(at)).collect()
+        };
+        Ok(Self {
+            workspaces: column(0)?,
+            ids: column(1)?,
+        })
+    }
 }
 
 /// Greater than every id made before this time: the next millisecond's first.
@@ -191,6 +251,7 @@ fn first_id_after(time: Micros) -> Uuid {
 }
 
 pub(super) const SQL: &[&str] = &[
+    WORKSPACES,
     FINISHED,
     QUARANTINED,
     LOCK_QUEUE,
