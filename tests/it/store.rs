@@ -16,6 +16,7 @@ mod keeping;
 mod keys;
 mod one_file;
 mod plugins;
+mod postgres;
 mod repeat;
 mod two_hosts;
 mod world;
@@ -105,6 +106,7 @@ clauses! {
         feed:
             an_empty_feed_is_an_empty_page_at_zero,
             every_key_is_on_every_row,
+            what_others_wrote_leaves_letter_by_letter,
             stamps_are_unique_and_rows_come_in_their_order,
             rows_of_a_batch_are_stamped_in_the_order_of_its_items,
             the_clock_does_not_run_ahead_by_the_size_of_a_batch,

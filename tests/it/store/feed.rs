@@ -142,3 +142,26 @@ pub async fn each_entity_has_a_clock_of_its_own(world: &World) {
     );
     assert!(world.page(Entity::Deals, 0, None, 1).await.clock > contacts);
 }
+
+pub async fn what_others_wrote_leaves_letter_by_letter(world: &World) {
+    // Digits, exponents and characters that a database might write its own way.
+    let text = r#"{"a":1.50,"big":123456789012345678901234567890,"deep":[{"b":[],"a":null}],"e":1E3,"far":1e400,"minus":-0.0,"text":"\u0001\u2028\"\\ é 😀"}"#;
+    let mut new = world.known_as("L1");
+    new.deal_props = serde_json::from_str(text).expect("an object");
+    let expect = serde_json::to_string(&new.deal_props).expect("an object");
+    world.item(lead(new)).await;
+    let page = world
+        .store
+        .export(&world.scope, Entity::Deals, 0, None, 10)
+        .await
+        .expect("a page");
+    let json = &page.rows[0].json;
+    assert!(
+        json.contains(&format!("\"props\":{expect}")),
+        "{json}\n{expect}"
+    );
+    assert!(
+        json.contains(":1.50,") && json.contains(":1e+400,"),
+        "{json}"
+    );
+}

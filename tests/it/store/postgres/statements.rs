@@ -1,0 +1,193 @@
+//! Every statement of the store, as the server understands it: it prepares
+//! against the schema, and what grows is never read from end to end.
+
+use leadhost::store::postgres::STATEMENTS;
+use leadhost_tests::postgres::{Database, database};
+use serde_json::Value;
+use sqlx::postgres::PgConnection;
+use sqlx::{AssertSqlSafe, Either, Executor as _, SqlSafeStr as _, Statement as _};
+
+use super::super::world::{START, plan};
+use super::{as_service, insert, open, run};
+
+/// Tables that grow with leads. The others grow with what operators declare.
+const GROWING: &[&str] = &[
+    "answers",
+    "commit_markers",
+    "contact_keys",
+    "contacts",
+    "conversations",
+    "deals",
+    "dedupe",
+    "deliveries",
+    "fetches",
+    "items",
+    "messages",
+    "products",
+    "queue",
+];
+
+/// Statements that may read a growing table by the workspace alone or whole: the
+/// table, a part of the text, and why.
+const WHOLE: &[(&str, &str, &str)] = &[
+    (
+        "queue",
+        "count(*) filter",
+        "counts all that waits, which is what the queue is",
+    ),
+    (
+        "deals",
+        "and true\n",
+        "the newest deals of a workspace, in the order of the index",
+    ),
+];
+
+#[tokio::test]
+async fn every_statement_prepares_against_the_schema() {
+    let Some(database) = database().await else {
+        return;
+    };
+    open(database.url()).await.expect("it opens");
+    let mut service = as_service(&database).await;
+    for (area, statements) in STATEMENTS {
+        for sql in *statements {
+            let prepared = service.prepare(sql.into_sql_str()).await;
+            assert!(prepared.is_ok(), "{area}: {sql}\n{:?}", prepared.err());
+        }
+    }
+}
+
+/// With scans forbidden the server takes an index wherever one serves; the plan
+/// is one for any parameters, as a statement has that is asked often.
+#[tokio::test]
+async fn no_statement_reads_what_grows_from_end_to_end() {
+    let Some(database) = database().await else {
+        return;
+    };
+    fill(&database).await;
+    let mut service = as_service(&database).await;
+    run(
+        &mut service,
+        "set enable_seqscan = off; set plan_cache_mode = force_generic_plan",
+    )
+    .await;
+    let mut used = vec![false; WHOLE.len()];
+    let mut wrong = Vec::new();
+    for (area, statements) in STATEMENTS {
+        for sql in *statements {
+            let plan = explain(&mut service, sql).await;
+            let mut read = Vec::new();
+            walk(&plan, None, &mut read);
+            for (table, how) in read {
+                let known = WHOLE
+                    .iter()
+                    .position(|(of, part, _)| *of == table && sql.contains(part));
+                match known {
+                    Some(at) => used[at] = true,
+                    None => wrong.push(format!("{area}: {table} by {how}\n{sql}\n")),
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let unused: Vec<_> = WHOLE.iter().zip(used).filter(|(_, used)| !used).collect();
+    assert!(unused.is_empty(), "not true any more: {unused:?}");
+}
+
+/// So many rows that the server has reason to prefer one index to another.
+async fn fill(database: &Database) {
+    const ROWS: usize = 2_000;
+    let store = open(database.url()).await.expect("it opens");
+    let mut owner = database.connect().await;
+    run(&mut owner, "set search_path = leadhost").await;
+    for (slug, first) in [("one", 1), ("other", 1 + ROWS), ("third", 1 + 2 * ROWS)] {
+        let mut plan = plan(slug);
+        plan.products.clear();
+        let applied = store.apply(&plan, START, false).await.expect("a plan");
+        for table in GROWING {
+            let of_one = applied.workspace_id.0;
+            let insert = insert(&mut owner, table, of_one, first, ROWS).await;
+            run(&mut owner, insert).await;
+        }
+    }
+    run(
+        &mut owner,
+        "update deals set external_id = id::text;
+         update queue set due_at = now(),
+           status = (array['queued', 'failed', 'fetch'])[1 + abs(hashtext(delivery_id::text)) % 3];
+         analyze",
+    )
+    .await;
+}
+
+async fn explain(service: &mut PgConnection, sql: &'static str) -> Value {
+    let parameters = {
+        let prepared = service
+            .prepare(sql.into_sql_str())
+            .await
+            .expect("it prepares");
+        match prepared.parameters() {
+            Some(Either::Left(types)) => types.len(),
+            Some(Either::Right(number)) => number,
+            None => 0,
+        }
+    };
+    run(service, format!("prepare one as {sql}")).await;
+    let nulls = vec!["null"; parameters].join(", ");
+    let nulls = if parameters == 0 {
+        String::new()
+    } else {
+        format!("({nulls})")
+    };
+    let explain = format!("explain (format json) execute one{nulls}");
+    let plan: Value = sqlx::query_scalar(AssertSqlSafe(explain))
+        .persistent(false)
+        .fetch_one(&mut *service)
+        .await
+        .unwrap_or_else(|error| panic!("{sql}\n{error}"));
+    run(service, "deallocate one").await;
+    plan[0]["Plan"].clone()
+}
+
+/// What a plan reads of growing tables without a condition of its own.
+fn walk(node: &Value, table: Option<&str>, read: &mut Vec<(String, String)>) {
+    let kind = node["Node Type"].as_str().unwrap_or_default();
+    let table = node["Relation Name"].as_str().or(table);
+    if let Some(table) = table.filter(|table| GROWING.contains(table)) {
+        let condition = node["Index Cond"].as_str();
+        let reads = match kind {
+            "Seq Scan" => true,
+            "Index Scan" | "Index Only Scan" | "Bitmap Index Scan" => !condition.is_some_and(leads),
+            _ => false,
+        };
+        if reads {
+            let how = format!("{kind} on {:?}", condition.unwrap_or_default());
+            read.push((table.to_owned(), how));
+        }
+    }
+    for below in node["Plans"].as_array().into_iter().flatten() {
+        // A scan by bitmap names its table above the index.
+        let of_same = table.filter(|_| kind.starts_with("Bitmap"));
+        walk(below, of_same, read);
+    }
+}
+
+/// Whether an index's condition says more than the workspace, which the policy
+/// says of every row.
+fn leads(condition: &str) -> bool {
+    condition
+        .split(" AND ")
+        // The column is on the left: `((workspace_id = $1) AND (id < $2))`.
+        .filter_map(|part| part.trim_start_matches('(').split(' ').next())
+        .any(|column| column != "workspace_id")
+}
+
+#[test]
+fn a_condition_on_the_workspace_alone_leads_nowhere() {
+    assert!(!leads("(workspace_id = ANY ($0))"));
+    assert!(!leads(
+        "((workspace_id = ANY ($0)) AND (workspace_id = $1))"
+    ));
+    assert!(!leads("(workspace_id = w.id)"));
+    assert!(leads("((workspace_id = ANY ($0)) AND (id = $1))"));
+}
