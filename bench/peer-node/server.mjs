@@ -9,7 +9,7 @@
 //
 //   node server.mjs --data FOLDER --schema FILE --port NUMBER --connection ID
 
-import { createHash, randomFillSync } from "node:crypto";
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -18,6 +18,7 @@ import Database from "better-sqlite3";
 import Fastify from "fastify";
 
 import { convert } from "./convert.mjs";
+import { now, uuid } from "./ids.mjs";
 
 const { values: options } = parseArgs({
   options: {
@@ -264,28 +265,6 @@ function lead(delivery, index, lead, stamps) {
     contactId: contact,
     duplicate: false,
   };
-}
-
-// ---- ids and time
-
-/** Microseconds since the epoch. */
-function now() {
-  return Math.round((performance.timeOrigin + performance.now()) * 1000);
-}
-
-/** A UUIDv7, its chance drawn for many at once. */
-function uuid() {
-  uuid.pool ??= Buffer.alloc(4096);
-  uuid.at ??= uuid.pool.length;
-  if (uuid.at + 10 > uuid.pool.length) {
-    randomFillSync(uuid.pool);
-    uuid.at = 0;
-  }
-  const time = Date.now().toString(16).padStart(12, "0");
-  const chance = uuid.pool.toString("hex", uuid.at, uuid.at + 10);
-  uuid.at += 10;
-  const variant = "89ab"[parseInt(chance[3], 16) & 3];
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${chance.slice(0, 3)}-${variant}${chance.slice(4, 7)}-${chance.slice(7, 19)}`;
 }
 
 await app.listen({ host: "127.0.0.1", port: Number(options.port) });

@@ -35,8 +35,18 @@ impl Host {
     /// Starts the program on a data folder and waits until it is ready. `store`
     /// are lines for that section of its configuration.
     pub fn start(program: &Path, folder: &Path, store: &str) -> Result<Self, Failure> {
+        Self::start_as("", program, folder, store)
+    }
+
+    /// As one of several on a database, by a name.
+    pub fn start_as(
+        name: &str,
+        program: &Path,
+        folder: &Path,
+        store: &str,
+    ) -> Result<Self, Failure> {
         let config = folder.join("bench.toml");
-        std::fs::write(&config, config_of(folder, store))?;
+        std::fs::write(&config, config_of(name, folder, store))?;
         let addresses = folder.join("service.json");
         // Those of an earlier start are not this one's.
         match std::fs::remove_file(&addresses) {
@@ -46,6 +56,8 @@ impl Host {
         let mut process = Process::start(
             "leadhost",
             Command::new(program)
+                // The same on every host of a database: no bit of it is set.
+                .env("LEADHOST_SEALING_KEY", format!("{}=", "A".repeat(43)))
                 .arg("serve")
                 .arg("--config")
                 .arg(&config),
@@ -95,8 +107,8 @@ impl Host {
         digest(&answer.json()?)
     }
 
-    /// Makes a stored version serve.
-    pub fn activate_stored(admin: &mut Client, digest: &str) -> Result<(), Failure> {
+    /// Makes a stored version serve; gives the answer.
+    pub fn activate_stored(admin: &mut Client, digest: &str) -> Result<Value, Failure> {
         let body = json!({"digest": digest, "accept": ["older"]});
         admin
             .post(
@@ -104,8 +116,7 @@ impl Host {
                 "application/json",
                 body.to_string().as_bytes(),
             )?
-            .json()?;
-        Ok(())
+            .json()
     }
 
     /// A workspace with one connection to the converter that serves.
@@ -158,9 +169,13 @@ fn digest(deployed: &Value) -> Result<String, Failure> {
 }
 
 /// Free ports, no access log: the peer writes none either.
-fn config_of(folder: &Path, store: &str) -> String {
+fn config_of(name: &str, folder: &Path, store: &str) -> String {
+    let name = match name {
+        "" => String::new(),
+        name => format!("name = {name:?}\n"),
+    };
     format!(
-        "[server]\nlisten = \"127.0.0.1:0\"\nadmin_listen = \"127.0.0.1:0\"\n\n\
+        "[server]\n{name}listen = \"127.0.0.1:0\"\nadmin_listen = \"127.0.0.1:0\"\n\n\
          [store]\ndata_dir = {folder:?}\n{store}\n\
          [log]\nfilter = \"warn\"\n"
     )

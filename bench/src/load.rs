@@ -8,6 +8,8 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
@@ -39,6 +41,21 @@ pub struct Load {
     pub during: Duration,
     /// The number of the first lead; a round takes millions of numbers.
     pub first: u64,
+    pub connections: u64,
+}
+
+impl Load {
+    /// Leads from the first number on, over the usual connections, for no time yet.
+    pub fn new(to: SocketAddr, path: String) -> Self {
+        Self {
+            to,
+            path,
+            body: Body::Lead,
+            during: Duration::ZERO,
+            first: 0,
+            connections: CONNECTIONS,
+        }
+    }
 }
 
 /// One answer with status 200.
@@ -71,6 +88,16 @@ impl Outcome {
         self.failures.values().sum()
     }
 
+    /// What another generator saw at the same time.
+    pub fn add(&mut self, other: Self) {
+        self.answers.extend(other.answers);
+        for (what, times) in other.failures {
+            *self.failures.entry(what).or_default() += times;
+        }
+        self.elapsed = self.elapsed.max(other.elapsed);
+        self.processor += other.processor;
+    }
+
     pub fn latency(&self) -> Sample {
         Sample::of(self.answers.iter().map(|answer| answer.took))
     }
@@ -78,11 +105,19 @@ impl Outcome {
 
 /// Runs the load on a thread of its own; gives what came of it.
 pub fn start(load: Load) -> std::thread::JoinHandle<Result<Outcome, Failure>> {
+    start_until(load, Arc::default())
+}
+
+/// As [`start`], and ends it early when the flag is set.
+pub fn start_until(
+    load: Load,
+    stop: Arc<AtomicBool>,
+) -> std::thread::JoinHandle<Result<Outcome, Failure>> {
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        LocalSet::new().block_on(&runtime, run(load))
+        LocalSet::new().block_on(&runtime, run(load, &stop))
     })
 }
 
@@ -95,10 +130,10 @@ pub fn join(thread: std::thread::JoinHandle<Result<Outcome, Failure>>) -> Result
     thread.join().map_err(|_| "the load generator panicked")?
 }
 
-async fn run(load: Load) -> Result<Outcome, Failure> {
+async fn run(load: Load, stop: &Arc<AtomicBool>) -> Result<Outcome, Failure> {
     let outcome = Rc::new(RefCell::new(Outcome::default()));
     let mut streams = Vec::new();
-    for _ in 0..CONNECTIONS {
+    for _ in 0..load.connections {
         let stream = TcpStream::connect(load.to).await?;
         stream.set_nodelay(true)?;
         streams.push(stream);
@@ -110,11 +145,12 @@ async fn run(load: Load) -> Result<Outcome, Failure> {
         .into_iter()
         .enumerate()
         .map(|(index, stream)| {
-            let leads = Leads::new(load.first + index as u64, CONNECTIONS);
+            let leads = Leads::new(load.first + index as u64, load.connections);
             let connection = Connection {
                 stream,
                 leads,
                 load: load.clone(),
+                stop: Arc::clone(stop),
                 received: Vec::with_capacity(4096),
                 outcome: Rc::clone(&outcome),
             };
@@ -134,6 +170,7 @@ struct Connection {
     stream: TcpStream,
     leads: Leads,
     load: Load,
+    stop: Arc<AtomicBool>,
     received: Vec<u8>,
     outcome: Rc<RefCell<Outcome>>,
 }
@@ -142,7 +179,7 @@ impl Connection {
     async fn run(mut self, ends: Instant) -> Result<(), Failure> {
         let mut body = Vec::with_capacity(lead::BYTES);
         let mut request = Vec::with_capacity(lead::BYTES + 512);
-        while Instant::now() < ends {
+        while Instant::now() < ends && !self.stop.load(Ordering::Relaxed) {
             match self.load.body {
                 Body::Lead => self.leads.write(&mut body),
                 Body::Nothing => lead::write_nothing(&mut body),

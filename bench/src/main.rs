@@ -31,8 +31,10 @@ mod http;
 mod lead;
 mod load;
 mod peer;
+mod postgres;
 mod process;
 mod report;
+mod round;
 mod rows;
 mod sample;
 mod variant;
@@ -66,8 +68,11 @@ pub struct Arguments {
 enum Figure {
     Conversion,
     Ingest,
+    IngestPostgres,
     Export,
+    ExportStores,
     Swap,
+    SwapFleet,
     Start,
 }
 
@@ -106,8 +111,11 @@ fn main() -> ExitCode {
         let measured = match figure {
             Figure::Conversion => figures::conversion::measure(&arguments),
             Figure::Ingest => figures::ingest::measure(&arguments),
+            Figure::IngestPostgres => figures::ingest_postgres::measure(&arguments),
             Figure::Export => figures::export::measure(&arguments),
+            Figure::ExportStores => figures::export_stores::measure(&arguments),
             Figure::Swap => figures::swap::measure(&arguments),
+            Figure::SwapFleet => figures::swap_fleet::measure(&arguments),
             Figure::Start => figures::start::measure(&arguments),
         };
         let published = measured.and_then(|report| report.publish(&arguments.results()));

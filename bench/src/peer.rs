@@ -1,5 +1,5 @@
-//! The peer under measurement: fastify and better-sqlite3 in one Node process,
-//! see `peer-node/server.mjs`.
+//! The peers under measurement, each one Node process: fastify with
+//! better-sqlite3 or with pg, see `peer-node`.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -21,23 +21,45 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Starts it on an empty data folder and waits until it answers.
+    /// Starts the one with SQLite on an empty data folder and waits until it answers.
     pub fn start(bench: &Path, folder: &Path) -> Result<Self, Failure> {
         let schema = bench.join("../host/migrations/sqlite/0001_begin.sql");
+        Self::run(
+            Command::new("node")
+                .arg(bench.join("peer-node/server.mjs"))
+                .arg("--data")
+                .arg(folder)
+                .arg("--schema")
+                .arg(schema),
+        )
+    }
+
+    /// Starts the one with PostgreSQL on an empty database; `write` is how it
+    /// writes a request's rows, see there.
+    pub fn start_postgres(bench: &Path, url: &str, write: &str) -> Result<Self, Failure> {
+        let schema = bench.join("../host/migrations/postgres/0001_begin.sql");
+        Self::run(
+            Command::new("node")
+                .arg(bench.join("peer-node/server-postgres.mjs"))
+                .args(["--url", url, "--write", write])
+                .arg("--schema")
+                .arg(schema),
+        )
+    }
+
+    fn run(command: &mut Command) -> Result<Self, Failure> {
         // Free a moment ago; nobody else takes ports here.
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
             .local_addr()?
             .port();
         let mut process = Process::start(
             "node",
-            Command::new("node")
-                .env("NODE_ENV", "production")
-                .arg(bench.join("peer-node/server.mjs"))
-                .arg("--data")
-                .arg(folder)
-                .arg("--schema")
-                .arg(schema)
-                .args(["--port", &port.to_string(), "--connection", CONNECTION]),
+            command.env("NODE_ENV", "production").args([
+                "--port",
+                &port.to_string(),
+                "--connection",
+                CONNECTION,
+            ]),
         )?;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         process.wait_for("it was ready", || {

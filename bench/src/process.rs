@@ -47,20 +47,7 @@ impl Process {
 
     /// Processor time of all its threads so far.
     pub fn processor(&self) -> Result<Duration, Failure> {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        // The name is in brackets and may hold spaces; fields are counted after it.
-        let fields: Vec<&str> = stat
-            .rsplit_once(')')
-            .map(|(_, rest)| rest.split_whitespace().collect())
-            .unwrap_or_default();
-        let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok());
-        let (Some(user), Some(system)) = (ticks(11), ticks(12)) else {
-            return Err("the kernel's account of a process cannot be read".into());
-        };
-        let per_second = rustix::param::clock_ticks_per_second();
-        Ok(Duration::from_secs_f64(
-            (user + system) as f64 / per_second as f64,
-        ))
+        ticks(&self.child.id().to_string(), &[11, 12])
     }
 
     /// Mebibytes of memory that it holds: resident now, and at most so far.
@@ -102,4 +89,23 @@ impl Drop for Process {
             drop(self.child.wait());
         }
     }
+}
+
+/// Processor time of a process: the sum of these fields of the kernel's account,
+/// counted after the name. 11 and 12 are its own, 13 and 14 that of its children
+/// that have ended.
+pub fn ticks(process: &str, fields: &[usize]) -> Result<Duration, Failure> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
+    // The name is in brackets and may hold spaces.
+    let found: Vec<&str> = stat
+        .rsplit_once(')')
+        .map(|(_, rest)| rest.split_whitespace().collect())
+        .unwrap_or_default();
+    let mut sum = 0;
+    for at in fields {
+        let field: Option<u64> = found.get(*at).and_then(|field| field.parse().ok());
+        sum += field.ok_or("the kernel's account of a process cannot be read")?;
+    }
+    let per_second = rustix::param::clock_ticks_per_second();
+    Ok(Duration::from_secs_f64(sum as f64 / per_second as f64))
 }

@@ -7,20 +7,25 @@ use crate::args::Args;
 use crate::failure::{Context, Failure};
 use crate::install::Install;
 use crate::{javascript, plugins, process, repository};
+use xtask::postgres_programs::Binaries;
 
 pub const HELP: &str = "\
 Measures the service, beside a peer in Node; writes bench/results.
 
     cargo xtask bench [--seconds N] [--rounds N] [--no-install] [FIGURE..]
 
-    FIGURE         conversion, ingest, export, swap, start; else all of them
+    FIGURE         conversion, ingest, ingest-postgres, export, export-stores, swap,
+                   swap-fleet, start; else all of them
     --seconds N    of one round of load, 8 unless given
     --rounds N     alternating rounds, 3 unless given
     --no-install   never install anything; say what is missing
 ";
 
-/// The figure that has a peer.
-const AGAINST_NODE: &str = "ingest";
+/// The figures that have a peer.
+const AGAINST_NODE: [&str; 2] = ["ingest", "ingest-postgres"];
+
+/// The figures that need a server of PostgreSQL.
+const ON_POSTGRES: [&str; 3] = ["ingest-postgres", "export-stores", "swap-fleet"];
 
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
@@ -40,7 +45,16 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
         "leadhost/bench",
     ]))?;
     let folder = repository::root().join("bench");
-    if figures.is_empty() || figures.iter().any(|figure| figure == AGAINST_NODE) {
+    let some_of = |those: &[&str]| {
+        figures.is_empty()
+            || figures
+                .iter()
+                .any(|figure| those.contains(&figure.as_str()))
+    };
+    if some_of(&ON_POSTGRES) && Binaries::find().is_err() {
+        install.debian(&["postgresql"], "for the figures on PostgreSQL")?;
+    }
+    if some_of(&AGAINST_NODE) {
         javascript::ensure(install)?;
         // The database is native code, which its package compiles.
         javascript::install_locked(&folder.join("peer-node"), javascript::Scripts::Run)

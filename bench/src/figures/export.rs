@@ -17,20 +17,22 @@ use crate::report::{Report, Table, count, time};
 use crate::sample::{Sample, median};
 use crate::{Arguments, Failure, rows};
 
-const MESSAGES: u64 = 1_000_000;
-const PAGE: u64 = 1_000;
+pub(super) const MESSAGES: u64 = 1_000_000;
+pub(super) const PAGE: u64 = 1_000;
+/// The stamp before the first message's.
+pub(super) const FIRST: i64 = 1_700_000_000_000_000;
 /// Pages fetched at each depth.
-const TIMES: usize = 200;
-const MOST_TIMES_FIRST: f64 = 1.2;
+pub(super) const TIMES: usize = 200;
+pub(super) const MOST_TIMES_FIRST: f64 = 1.2;
 
 /// A form in which pages are asked for.
-struct Form {
-    name: &'static str,
+pub(super) struct Form {
+    pub(super) name: &'static str,
     headers: &'static str,
     gzip: bool,
 }
 
-const FORMS: [Form; 3] = [
+pub(super) const FORMS: [Form; 3] = [
     Form {
         name: "JSON",
         headers: "accept-encoding: identity\r\n",
@@ -48,12 +50,12 @@ const FORMS: [Form; 3] = [
     },
 ];
 
-struct Pull {
+pub(super) struct Pull {
     /// Time of the requests alone, without the client's reading of the pages.
-    took: Duration,
+    pub(super) took: Duration,
     bytes: u64,
     /// Where each page began; the first has no cursor.
-    cursors: Vec<Option<String>>,
+    pub(super) cursors: Vec<Option<String>>,
 }
 
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
@@ -86,8 +88,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
 }
 
 /// Messages of a few thousand conversations, a second apart.
-fn seed(database: &Path, workspace: &str) -> Result<(), Failure> {
-    const FIRST: i64 = 1_700_000_000_000_000;
+pub(super) fn seed(database: &Path, workspace: &str) -> Result<(), Failure> {
     rows::block_on(async {
         let mut connection = rows::open(database).await?;
         sqlx::query(
@@ -131,7 +132,7 @@ fn seed(database: &Path, workspace: &str) -> Result<(), Failure> {
     })
 }
 
-fn pull(client: &mut Client, form: &Form) -> Result<Pull, Failure> {
+pub(super) fn pull(client: &mut Client, form: &Form) -> Result<Pull, Failure> {
     let mut pull = Pull {
         took: Duration::ZERO,
         bytes: 0,
@@ -193,7 +194,7 @@ fn tail(body: &[u8]) -> Result<(u64, Option<String>), Failure> {
 }
 
 /// Pages at the beginning, in the middle and near the end, in turns.
-fn at_depths(
+pub(super) fn at_depths(
     client: &mut Client,
     cursors: &[Option<String>],
 ) -> Result<Vec<(&'static str, Sample)>, Failure> {

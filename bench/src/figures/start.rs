@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::host::Host;
-use crate::load::{self, Body, Load};
+use crate::load::{self, Load};
 use crate::report::{Report, Table, count, time};
 use crate::sample::Sample;
 use crate::{Arguments, Failure};
@@ -28,11 +28,8 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     host.activate(&component)?;
     let workspace = host.apply()?;
     let loaded = load::finish(Load {
-        to: host.gateway,
-        path: workspace.path,
-        body: Body::Lead,
         during: arguments.round(),
-        first: 0,
+        ..Load::new(host.gateway, workspace.path)
     })?;
     if loaded.failed() > 0 {
         return Err(format!("requests failed: {:?}", loaded.failures).into());

@@ -10,13 +10,13 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use sqlx::Row as _;
 
 use crate::host::{self, Host};
-use crate::load::{self, Answer, Body, CONNECTIONS, Load, Outcome};
+use crate::load::{self, Answer, CONNECTIONS, Load, Outcome};
 use crate::report::{Report, Table, count, time};
+use crate::rows::Database;
 use crate::sample::Sample;
-use crate::{Arguments, Failure, rows, variant};
+use crate::{Arguments, Failure, variant};
 
 const SWAPS: usize = 100;
 const SPELLS: usize = 5;
@@ -30,10 +30,10 @@ const WARM_UP: Duration = Duration::from_secs(1);
 const VERSION: &str = "1.0.0";
 const OTHER_VERSION: &str = "1.0.1";
 
-struct Activation {
-    began: Instant,
-    answered: Instant,
-    digest: String,
+pub(super) struct Activation {
+    pub(super) began: Instant,
+    pub(super) answered: Instant,
+    pub(super) digest: String,
 }
 
 struct Spell {
@@ -53,11 +53,8 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
 
     let during = WARM_UP + (QUIET + QUIET * 2) * SPELLS as u32 + PAUSE;
     let thread = load::start(Load {
-        to: host.gateway,
-        path: workspace.path,
-        body: Body::Lead,
         during,
-        first: 0,
+        ..Load::new(host.gateway, workspace.path)
     });
     std::thread::sleep(WARM_UP);
     let mut activations = vec![];
@@ -67,7 +64,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     swapped?;
     host.stop()?;
 
-    let ran = ran_with(&host::database(folder.path()))?;
+    let ran = Database::Sqlite(host::database(folder.path())).ran_with()?;
     let judged = judge(&outcome.answers, &activations, &ran);
     Ok(report(&outcome, &activations, &spells, &judged, ran.len()))
 }
@@ -109,41 +106,20 @@ fn swap(
     Ok(())
 }
 
-/// The digest that converted each delivery, by the delivery's id.
-fn ran_with(database: &std::path::Path) -> Result<HashMap<[u8; 36], (String, String)>, Failure> {
-    rows::block_on(async {
-        let mut connection = rows::open(database).await?;
-        let stored = sqlx::query("select id, status, ran ->> '$.digest' from deliveries")
-            .fetch_all(&mut connection)
-            .await?;
-        let mut ran = HashMap::new();
-        for row in stored {
-            let id: String = row.try_get(0)?;
-            let digest: Option<String> = row.try_get(2)?;
-            let key = id
-                .as_bytes()
-                .try_into()
-                .map_err(|_| "an id of a wrong length")?;
-            ran.insert(key, (row.try_get(1)?, digest.unwrap_or_default()));
-        }
-        Ok(ran)
-    })
-}
-
 #[derive(Debug, Default)]
-struct Judged {
+pub(super) struct Judged {
     /// Answered and not stored.
-    lost: u64,
+    pub(super) lost: u64,
     /// Stored with another status than `converted`.
-    failed: u64,
+    pub(super) failed: u64,
     /// Sent after an activation was answered, answered before the next began,
     /// and converted by another version than that.
-    retired: u64,
+    pub(super) retired: u64,
     /// How many of the answers could be judged so.
-    between: u64,
+    pub(super) between: u64,
 }
 
-fn judge(
+pub(super) fn judge(
     answers: &[Answer],
     activations: &[Activation],
     ran: &HashMap<[u8; 36], (String, String)>,

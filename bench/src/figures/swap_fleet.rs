@@ -1,0 +1,344 @@
+//! A converter is swapped across three hosts on one database while leads are
+//! posted to all of them: how long until every host serves the new version, is
+//! anything lost, and does anything that began after that run on the old one?
+//!
+//! Commands go to the hosts in turns. An activation is answered when every live
+//! host serves it; what the hosts really ran is read from the rows afterwards.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::swap::{Activation, Judged, judge};
+use crate::host::Host;
+use crate::http::Client;
+use crate::load::{self, Answer, Load, Outcome};
+use crate::postgres::Server;
+use crate::report::{Report, Table, count, time};
+use crate::rows::Database;
+use crate::sample::Sample;
+use crate::{Arguments, Failure, lead, variant};
+
+const HOSTS: [&str; 3] = ["a", "b", "c"];
+const CONNECTIONS: u64 = 21;
+/// Swaps between two versions that the hosts have at hand.
+const SWAPS: usize = 40;
+/// Swaps to versions that no host has seen: each compiles them.
+const NEW: [&str; 3] = ["1.0.2", "1.0.3", "1.0.4"];
+const PAUSE: Duration = Duration::from_millis(100);
+const QUIET: Duration = Duration::from_secs(4);
+const WARM_UP: Duration = Duration::from_secs(1);
+/// Leads of one host's load; a run takes far fewer.
+const NUMBERS: u64 = 30_000_000;
+/// For hosts that hear of a new connection.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+const VERSION: &str = "1.0.0";
+const OTHER_VERSION: &str = "1.0.1";
+
+/// What is done while leads come in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Spell {
+    Nothing,
+    AtHand,
+    New,
+}
+
+impl Spell {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "without swaps",
+            Self::AtHand => "swaps between two versions at hand",
+            Self::New => "swaps to new versions",
+        }
+    }
+}
+
+pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
+    let component = arguments.component()?;
+    let other = variant::of(&component, VERSION, OTHER_VERSION)?;
+    let server = Server::start(arguments)?;
+    let database = server.database()?;
+    let folders: Vec<_> = HOSTS
+        .iter()
+        .map(|_| arguments.scratch())
+        .collect::<Result<_, _>>()?;
+    let hosts: Vec<Host> = HOSTS
+        .iter()
+        .zip(&folders)
+        .map(|(name, folder)| start(arguments, name, folder.path(), &database.store()))
+        .collect::<Result<_, _>>()?;
+    let first = hosts[0].activate(&component)?;
+    let workspace = hosts[0].apply()?;
+    let second = hosts[0].activate(&other)?;
+    for (number, host) in hosts.iter().enumerate() {
+        wait_for_connection(host, &workspace.path, 3 * NUMBERS + number as u64)?;
+    }
+
+    let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let loads: Vec<_> = hosts
+        .iter()
+        .zip(0..)
+        .map(|(host, number)| {
+            load::start_until(
+                Load {
+                    connections: CONNECTIONS,
+                    first: number * NUMBERS,
+                    // Ended by the flag long before.
+                    during: Duration::from_secs(600),
+                    ..Load::new(host.gateway, workspace.path.clone())
+                },
+                std::sync::Arc::clone(&stop),
+            )
+        })
+        .collect();
+    std::thread::sleep(WARM_UP);
+    let mut activations = Vec::new();
+    let mut spells = Vec::new();
+    let swapped = swap(
+        &hosts,
+        &component,
+        [&first, &second],
+        &mut activations,
+        &mut spells,
+    );
+    stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    let mut outcome = Outcome::default();
+    for load in loads {
+        outcome.add(load::join(load)?);
+    }
+    swapped?;
+    for host in hosts {
+        host.stop()?;
+    }
+    let ran = Database::Postgres(database.url()).ran_with()?;
+    let judged = judge(&outcome.answers, &activations, &ran);
+    let lingered: Vec<Duration> = (0..activations.len())
+        .filter_map(|at| lingered(&activations, at, &outcome.answers, &ran))
+        .collect();
+    database.drop()?;
+    let mut report = report(&outcome, &activations, &spells, &judged, &lingered);
+    server.version(&mut report)?;
+    Ok(report)
+}
+
+fn start(arguments: &Arguments, name: &str, folder: &Path, store: &str) -> Result<Host, Failure> {
+    Host::start_as(name, &arguments.leadhost, folder, store)
+}
+
+/// A lead of its own tells that a host knows the connection.
+fn wait_for_connection(host: &Host, path: &str, number: u64) -> Result<(), Failure> {
+    let mut body = Vec::new();
+    lead::write(number, &mut body);
+    let begin = Instant::now();
+    loop {
+        let answer = Client::connect(host.gateway, None)?.post(path, "application/json", &body)?;
+        if answer.status == 200 {
+            return Ok(());
+        }
+        if begin.elapsed() > PATIENCE {
+            return Err(format!("a host does not know the connection: {}", answer.status).into());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+type Spells = Vec<(Spell, Instant, Instant)>;
+
+fn swap(
+    hosts: &[Host],
+    component: &[u8],
+    digests: [&str; 2],
+    activations: &mut Vec<Activation>,
+    spells: &mut Spells,
+) -> Result<(), Failure> {
+    let mut admins = hosts
+        .iter()
+        .map(Host::admin)
+        .collect::<Result<Vec<_>, _>>()?;
+    let quiet = |spells: &mut Spells| {
+        let from = Instant::now();
+        std::thread::sleep(QUIET);
+        spells.push((Spell::Nothing, from, Instant::now()));
+    };
+    quiet(spells);
+    let from = Instant::now();
+    for number in 0..SWAPS {
+        let digest = digests[number % 2];
+        let began = Instant::now();
+        let answer = Host::activate_stored(&mut admins[number % hosts.len()], digest)?;
+        activations.push(activation(began, &answer)?);
+        std::thread::sleep(PAUSE);
+    }
+    spells.push((Spell::AtHand, from, Instant::now()));
+    quiet(spells);
+    let from = Instant::now();
+    for (number, version) in NEW.into_iter().enumerate() {
+        let variant = variant::of(component, VERSION, version)?;
+        let began = Instant::now();
+        let answer = admins[number % hosts.len()]
+            .post(
+                "/admin/v1/plugins?activate=true",
+                "application/wasm",
+                &variant,
+            )?
+            .json()?;
+        activations.push(activation(began, &answer)?);
+        std::thread::sleep(PAUSE);
+    }
+    spells.push((Spell::New, from, Instant::now()));
+    quiet(spells);
+    Ok(())
+}
+
+/// It must be answered when every host serves it.
+fn activation(began: Instant, answer: &Value) -> Result<Activation, Failure> {
+    let answered = Instant::now();
+    if answer["behind"]
+        .as_array()
+        .is_none_or(|behind| !behind.is_empty())
+    {
+        return Err(format!("not every host serves what was activated: {answer}").into());
+    }
+    Ok(Activation {
+        began,
+        answered,
+        digest: answer["digest"].as_str().unwrap_or_default().to_owned(),
+    })
+}
+
+/// How long after the command the last request was sent that another version
+/// than the activated one answered, before the next command.
+fn lingered(
+    activations: &[Activation],
+    at: usize,
+    answers: &[Answer],
+    ran: &std::collections::HashMap<[u8; 36], (String, String)>,
+) -> Option<Duration> {
+    let this = &activations[at];
+    let next = activations.get(at + 1).map(|next| next.began);
+    answers
+        .iter()
+        .filter(|answer| answer.sent >= this.began && next.is_none_or(|next| answer.sent < next))
+        .filter(|answer| {
+            ran.get(&answer.delivery)
+                .is_some_and(|(_, digest)| *digest != this.digest)
+        })
+        .map(|answer| answer.sent - this.began)
+        .max()
+}
+
+fn report(
+    outcome: &Outcome,
+    activations: &[Activation],
+    spells: &Spells,
+    judged: &Judged,
+    lingered: &[Duration],
+) -> Report {
+    let mut report = Report::new("swap-fleet", "Swaps across three hosts under load");
+    let failed = outcome.failed() + judged.failed;
+    for (aim, figure) in [
+        ("no lead lost", judged.lost),
+        ("no request failed", failed),
+        (
+            "no call on a retired version that began after the activation was answered",
+            judged.retired,
+        ),
+    ] {
+        report.aim(aim, figure.to_string(), figure == 0);
+    }
+    let mut table = Table::new(
+        &format!(
+            "From the command to its answer, which comes when all of the {} hosts on one database serve the version; {CONNECTIONS} connections post leads to each of them:",
+            HOSTS.len()
+        ),
+        &["activation of", "times", "p50", "slowest"],
+    );
+    let mut data = Vec::new();
+    let (at_hand, new) = activations.split_at(SWAPS.min(activations.len()));
+    for (what, activations) in [
+        ("a version that the hosts have at hand", at_hand),
+        ("a new version, uploaded and compiled by each", new),
+    ] {
+        let sample = Sample::of(activations.iter().map(|one| one.answered - one.began));
+        table.row([
+            what.to_owned(),
+            activations.len().to_string(),
+            time(sample.p50()),
+            time(sample.max()),
+        ]);
+        data.push(json!({
+            "of": what,
+            "times": activations.len(),
+            "p50Micros": sample.p50().as_micros() as u64,
+            "slowestMicros": sample.max().as_micros() as u64,
+        }));
+    }
+    report.table(table);
+    report.data("convergence", json!(data));
+
+    let mut table = Table::new(
+        "All hosts together meanwhile:",
+        &["spell", "leads/s", "p50", "p99", "slowest"],
+    );
+    let mut kinds: BTreeMap<Spell, (Duration, Vec<Duration>)> = BTreeMap::new();
+    for (kind, from, to) in spells {
+        let entry = kinds.entry(*kind).or_default();
+        entry.0 += *to - *from;
+        let within = outcome
+            .answers
+            .iter()
+            .filter(|answer| answer.sent >= *from && answer.sent < *to);
+        entry.1.extend(within.map(|answer| answer.took));
+    }
+    let mut data = Vec::new();
+    for (kind, (lasted, took)) in kinds {
+        let rate = took.len() as f64 / lasted.as_secs_f64();
+        let sample = Sample::of(took);
+        table.row([
+            kind.name().to_owned(),
+            count(rate),
+            time(sample.p50()),
+            time(sample.p99()),
+            time(sample.max()),
+        ]);
+        data.push(json!({
+            "spell": kind.name(),
+            "leadsPerSecond": rate,
+            "p50Micros": sample.p50().as_micros() as u64,
+            "p99Micros": sample.p99().as_micros() as u64,
+        }));
+    }
+    report.table(table);
+    report.data("spells", json!(data));
+    report.data(
+        "counts",
+        json!({
+            "activations": activations.len(),
+            "answered": outcome.answers.len(),
+            "lost": judged.lost,
+            "failed": failed,
+            "onRetired": judged.retired,
+            "judged": judged.between,
+        }),
+    );
+    report.note(format!(
+        "{} leads were answered, each is stored. {} of them were sent after one activation was answered and answered before the next began: the version recorded with each is the one that served then.",
+        count(outcome.answers.len() as f64),
+        count(judged.between as f64),
+    ));
+    let sample = Sample::of(lingered.iter().copied());
+    report.note(format!(
+        "The last request that the version before still converted was sent {} after the command (p50 of {} activations), {} at most: always before the answer.",
+        time(sample.p50()),
+        sample.len(),
+        time(sample.max()),
+    ));
+    if outcome.failed() > 0 {
+        report.note(format!("What failed: {:?}.", outcome.failures));
+    }
+    report.note("Hosts, database, load and compilers share the same cores.");
+    report
+}

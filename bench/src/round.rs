@@ -1,0 +1,156 @@
+//! A round of an ingest figure: a side is warmed up, loaded, and its rows are
+//! counted: each answer's delivery must be there, and there must be exactly one
+//! item, dedupe key, contact and deal, and two contact keys, for each.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::load::{self, Body, Load, Outcome};
+use crate::report::{Table, count, time};
+use crate::rows::{Counted, Database};
+use crate::sample::median;
+use crate::{Arguments, Failure};
+
+const WARM_UP: Duration = Duration::from_secs(1);
+/// Numbers of leads that no warm-up reaches.
+const FIRST: u64 = 50_000_000;
+
+pub struct Round {
+    pub outcome: Outcome,
+    pub warm: Outcome,
+    /// Processor time of the side's own process for one answer.
+    pub processor: Duration,
+}
+
+/// Warms the side up and loads it; `processor` tells the time that its process
+/// has used so far.
+pub fn run(
+    arguments: &Arguments,
+    to: std::net::SocketAddr,
+    path: String,
+    body: Body,
+    processor: impl Fn() -> Result<Duration, Failure>,
+    between: impl Fn() -> Result<(), Failure>,
+) -> Result<Round, Failure> {
+    let load = Load {
+        body,
+        during: arguments.round(),
+        first: FIRST,
+        ..Load::new(to, path)
+    };
+    let warm = load::finish(Load {
+        during: WARM_UP,
+        first: 0,
+        ..load.clone()
+    })?;
+    between()?;
+    let before = processor()?;
+    let outcome = load::finish(load)?;
+    let used = processor()?.saturating_sub(before);
+    for outcome in [&warm, &outcome] {
+        if outcome.failed() > 0 {
+            return Err(format!("requests failed: {:?}", outcome.failures).into());
+        }
+    }
+    let answers = u32::try_from(outcome.answers.len())?.max(1);
+    Ok(Round {
+        processor: used / answers,
+        outcome,
+        warm,
+    })
+}
+
+/// Every answer is there, and nothing that was not answered.
+pub fn check(database: &Database, body: Body, round: &Round) -> Result<(), Failure> {
+    let answers = || round.warm.answers.iter().chain(&round.outcome.answers);
+    let leads = u64::try_from(answers().count())?;
+    let made = if body == Body::Lead { leads } else { 0 };
+    let expected = Counted {
+        deliveries: leads,
+        items: made,
+        dedupe: made,
+        contacts: made,
+        contact_keys: 2 * made,
+        deals: made,
+    };
+    database.check(&expected, answers())
+}
+
+/// What one write of a page with its sync takes on this disk, in the middle.
+pub fn sync_time(folder: &Path) -> Result<Duration, Failure> {
+    use std::io::Write as _;
+    let mut file = std::fs::File::create(folder.join("sync"))?;
+    let mut times = Vec::new();
+    for _ in 0..50 {
+        let begin = std::time::Instant::now();
+        file.write_all(&[7; 4096])?;
+        file.sync_data()?;
+        times.push(begin.elapsed().as_secs_f64());
+    }
+    Ok(Duration::from_secs_f64(median(&times)))
+}
+
+/// The middle of a figure over rounds.
+pub fn middle(rounds: &[Round], figure: impl Fn(&Round) -> f64) -> f64 {
+    median(&rounds.iter().map(figure).collect::<Vec<_>>())
+}
+
+pub const COLUMNS: [&str; 6] = [
+    "side",
+    "leads/s",
+    "lowest and highest round",
+    "p50",
+    "p99",
+    "processor time a lead",
+];
+
+/// A side's line in a table of [`COLUMNS`], with `more` columns behind them;
+/// gives its leads a second and its figures for programs.
+pub fn line(
+    table: &mut Table,
+    name: &str,
+    rounds: &[Round],
+    more: impl IntoIterator<Item = String>,
+) -> (f64, Value) {
+    let each: Vec<f64> = rounds
+        .iter()
+        .map(|round| round.outcome.per_second())
+        .collect();
+    let rate = median(&each);
+    let p50 = middle(rounds, |round| round.outcome.latency().p50().as_secs_f64());
+    let p99 = middle(rounds, |round| round.outcome.latency().p99().as_secs_f64());
+    let processor = middle(rounds, |round| round.processor.as_secs_f64());
+    let lowest = each.iter().copied().fold(f64::INFINITY, f64::min);
+    let highest = each.iter().copied().fold(0.0, f64::max);
+    let cells = [
+        name.to_owned(),
+        count(rate),
+        format!("{} to {}", count(lowest), count(highest)),
+        time(Duration::from_secs_f64(p50)),
+        time(Duration::from_secs_f64(p99)),
+        time(Duration::from_secs_f64(processor)),
+    ];
+    table.row(cells.into_iter().chain(more));
+    let data = json!({
+        "side": name,
+        "leadsPerSecond": each,
+        "p50Seconds": p50,
+        "p99Seconds": p99,
+        "processorSecondsPerLead": processor,
+        "answers": rounds.iter().map(|round| round.outcome.answers.len()).collect::<Vec<_>>(),
+    });
+    (rate, data)
+}
+
+/// What the load generator itself takes of a core, in the middle, as a note.
+pub fn generator<'a>(rounds: impl Iterator<Item = &'a Round>) -> String {
+    let shares: Vec<f64> = rounds
+        .map(|round| round.outcome.processor.as_secs_f64() / round.outcome.elapsed.as_secs_f64())
+        .collect();
+    format!(
+        "The generator runs on the same machine in one thread and takes {:.0} % of a core (median).",
+        median(&shares) * 100.0
+    )
+}
