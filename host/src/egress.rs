@@ -397,6 +397,38 @@ where
 mod tests {
     use super::*;
 
+    #[tokio::test]
+    async fn what_is_not_wanted_any_more_is_not_sent() {
+        use tokio::io::AsyncReadExt as _;
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await;
+        let listener = listener.expect("a free port");
+        let authority = listener.local_addr().expect("an address").to_string();
+        let request = HttpRequest {
+            method: "GET".to_owned(),
+            scheme: "http".to_owned(),
+            authority: authority.clone(),
+            path: vec![Segment::Literal("/".to_owned())],
+            query: vec![],
+            headers: vec![],
+            body: vec![],
+        };
+        let allow = [AllowedHost {
+            scheme: "http".to_owned(),
+            authority,
+            private: true,
+        }];
+        let egress = Egress::new(Duration::from_secs(60));
+        let secrets = Secrets::default();
+        let call = egress.call(&request, &secrets, &allow, || false);
+        let (result, accepted) = tokio::join!(call, listener.accept());
+        let error = result.expect_err("it is not wanted");
+        assert!(matches!(error, EgressError::TooLate), "{error}");
+        let (mut stream, _) = accepted.expect("a connection");
+        let mut sent = Vec::new();
+        stream.read_to_end(&mut sent).await.expect("its end");
+        assert!(sent.is_empty());
+    }
+
     #[test]
     fn only_public_addresses_are_public() {
         for public in [

@@ -150,12 +150,22 @@ impl Sealer {
         Ok(Self { current, old })
     }
 
+    /// Whether a key is at hand already, so that none would be made.
+    pub fn has_key(folder: &Path, environment: &Environment) -> bool {
+        environment.key.is_some() || folder.join(KEY_FILE).exists()
+    }
+
     /// A sealer with a key of its own that nobody else has: for tests.
     pub fn throwaway() -> Self {
         Self {
             current: Key::random(),
             old: Vec::new(),
         }
+    }
+
+    /// The ids of keys that it only opens with.
+    pub fn old_key_ids(&self) -> Vec<String> {
+        self.old.iter().map(Key::name).collect()
     }
 
     /// The id of the key that seals, in hex: not secret.

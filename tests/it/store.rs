@@ -12,6 +12,7 @@ mod declare;
 mod feed;
 mod feed_property;
 mod fetches;
+mod fleet;
 mod keeping;
 mod keys;
 mod one_file;
@@ -127,6 +128,14 @@ clauses! {
             an_answer_with_nothing_in_it_is_ignored,
             only_who_holds_a_fetch_may_settle_it,
             a_replay_takes_a_waiting_fetch_from_who_holds_it;
+        fleet:
+            a_host_is_seen_with_what_it_said_last_until_it_leaves,
+            a_proposal_stands_alone_and_serves_once,
+            a_proposal_that_is_withdrawn_never_serves,
+            a_proposal_of_a_host_that_is_gone_stands_in_nobodys_way,
+            a_workspace_pays_for_what_it_asks_and_not_for_refusals,
+            what_is_announced_is_heard,
+            the_first_sealing_key_counts_until_who_has_it_brings_another;
         keeping:
             finished_deliveries_go_after_their_time_and_leads_stay,
             quarantined_deliveries_go_sooner,

@@ -10,7 +10,7 @@ create table hosts (
   version text not null,
   started_at timestamptz not null default clock_timestamp(),
   seen_at timestamptz not null default clock_timestamp(),
-  report jsonb not null
+  report json not null
 ) with (fillfactor = 50);
 
 -- A version that every host shall prepare, before it serves on any: one for a

@@ -374,6 +374,18 @@ pub trait Store: Send + Sync + 'static {
     /// Lets another host take the job at once.
     async fn leave_job(&self, job: &str, by: HostId) -> Result<(), StoreError>;
 
+    /// The id of the key that secrets are sealed with. A store that is a file
+    /// leaves that to the folder that it lies in: `None`.
+    async fn sealing_key(&self) -> Result<Option<String>, StoreError> {
+        Ok(None)
+    }
+
+    /// From now on secrets are sealed with this key, if none is known yet or one
+    /// of the older ones that this host has too. Answers the key that counts.
+    async fn seal_with(&self, key: &str, _older: &[String]) -> Result<String, StoreError> {
+        Ok(key.to_owned())
+    }
+
     /// Charges a request to a workspace, over all hosts. A refused one costs nothing.
     async fn pay(
         &self,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use leadhost::domain::plugin::Digest;
 use leadhost::pipeline::deploy::{self, Accept, DeployError};
 use leadhost_tests::guests::Variant;
-use leadhost_tests::{Host, until};
+use leadhost_tests::{Host, On, Service, until};
 use serde_json::Value;
 
 use super::fleet;
@@ -229,4 +229,56 @@ async fn two_activations_of_one_name_at_once_are_one_after_the_other() {
     for host in [&one, &two] {
         serves(host, &active[0].digest).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_was_stopped_serves_nothing_old_when_it_wakes() {
+    let Some(on) = On::postgres().await else {
+        return;
+    };
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let patient = ["--set", "plugins.inline_ms=30000"];
+    let awake = Service::start_on(&on, one.path(), &patient);
+    let key = one.path().join("sealing.key");
+    std::fs::copy(key, two.path().join("sealing.key")).unwrap();
+    std::fs::copy(one.path().join("admin.key"), two.path().join("admin.key")).unwrap();
+    let asleep = Service::start_on(&on, two.path(), &patient);
+
+    let files = tempfile::tempdir().unwrap();
+    let component = |name: &str| {
+        let path = files.path().join(name);
+        std::fs::write(&path, version(name)).unwrap();
+        path.display().to_string()
+    };
+    awake.run(&["plugin", "activate", &component("1.0.0")]);
+    let file = files.path().join("workspace.toml");
+    let begin = "[workspace]\nslug = \"demo\"\nname = \"Demo\"\n[[partners]]\nname = \"acme\"\n";
+    std::fs::write(&file, format!("{begin}{}", harm("good", "", 0))).unwrap();
+    let applied = awake.run(&["apply", &file.display().to_string(), "--json"]);
+    let applied: Value = serde_json::from_str(&applied).unwrap();
+    let id = applied["connections"]["good"].as_str().unwrap();
+    let target = format!("/ingest-lead/{id}");
+    let send = async || asleep.ask("gateway", "POST", &target).send().await;
+    send().await.expect(200);
+
+    asleep.freeze();
+    // It is waited for until it counts as dead.
+    let second = component("1.1.0");
+    tokio::task::block_in_place(|| awake.run(&["plugin", "activate", &second]));
+    asleep.thaw();
+    let digest = Digest::of(&version("1.1.0")).to_string();
+    until("it serves again", async || {
+        let answer = send().await;
+        if answer.status == 503 {
+            assert!(!answer.header("retry-after").is_empty());
+            return None;
+        }
+        let delivery = answer.expect(200).json();
+        let delivery = delivery["deliveryId"].as_str().unwrap().to_owned();
+        let shown = awake.run(&["delivery", "show", &delivery, "--json"]);
+        let shown: Value = serde_json::from_str(&shown).unwrap();
+        assert!(shown.to_string().contains(&digest), "{shown}");
+        Some(())
+    })
+    .await;
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use base64::Engine as _;
 use leadhost_tests::postgres;
 use leadhost_tests::{On, Service};
 
@@ -12,6 +13,11 @@ async fn of_two_that_start_at_once_one_makes_the_first_key_and_the_workspace() {
     };
     let on = On::Postgres(std::sync::Arc::new(database));
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    // Hosts that share a database share the key of its secrets.
+    let key = base64::engine::general_purpose::STANDARD.encode([7; 32]);
+    for folder in &folders {
+        std::fs::write(folder.path().join("sealing.key"), &key).unwrap();
+    }
     let file = folders[0].path().join("workspace.toml");
     let text = "[workspace]\nslug = \"demo\"\nname = \"Demo\"\n[[partners]]\nname = \"acme\"\n";
     std::fs::write(&file, text).unwrap();
@@ -39,4 +45,39 @@ async fn of_two_that_start_at_once_one_makes_the_first_key_and_the_workspace() {
         let ready = service.ask("gateway", "GET", "/health/ready");
         ready.send().await.expect(200);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_without_the_key_of_the_others_does_not_start_and_makes_none() {
+    let Some(on) = On::postgres().await else {
+        return;
+    };
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let first = Service::start_on(&on, one.path(), &[]);
+    let serve = |folder: &Path| {
+        let ports = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
+        let url = ["--store-url", on.url()];
+        leadhost_tests::service::leadhost(folder, &[&["serve"], &ports[..], &url[..]].concat())
+    };
+    let ended = serve(two.path());
+    assert_eq!(ended.status.code(), Some(1));
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert!(said.contains("LEADHOST_SEALING_KEY"), "{said}");
+    assert!(!two.path().join("sealing.key").exists());
+
+    let key = base64::engine::general_purpose::STANDARD.encode([9; 32]);
+    std::fs::write(two.path().join("sealing.key"), key).unwrap();
+    let ended = serve(two.path());
+    assert_eq!(ended.status.code(), Some(1));
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert!(said.contains("this host has key"), "{said}");
+
+    let again = tempfile::tempdir().unwrap();
+    std::fs::copy(
+        one.path().join("sealing.key"),
+        again.path().join("sealing.key"),
+    )
+    .unwrap();
+    let second = Service::start_on(&on, again.path(), &[]);
+    assert!(first.stop() && second.stop());
 }

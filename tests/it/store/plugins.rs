@@ -6,7 +6,7 @@ use leadhost::store::{PluginRecord, Refusal};
 
 use super::world::*;
 
-fn plugin(bytes: &[u8]) -> PluginRecord {
+pub fn plugin(bytes: &[u8]) -> PluginRecord {
     PluginRecord {
         digest: Digest::of(bytes),
         description: Description {

@@ -5,6 +5,7 @@
 mod first_apply;
 mod first_key;
 mod said;
+mod sealing;
 mod turn;
 
 use std::path::{Path, PathBuf};
@@ -22,7 +23,6 @@ use crate::config::Config;
 use crate::domain::phone;
 use crate::http::server::{self, Addresses};
 use crate::pipeline::{self, deploy, fleet};
-use crate::seal::{Environment, Sealer};
 use crate::shutdown::{self, Shutdown};
 use crate::store;
 use crate::telemetry;
@@ -182,8 +182,7 @@ async fn open(config: Config) -> Result<Arc<App>, Failure> {
     let store = store
         .await
         .map_err(|error| Failure::new(error.to_string()))?;
-    let sealer = Sealer::of_folder(&folder, &Environment::read())
-        .map_err(|error| Failure::new(error.to_string()))?;
+    let sealer = sealing::sealer(&*store, &folder).await?;
     App::new(config, clock, store, Arc::new(sealer), Shutdown::new())
         .map_err(|error| Failure::new(error.to_string()))
 }

@@ -30,7 +30,7 @@ with long_dead as (
   where id <> $1 and seen_at < clock_timestamp() - make_interval(secs => $5)
 )
 insert into hosts as h (id, name, version, report)
-values ($1, $2, $3, $4::jsonb)
+values ($1, $2, $3, $4::json)
 on conflict (id) do update
 set seen_at = clock_timestamp(), report = excluded.report";
 
@@ -39,7 +39,7 @@ pub async fn beat(db: &Db, beat: &Beat) -> Result<(), StoreError> {
         .bind(beat.host.0)
         .bind(columns::text(&beat.name))
         .bind(&beat.version)
-        .bind(columns::text(&columns::json(&beat.report)?))
+        .bind(columns::json(&beat.report)?)
         .bind(seconds(limits::HOST_KEPT_SECONDS))
         .execute(db.pool())
         .await?;
@@ -267,6 +267,27 @@ pub async fn leave_job(db: &Db, job: &str, by: HostId) -> Result<(), StoreError>
         .execute(db.pool())
         .await?;
     Ok(())
+}
+
+const SEALING_KEY: &str = "select sealing_key from store";
+
+pub async fn sealing_key(db: &Db) -> Result<Option<String>, StoreError> {
+    let row = sqlx::query(SEALING_KEY).fetch_one(db.pool()).await?;
+    Ok(row.try_get(0)?)
+}
+
+const SEAL_WITH: &str = "
+update store
+set sealing_key = $1
+where sealing_key is null or sealing_key = any ($2)";
+
+pub async fn seal_with(db: &Db, key: &str, older: &[String]) -> Result<String, StoreError> {
+    sqlx::query(SEAL_WITH)
+        .bind(key)
+        .bind(older)
+        .execute(db.pool())
+        .await?;
+    Ok(sealing_key(db).await?.unwrap_or_else(|| key.to_owned()))
 }
 
 /// `make_interval` takes seconds as a double.

@@ -407,6 +407,14 @@ impl Store for PostgresStore {
         self.within(fleet::leave_job(&self.db, job, by)).await
     }
 
+    async fn sealing_key(&self) -> Result<Option<String>, StoreError> {
+        self.within(fleet::sealing_key(&self.db)).await
+    }
+
+    async fn seal_with(&self, key: &str, older: &[String]) -> Result<String, StoreError> {
+        self.within(fleet::seal_with(&self.db, key, older)).await
+    }
+
     async fn pay(
         &self,
         workspace: WorkspaceId,

@@ -1,0 +1,40 @@
+//! The key that opens the secrets of connections. Hosts that share a database
+//! must have the same one: its id is in the store, and a host with another key
+//! does not start.
+
+use std::path::Path;
+
+use crate::cli::failure::Failure;
+use crate::seal::{Environment, Sealer};
+use crate::store::Store;
+
+/// What to do about a key that is not the others'.
+const HINT: &str = "give this host the sealing key of the others: as LEADHOST_SEALING_KEY in its environment, or as sealing.key in its data folder (and remove sealing.id there)";
+
+pub async fn sealer(store: &dyn Store, folder: &Path) -> Result<Sealer, Failure> {
+    let failed = |error: &dyn std::fmt::Display| Failure::new(error.to_string());
+    let environment = Environment::read();
+    let known = store.sealing_key().await.map_err(|error| failed(&error))?;
+    // A key that is made here would be another one.
+    if let Some(known) = &known
+        && !Sealer::has_key(folder, &environment)
+    {
+        return Err(Failure::new(format!(
+            "the secrets in the database are sealed with key {known}, and this host has no key"
+        ))
+        .hint(HINT));
+    }
+    let sealer = Sealer::of_folder(folder, &environment).map_err(|error| failed(&error))?;
+    let own = sealer.key_id();
+    let counts = store
+        .seal_with(&own, &sealer.old_key_ids())
+        .await
+        .map_err(|error| failed(&error))?;
+    if counts != own {
+        return Err(Failure::new(format!(
+            "the secrets in the database are sealed with key {counts}, and this host has key {own}"
+        ))
+        .hint(HINT));
+    }
+    Ok(sealer)
+}

@@ -1,0 +1,177 @@
+//! What hosts on one store tell each other.
+
+use leadhost::domain::id::{HostId, WorkspaceId};
+use leadhost::domain::plugin::Digest;
+use leadhost::store::{Announcement, Beat, Debt, HostReport, Preparation, Price, Serves};
+use leadhost_tests::until;
+
+use super::plugins::plugin;
+use super::world::*;
+
+fn beat(host: HostId, name: &str) -> Beat {
+    Beat {
+        host,
+        name: name.to_owned(),
+        version: "1.0.0".to_owned(),
+        report: HostReport::default(),
+    }
+}
+
+async fn stored(world: &World, bytes: &[u8]) -> Digest {
+    let new = plugin(bytes);
+    world.store.put_plugin(&new, bytes).await.unwrap();
+    new.digest
+}
+
+pub async fn a_host_is_seen_with_what_it_said_last_until_it_leaves(world: &World) {
+    let store = &world.store;
+    let (one, two) = (HostId::new(START), HostId::new(START));
+    store.beat(&beat(two, "b")).await.unwrap();
+    store.beat(&beat(one, "a")).await.unwrap();
+    let mut again = beat(one, "a");
+    let digest = Digest::of(b"1");
+    let serves = Serves {
+        digest: Some(digest.clone()),
+        generation: 7,
+        error: None,
+    };
+    again.report.serves.insert("form".to_owned(), serves);
+    let failed = Preparation {
+        digest,
+        failure: Some("it has \0 in it".to_owned()),
+    };
+    again.report.prepared.insert(3, failed);
+    store.beat(&again).await.unwrap();
+    let seen = store.hosts().await.unwrap();
+    let names: Vec<_> = seen.iter().map(|host| host.name.as_str()).collect();
+    assert_eq!(names, ["a", "b"]);
+    assert!(seen.iter().all(|host| host.alive));
+    assert_eq!(seen[0].report.serves, again.report.serves);
+    assert!(seen[0].report.prepared[&3].failure.is_some());
+    store.leave(one).await.unwrap();
+    let seen = store.hosts().await.unwrap();
+    assert_eq!(seen.len(), 1);
+    assert_eq!(seen[0].id, two);
+}
+
+pub async fn a_proposal_stands_alone_and_serves_once(world: &World) {
+    let store = &world.store;
+    let (one, two) = (stored(world, b"1").await, stored(world, b"2").await);
+    let host = HostId::new(START);
+    store.beat(&beat(host, "a")).await.unwrap();
+    let proposal = store.propose(host, "form", &one, 60).await.unwrap();
+    let proposal = proposal.expect("no other stands");
+    assert_eq!(store.propose(host, "form", &two, 60).await.unwrap(), None);
+    let other = store.propose(host, "other", &two, 60).await.unwrap();
+    assert!(other.is_some(), "plugins do not know each other");
+    let numbers: Vec<_> = store.proposals().await.unwrap();
+    assert_eq!(numbers.len(), 2);
+    assert_eq!(numbers[0], proposal);
+
+    let first = store.flip(&proposal, START).await.unwrap();
+    let first = first.expect("it stands");
+    assert_eq!((first.digest, first.previous), (one.clone(), None));
+    assert!(store.flip(&proposal, START).await.unwrap().is_none());
+
+    let next = store.propose(host, "form", &two, 60).await.unwrap();
+    let next = next.expect("the one before is over");
+    assert!(next.number > proposal.number);
+    let second = store.flip(&next, START).await.unwrap();
+    let second = second.expect("it stands");
+    assert_eq!((second.digest, second.previous), (two, Some(one)));
+    assert!(second.generation > first.generation);
+    let active = store.activations().await.unwrap();
+    assert_eq!(active[0].generation, second.generation);
+}
+
+pub async fn a_proposal_that_is_withdrawn_never_serves(world: &World) {
+    let store = &world.store;
+    let one = stored(world, b"1").await;
+    let host = HostId::new(START);
+    store.beat(&beat(host, "a")).await.unwrap();
+    let proposal = store.propose(host, "form", &one, 60).await.unwrap();
+    let proposal = proposal.expect("no other stands");
+    store.withdraw(&proposal).await.unwrap();
+    assert!(store.flip(&proposal, START).await.unwrap().is_none());
+    assert!(store.activations().await.unwrap().is_empty());
+    let again = store.propose(host, "form", &one, 60).await.unwrap();
+    // An old one does not take the new one along.
+    store.withdraw(&proposal).await.unwrap();
+    assert_eq!(
+        store.proposals().await.unwrap(),
+        [again.expect("none stands")]
+    );
+}
+
+pub async fn a_proposal_of_a_host_that_is_gone_stands_in_nobodys_way(world: &World) {
+    let store = &world.store;
+    let (one, two) = (stored(world, b"1").await, stored(world, b"2").await);
+    let (gone, here) = (HostId::new(START), HostId::new(START));
+    store.beat(&beat(gone, "a")).await.unwrap();
+    let first = store.propose(gone, "form", &one, 60).await.unwrap();
+    store.leave(gone).await.unwrap();
+    let second = store.propose(here, "form", &two, 60).await.unwrap();
+    assert!(second.is_some());
+    let first = first.expect("none stood");
+    assert!(store.flip(&first, START).await.unwrap().is_none());
+}
+
+pub async fn a_workspace_pays_for_what_it_asks_and_not_for_refusals(world: &World) {
+    let price = Price {
+        each: 20_000_000,
+        full: 60_000_000,
+    };
+    let pay = async |workspace: WorkspaceId| {
+        let now = world.now();
+        world.store.pay(workspace, price, now).await.unwrap()
+    };
+    let debt = |owed, refused| Debt { owed, refused };
+    for owed in [20_000_000, 40_000_000, 60_000_000] {
+        assert_eq!(pay(world.workspace).await, debt(owed, false));
+    }
+    for _ in 0..3 {
+        assert_eq!(pay(world.workspace).await, debt(60_000_000, true));
+    }
+    assert!(!pay(WorkspaceId::new(START)).await.refused, "another one");
+    world.advance(19).await;
+    assert_eq!(pay(world.workspace).await, debt(41_000_000, true));
+    world.advance(1).await;
+    assert_eq!(pay(world.workspace).await, debt(60_000_000, false));
+    world.advance(3_600).await;
+    assert_eq!(pay(world.workspace).await, debt(20_000_000, false));
+    // A clock that is set back leaves no debt of more than the whole.
+    world.advance(-7_200).await;
+    assert_eq!(pay(world.workspace).await, debt(60_000_000, true));
+    world.advance(20).await;
+    assert!(!pay(world.workspace).await.refused);
+}
+
+pub async fn what_is_announced_is_heard(world: &World) {
+    let mut heard = world.store.announcements();
+    until("it is heard", async || {
+        world.store.announce(Announcement::Keys).await.unwrap();
+        while let Ok(what) = heard.try_recv() {
+            if what == Announcement::Keys {
+                return Some(());
+            }
+        }
+        None
+    })
+    .await;
+}
+
+pub async fn the_first_sealing_key_counts_until_who_has_it_brings_another(world: &World) {
+    let store = &world.store;
+    if !store.is_shared() {
+        // The folder of the file says which key it is.
+        assert_eq!(store.sealing_key().await.unwrap(), None);
+        return;
+    }
+    assert_eq!(store.sealing_key().await.unwrap(), None);
+    assert_eq!(store.seal_with("a", &[]).await.unwrap(), "a");
+    assert_eq!(store.seal_with("b", &[]).await.unwrap(), "a");
+    assert_eq!(store.sealing_key().await.unwrap().as_deref(), Some("a"));
+    let older = ["x".to_owned(), "a".to_owned()];
+    assert_eq!(store.seal_with("b", &older).await.unwrap(), "b");
+    assert_eq!(store.seal_with("a", &[]).await.unwrap(), "b");
+}
