@@ -172,17 +172,16 @@ pub async fn one(
 
 const TAKE_FAILED: &str = "
 with free as materialized (
-  select q.delivery_id
-  from connections as c
-  join queue as q on q.connection_id = c.id
-  where c.plugin = $1
-  and q.status in ('failed', 'parked')
-  and q.item = -1
-  and (q.digest is null or q.digest <> $2)
-  and (q.lease_until is null or q.lease_until <= $3)
-  order by q.delivery_id
+  select delivery_id, item
+  from queue
+  where connection_id = any (array(select id from connections where plugin = $1))
+  and status in ('failed', 'parked')
+  and item = -1
+  and (digest is null or digest <> $2)
+  and (lease_until is null or lease_until <= $3)
+  order by delivery_id
   limit $5
-  for update of q skip locked
+  for update skip locked
 ), lease as materialized (
   select nextval('leases') as number
 )
@@ -190,7 +189,7 @@ update queue as q
 set lease = lease.number, lease_until = $4
 from free, lease
 where q.delivery_id = free.delivery_id
-and q.item = -1
+and q.item = free.item
 returning q.workspace_id, q.delivery_id, q.item, q.lease";
 
 pub async fn failed(
@@ -290,10 +289,14 @@ select f.workspace_id, f.delivery_id, f.item, f.connection_id, f.external_id, f.
   d.received_at, d.connection_id as received_by
 from unnest($1::uuid[], $2::uuid[], $3::int[], $4::bigint[])
   as wanted (workspace_id, delivery_id, item, lease)
-join fetches as f
-  on f.workspace_id = wanted.workspace_id
-  and f.delivery_id = wanted.delivery_id
-  and f.item = wanted.item
+cross join lateral (
+  select *
+  from fetches
+  where workspace_id = wanted.workspace_id
+  and delivery_id = wanted.delivery_id
+  and item = wanted.item
+  offset 0
+) as f
 join deliveries as d
   on d.workspace_id = wanted.workspace_id
   and d.id = wanted.delivery_id";

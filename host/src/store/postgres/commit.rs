@@ -38,7 +38,11 @@ pub async fn commit(
             Err(Failure::Again(error)) => error,
             Err(Failure::Final(error)) => return Err(error),
         };
-        if attempt >= limits::COMMIT_ATTEMPTS || Instant::now() >= deadline {
+        if Instant::now() >= deadline {
+            // Not for its writes' sake: its parts would not fare better.
+            return Err(too_late());
+        }
+        if attempt >= limits::COMMIT_ATTEMPTS {
             return Err(error);
         }
         tracing::debug!(%error, attempt, "a batch is run again");

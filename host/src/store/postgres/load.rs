@@ -102,13 +102,19 @@ join items as i
   on i.workspace_id = wanted.workspace_id
   and i.delivery_id = wanted.id";
 
+// A table that is usually empty is read from end to end unless it is told not to be.
 const FETCHES: &str = "
 select f.workspace_id, f.delivery_id, f.item, f.connection_id, f.dedupe_key, f.external_id, f.hop,
-  f.due_at, f.until_at, f.attempts, f.ran, f.request::text as request, f.state, f.response_head, f.response_body
+  f.due_at, f.until_at, f.attempts, f.ran, f.request::text as request, f.state, f.response_head,
+  f.response_body
 from unnest($1::uuid[], $2::uuid[]) as wanted (workspace_id, id)
-join fetches as f
-  on f.workspace_id = wanted.workspace_id
-  and f.delivery_id = wanted.id";
+cross join lateral (
+  select *
+  from fetches
+  where workspace_id = wanted.workspace_id
+  and delivery_id = wanted.id
+  offset 0
+) as f";
 
 /// The deliveries whose work is locked, with their items and fetches.
 pub async fn deliveries(
@@ -403,9 +409,13 @@ pub async fn contacts(
 const PRODUCTS: &str = "
 select wanted.at, p.id
 from unnest($1::uuid[], $2::text[]) with ordinality as wanted (workspace_id, external_id, at)
-join products as p
-  on p.workspace_id = wanted.workspace_id
-  and p.external_id = wanted.external_id";
+cross join lateral (
+  select id
+  from products
+  where workspace_id = wanted.workspace_id
+  and external_id = wanted.external_id
+  offset 0
+) as p";
 
 pub async fn products(
     connection: &mut PgConnection,
