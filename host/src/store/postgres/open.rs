@@ -28,8 +28,9 @@ const OLDEST_SERVER: i32 = 150_000;
 /// Of hosts that migrate the same database at once. Any number that nobody else takes.
 const MIGRATION_LOCK: i64 = 0x6c65_6164_686f_7374;
 
-const SERVER_VERSION: &str =
-    "select current_setting('server_version_num')::int, current_setting('server_version')";
+const SERVER: &str = "
+select current_setting('server_version_num')::int, current_setting('server_version'),
+  current_setting('server_encoding')";
 // A host may wait for another one's migration longer than any statement of the service may take.
 const PATIENCE: &str = "set lock_timeout = '120s'; set statement_timeout = '600s'";
 const LOCK: &str = "select pg_advisory_lock($1)";
@@ -87,7 +88,7 @@ pub async fn bring_up_to_date(db: &Db) -> Result<PgConnection, StoreError> {
         .await
         .map_err(|_| unreachable_in(patience))?
         .map_err(refused)?;
-    check_version(&mut owner).await?;
+    check_server(&mut owner).await?;
     owner.execute(PATIENCE).await?;
     sqlx::query(LOCK)
         .bind(MIGRATION_LOCK)
@@ -140,10 +141,17 @@ fn refused(error: sqlx::Error) -> StoreError {
     StoreError::Open(format!("{what} ({error})"))
 }
 
-async fn check_version(owner: &mut PgConnection) -> Result<(), StoreError> {
-    let row = sqlx::query(SERVER_VERSION).fetch_one(owner).await?;
+async fn check_server(owner: &mut PgConnection) -> Result<(), StoreError> {
+    let row = sqlx::query(SERVER).fetch_one(owner).await?;
     let (number, text): (i32, String) = (row.try_get(0)?, row.try_get(1)?);
-    new_enough(number, &text)
+    new_enough(number, &text)?;
+    let encoding: String = row.try_get(2)?;
+    if encoding != "UTF8" {
+        return Err(StoreError::Open(format!(
+            "the database has the encoding {encoding}, which cannot hold every name: make one with `createdb --template template0 --encoding UTF8`"
+        )));
+    }
+    Ok(())
 }
 
 /// By the server's number for its version, and its text.
@@ -265,7 +273,7 @@ async fn check_role(db: &Db) -> Result<(), StoreError> {
 }
 
 pub(super) const SQL: &[&str] = &[
-    SERVER_VERSION,
+    SERVER,
     LOCK,
     SCHEMA_VERSION,
     ROLE_OF_MINE,
