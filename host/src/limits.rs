@@ -168,6 +168,10 @@ pub const DISK_RESERVE_BYTES: u64 = 8 << 20;
 /// Seconds that one verb of a store on a network may take: past it the caller hears 503.
 pub const STORE_SECONDS: u64 = 8;
 
+/// Workspaces that one statement looks at when it asks about all of them: the
+/// database reads the list of those that may be seen again for each.
+pub const WORKSPACES_AT_ONCE: usize = 64;
+
 /// Seconds that a request waits for a connection to the database.
 pub const STORE_ACQUIRE_SECONDS: u64 = 3;
 

@@ -140,6 +140,7 @@ clauses! {
             finished_deliveries_go_after_their_time_and_leads_stay,
             quarantined_deliveries_go_sooner,
             a_sweep_takes_no_more_than_asked_and_the_oldest_first,
+            what_somebody_holds_is_not_swept,
             content_keys_go_when_their_window_is_over,
             a_quarantine_is_bounded_and_says_when_it_is_full,
             the_backlog_counts_what_waits,

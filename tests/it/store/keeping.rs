@@ -75,6 +75,34 @@ pub async fn a_sweep_takes_no_more_than_asked_and_the_oldest_first(world: &World
     assert_eq!(sweep(world, 2).await, 1);
 }
 
+pub async fn what_somebody_holds_is_not_swept(world: &World) {
+    let mut kept = Vec::new();
+    let finished = world.accept(vec![lead(world.known_as("L1"))]);
+    kept.push(world.commit_one(finished).await.delivery);
+    for status in [DeliveryStatus::Parked, DeliveryStatus::Quarantined] {
+        let delivery = world.commit_one(world.accept_with(status)).await.delivery;
+        kept.push(delivery);
+    }
+    world.advance(86_400 * 91).await;
+    let until = world.now().plus_seconds(60);
+    for id in &kept {
+        let held = world.store.claim_delivery(*id, world.now(), until).await;
+        assert!(held.expect("it claims").is_some());
+    }
+    assert_eq!(sweep(world, 100).await, 0);
+    for id in &kept {
+        assert!(world.store.delivery(*id).await.unwrap().is_some());
+    }
+    // Who held them is gone.
+    world.advance(60).await;
+    assert_eq!(sweep(world, 100).await, 3);
+    let late = world
+        .store
+        .claim_delivery(kept[0], world.now(), world.now().plus(1))
+        .await;
+    assert!(late.expect("it asks").is_none());
+}
+
 pub async fn content_keys_go_when_their_window_is_over(world: &World) {
     let mut new = world.lead();
     new.dedupe = Some(DedupeKey {

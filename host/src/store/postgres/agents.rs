@@ -35,6 +35,19 @@ pub fn workspace(row: &PgRow) -> Result<Workspace, StoreError> {
     })
 }
 
+const WORKSPACE_IDS: &str = "
+select id
+from workspaces
+order by id";
+
+/// Of every workspace that there is.
+pub async fn workspace_ids(db: &Db) -> Result<Vec<WorkspaceId>, StoreError> {
+    let rows = sqlx::query(WORKSPACE_IDS).fetch_all(db.pool()).await?;
+    rows.iter()
+        .map(|row| Ok(WorkspaceId(row.try_get(0)?)))
+        .collect()
+}
+
 const PARTNERS: &str = "
 select id, workspace_id, name
 from partners
@@ -102,4 +115,4 @@ fn kind_of(text: &str) -> Option<AgentKind> {
         .find(|kind| kind_text(*kind) == text)
 }
 
-pub(super) const SQL: &[&str] = &[WORKSPACES, PARTNERS, AGENTS];
+pub(super) const SQL: &[&str] = &[WORKSPACES, WORKSPACE_IDS, PARTNERS, AGENTS];

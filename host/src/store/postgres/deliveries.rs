@@ -9,13 +9,16 @@ use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::query::Query;
 use uuid::Uuid;
 
+use super::agents;
+use super::claim::request;
 use super::columns::{self, Columns as _};
 use super::db::{Db, Rows};
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::{ContactId, DealId, DeliveryId, WorkspaceId};
 use crate::domain::time::Micros;
+use crate::limits;
 use crate::store::{
-    Backlog, DeliveryDetail, DeliveryFilter, DeliverySummary, ItemOutcome, NewDelivery, StoreError,
+    Backlog, DeliveryDetail, DeliveryFilter, DeliverySummary, ItemOutcome, StoreError,
 };
 
 const ONE: &str = "
@@ -71,21 +74,6 @@ fn item(row: &PgRow) -> Result<ItemOutcome, StoreError> {
         contact_id: row.try_get::<Option<Uuid>, _>("contact_id")?.map(ContactId),
         message: row.try_get("message")?,
         diff: Vec::new(),
-    })
-}
-
-/// The raw request of a delivery.
-pub fn request(row: &PgRow) -> Result<NewDelivery, StoreError> {
-    Ok(NewDelivery {
-        id: DeliveryId(row.try_get("id")?),
-        workspace: WorkspaceId(row.try_get("workspace_id")?),
-        connection: row.text_id("connection_id")?,
-        received_at: row.time("received_at")?,
-        method: row.try_get("method")?,
-        path: row.try_get("path")?,
-        query: row.json("query")?,
-        headers: row.json("headers")?,
-        body: row.try_get("body")?,
     })
 }
 
@@ -163,11 +151,6 @@ const LIST_WAITING: &str = deliveries_of!(concat!(
   and ($2::text is null or q.connection_id = $2)"
 ));
 
-const WORKSPACES: &str = "
-select id
-from workspaces
-order by id";
-
 const WORKSPACE_OF: &str = "
 select workspace_id
 from connections
@@ -178,10 +161,6 @@ select distinct workspace_id
 from queue
 where item = -1
 and status = $1";
-
-/// How many workspaces one statement looks at: the policy reads the list of them
-/// again for each of them.
-const AT_ONCE: usize = 64;
 
 /// Newest first.
 pub async fn list(db: &Db, filter: &DeliveryFilter) -> Result<Vec<DeliverySummary>, StoreError> {
@@ -203,14 +182,14 @@ pub async fn list(db: &Db, filter: &DeliveryFilter) -> Result<Vec<DeliverySummar
             let query = sqlx::query(WORKSPACE_OF).bind(connection.as_str());
             (LIST_OF_CONNECTION, workspaces(db, query).await?)
         }
-        (_, None) => (LIST, workspaces(db, sqlx::query(WORKSPACES)).await?),
+        (_, None) => (LIST, agents::workspace_ids(db).await?),
     };
     let wanted: Vec<WorkspaceId> = workspaces
         .into_iter()
         .filter(|id| filter.workspace.is_none_or(|wanted| wanted == *id))
         .collect();
     let mut found = Vec::new();
-    for some in wanted.chunks(AT_ONCE) {
+    for some in wanted.chunks(limits::WORKSPACES_AT_ONCE) {
         found.append(&mut list_of(db, filter, sql, some).await?);
     }
     found.sort_by_key(|summary| std::cmp::Reverse(summary.id));
@@ -332,7 +311,6 @@ pub(super) const SQL: &[&str] = &[
     LIST,
     LIST_OF_CONNECTION,
     LIST_WAITING,
-    WORKSPACES,
     WORKSPACE_OF,
     WORKSPACES_THAT_WAIT,
     BACKLOG,

@@ -12,20 +12,13 @@ use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
 use uuid::Uuid;
 
+use super::agents;
 use super::columns;
 use super::db::{Db, Rows, Transaction};
 use crate::domain::id::WorkspaceId;
 use crate::domain::time::Micros;
+use crate::limits;
 use crate::store::{Retention, StoreError};
-
-const WORKSPACES: &str = "
-select id
-from workspaces
-order by id";
-
-/// How many workspaces one statement looks at: the policy reads the list of them
-/// again for each of them.
-const AT_ONCE: usize = 64;
 
 // An id sorts by the time it was made at, so it bounds what the index walks.
 const FINISHED: &str = "
@@ -129,14 +122,9 @@ pub async fn sweep(
     now: Micros,
     limit: u32,
 ) -> Result<u64, StoreError> {
-    let workspaces = sqlx::query(WORKSPACES)
-        .fetch_all(db.pool())
-        .await?
-        .iter()
-        .map(|row| Ok(WorkspaceId(row.try_get(0)?)))
-        .collect::<Result<Vec<_>, StoreError>>()?;
+    let workspaces = agents::workspace_ids(db).await?;
     let mut removed = 0;
-    for some in workspaces.chunks(AT_ONCE) {
+    for some in workspaces.chunks(limits::WORKSPACES_AT_ONCE) {
         let finished = now.plus(-retention.deliveries);
         let quarantined = now.plus(-retention.quarantine);
         for (sql, before) in [(FINISHED, finished), (QUARANTINED, quarantined)] {
@@ -251,7 +239,6 @@ fn first_id_after(time: Micros) -> Uuid {
 }
 
 pub(super) const SQL: &[&str] = &[
-    WORKSPACES,
     FINISHED,
     QUARANTINED,
     LOCK_QUEUE,

@@ -3,6 +3,7 @@
 
 mod opening;
 mod statements;
+mod together;
 mod walls;
 
 use std::sync::Arc;
