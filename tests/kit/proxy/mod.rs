@@ -382,7 +382,7 @@ impl Shared {
     fn commit(&self) -> Option<Cut> {
         let number = self.commits.fetch_add(1, Ordering::Relaxed);
         let rule = self.weather.borrow().rule?;
-        if number % rule.every != 0 {
+        if !number.is_multiple_of(rule.every) {
             return None;
         }
         self.cuts.fetch_add(1, Ordering::Relaxed);
