@@ -8,12 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use leadhost::clock::{Clock as _, SystemClock};
+use leadhost::config::StoreUrl;
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost::domain::id::DeliveryId;
 use leadhost::domain::lead::Action;
 use leadhost::domain::row::Entity;
 use leadhost::domain::time::Micros;
 use leadhost::store::*;
+use leadhost_tests::proxy::{Cut, Proxy};
 use leadhost_tests::{On, until};
 use serde_json::Value;
 use sqlx::Executor as _;
@@ -304,4 +306,42 @@ async fn connections_that_are_cut_lose_and_double_nothing() {
     }
     let most = batches * usize::try_from(KEYS).unwrap();
     assert!(acknowledged > most, "{acknowledged} items got through");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_commit_whose_answer_is_lost_is_found_out() {
+    let Some(on) = On::postgres().await else {
+        return;
+    };
+    let On::Postgres(database) = &on else {
+        unreachable!("it was asked for");
+    };
+    let proxy = Proxy::before(database.url()).await;
+    let through = Location::Postgres {
+        url: StoreUrl::new(proxy.url(database.url())),
+        connections: 4,
+    };
+    let clock = || Arc::new(SystemClock) as _;
+    let direct = open(&on.location(std::path::Path::new("unused")), clock()).await;
+    let standing = leadhost::clock::ManualClock::at(SystemClock.now());
+    let keep = Box::new(on.clone());
+    let world = World::of(direct.expect("it opens"), standing, keep).await;
+    let host = open(&through, clock()).await.expect("it opens");
+    let late = std::time::Duration::from_millis(100);
+    for (number, cut) in (0..).zip([Cut::Before, Cut::After, Cut::Late(late)]) {
+        let cuts = proxy.cuts();
+        proxy.cut_commits(cut, 2);
+        for batch in 0..10 {
+            let lead = world::lead(world.known_as(&format!("{number}-{batch}")));
+            let written = host.commit(&[world.accept(vec![lead])]).await;
+            let outcome = world::done(written.expect("it is found out").remove(0));
+            assert_eq!(outcome.status, DeliveryStatus::Converted);
+        }
+        assert!(proxy.cuts() >= cuts + 5, "the half of them was cut");
+    }
+    let deals = rows(&world, Entity::Deals).await;
+    assert_eq!(
+        (counted(&deals, "external_id").len(), deals.len()),
+        (30, 30)
+    );
 }
