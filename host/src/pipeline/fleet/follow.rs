@@ -87,11 +87,8 @@ async fn step(app: &Arc<App>) -> Result<bool, StoreError> {
 /// False: it is being loaded.
 fn follow(app: &Arc<App>, activation: &Activation) -> bool {
     let fleet = &app.fleet;
-    {
-        let state = fleet.state();
-        if state.follows(activation) || state.is_past(activation) {
-            return true;
-        }
+    if fleet.is_done_with(&app.plugins, activation) {
+        return true;
     }
     let name = &activation.name;
     if app.plugins.by_digest(&activation.digest).is_some() {

@@ -132,10 +132,7 @@ impl Fleet {
         activation: &Activation,
     ) -> Result<bool, NotInstalled> {
         let mut state = self.state();
-        // What was followed may have been let go of since.
-        let serves = plugins.active(&activation.name);
-        let serves = serves.is_some_and(|loaded| loaded.digest == activation.digest);
-        if (serves && state.follows(activation)) || state.is_past(activation) {
+        if state.is_done_with(plugins, activation) {
             return Ok(false);
         }
         plugins.activate(&activation.name, &activation.digest)?;
@@ -159,6 +156,11 @@ impl Fleet {
             }
         }
         Ok(true)
+    }
+
+    /// Whether there is nothing to do about an activation.
+    fn is_done_with(&self, plugins: &Plugins, activation: &Activation) -> bool {
+        self.state().is_done_with(plugins, activation)
     }
 
     /// The version that should serve does not load here. The one before it has
@@ -210,11 +212,16 @@ impl Fleet {
 }
 
 impl State {
-    fn follows(&self, activation: &Activation) -> bool {
-        self.serves.get(&activation.name).is_some_and(|served| {
+    /// It is followed, or a later one is. What was followed may have been let go
+    /// of since.
+    fn is_done_with(&self, plugins: &Plugins, activation: &Activation) -> bool {
+        let active = plugins.active(&activation.name);
+        let serves = active.is_some_and(|loaded| loaded.digest == activation.digest);
+        let follows = self.serves.get(&activation.name).is_some_and(|served| {
             served.now.generation == activation.generation
                 && served.now.digest.as_ref() == Some(&activation.digest)
-        })
+        });
+        (serves && follows) || self.is_past(activation)
     }
 
     fn is_past(&self, activation: &Activation) -> bool {
