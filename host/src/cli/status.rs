@@ -110,6 +110,9 @@ fn show_hosts(status: &Value) {
 
 /// How many hosts serve it, and how many do not yet.
 fn on_hosts(plugin: &Value) -> String {
+    if plugin["hosts"].is_null() {
+        return "this one".to_owned();
+    }
     let behind = plugin["behind"].as_array().map_or(0, Vec::len);
     match behind {
         0 => cell(&plugin["hosts"]),

@@ -340,7 +340,8 @@ pub trait Store: Send + Sync + 'static {
     async fn hosts(&self) -> Result<Vec<SeenHost>, StoreError>;
 
     /// Asks every host to prepare a stored version, for at most this long. `None`
-    /// while a live host's proposal for the same name stands.
+    /// while another live host's proposal for the same name stands; its own last
+    /// one gives way.
     async fn propose(
         &self,
         by: HostId,

@@ -217,7 +217,7 @@ async fn two_activations_of_one_name_at_once_are_one_after_the_other() {
         .into_iter()
         .filter_map(|result| match result {
             Ok(deployed) => deployed.activation,
-            // The other one was faster: it is older by now, or under way.
+            // The other one was faster: it is under way, serves by now, or is newer.
             Err(DeployError::Fleet(_) | DeployError::Refused { .. }) => None,
             Err(error) => panic!("{error}"),
         })

@@ -57,23 +57,26 @@ pub async fn a_host_is_seen_with_what_it_said_last_until_it_leaves(world: &World
 pub async fn a_proposal_stands_alone_and_serves_once(world: &World) {
     let store = &world.store;
     let (one, two) = (stored(world, b"1").await, stored(world, b"2").await);
-    let host = HostId::new(START);
+    let (host, rival) = (HostId::new(START), HostId::new(START));
     store.beat(&beat(host, "a")).await.unwrap();
+    store.beat(&beat(rival, "b")).await.unwrap();
+    let given_up = store.propose(host, "form", &two, 60).await.unwrap();
+    let given_up = given_up.expect("no other stands");
     let proposal = store.propose(host, "form", &one, 60).await.unwrap();
-    let proposal = proposal.expect("no other stands");
-    assert_eq!(store.propose(host, "form", &two, 60).await.unwrap(), None);
+    let proposal = proposal.expect("the host's own gives way");
+    assert!(store.flip(&given_up, START).await.unwrap().is_none());
+    assert_eq!(store.propose(rival, "form", &two, 60).await.unwrap(), None);
     let other = store.propose(host, "other", &two, 60).await.unwrap();
     assert!(other.is_some(), "plugins do not know each other");
-    let numbers: Vec<_> = store.proposals().await.unwrap();
-    assert_eq!(numbers.len(), 2);
-    assert_eq!(numbers[0], proposal);
+    let standing = store.proposals().await.unwrap();
+    assert_eq!(standing, [proposal.clone(), other.unwrap()]);
 
     let first = store.flip(&proposal, START).await.unwrap();
     let first = first.expect("it stands");
     assert_eq!((first.digest, first.previous), (one.clone(), None));
     assert!(store.flip(&proposal, START).await.unwrap().is_none());
 
-    let next = store.propose(host, "form", &two, 60).await.unwrap();
+    let next = store.propose(rival, "form", &two, 60).await.unwrap();
     let next = next.expect("the one before is over");
     assert!(next.number > proposal.number);
     let second = store.flip(&next, START).await.unwrap();

@@ -114,6 +114,7 @@ pub async fn upload(
 ) -> Result<Deployed, DeployError> {
     let prepared = app.plugins.prepare(wasm.clone()).await?;
     let _alone = app.pipeline.deploying.lock().await;
+    let serves = serving(app, &prepared.loaded.description.name).await?;
     if activate {
         agreed(
             &prepared.loaded,
@@ -123,7 +124,7 @@ pub async fn upload(
     }
     let record = keep(app, &prepared, wasm, origin).await?;
     let activation = if activate {
-        Some(swap(app, &prepared.loaded).await?)
+        Some(swap(app, &prepared.loaded, serves.as_ref()).await?)
     } else {
         None
     };
@@ -154,29 +155,38 @@ pub async fn activate(
         .await?
         .ok_or_else(|| DeployError::UnknownDigest(digest.clone()))?;
     let _alone = app.pipeline.deploying.lock().await;
+    let serves = serving(app, name).await?;
     let prepared = Prepared {
         loaded: Arc::clone(&loaded),
         golden: record.golden,
         checks: record.checks,
     };
     agreed(&loaded, concerns::find(app, &prepared, None).await?, accept)?;
-    swap(app, &loaded).await
+    swap(app, &loaded, serves.as_ref()).await
 }
 
 /// Makes the version serve that served before. It was agreed to once: nothing is asked.
 pub async fn rollback(app: &Arc<App>, name: &str) -> Result<Activated, DeployError> {
     let _alone = app.pipeline.deploying.lock().await;
     let activations = app.store.activations().await?;
-    let previous = activations
+    let serves = activations
         .into_iter()
         .find(|activation| activation.name == name)
-        .ok_or_else(|| DeployError::UnknownPlugin(name.to_owned()))?
+        .ok_or_else(|| DeployError::UnknownPlugin(name.to_owned()))?;
+    let previous = serves
         .previous
         .ok_or_else(|| DeployError::NothingBefore(name.to_owned()))?;
     let loaded = loaded(app, &previous)
         .await?
         .ok_or(DeployError::UnknownDigest(previous))?;
-    swap(app, &loaded).await
+    swap(app, &loaded, Some(&serves.digest)).await
+}
+
+/// What serves under a name by the store's word.
+async fn serving(app: &App, name: &str) -> Result<Option<Digest>, StoreError> {
+    let activations = app.store.activations().await?;
+    let serves = activations.into_iter().find(|one| one.name == name);
+    Ok(serves.map(|activation| activation.digest))
 }
 
 /// A stored version, loaded if it is not yet.
@@ -244,12 +254,16 @@ fn serve(app: &App, activation: &Activation) -> Result<(), DeployError> {
 }
 
 /// The swap itself: the store's word first, then every call that begins after,
-/// here and on the other hosts.
-async fn swap(app: &Arc<App>, loaded: &Arc<Loaded>) -> Result<Activated, DeployError> {
+/// here and on the other hosts. `instead_of` is what it was agreed to against.
+async fn swap(
+    app: &Arc<App>,
+    loaded: &Arc<Loaded>,
+    instead_of: Option<&Digest>,
+) -> Result<Activated, DeployError> {
     let name = loaded.description.name.clone();
     app.plugins.install(loaded);
     let activation = if app.store.is_shared() {
-        fleet::flip(app, loaded).await?
+        fleet::flip(app, loaded, instead_of).await?
     } else {
         app.store
             .activate(&name, &loaded.digest, app.clock.now())

@@ -1,5 +1,6 @@
 //! An activation in a fleet: proposed, prepared by every live host, then
-//! switched in one row, then followed by all of them.
+//! switched in one row, then followed by all of them. A proposal keeps others
+//! from switching the same plugin meanwhile.
 
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use serde::Serialize;
 use tokio::time::Instant;
 
 use crate::app::App;
+use crate::domain::plugin::Digest;
 use crate::limits;
 use crate::plugin::Loaded;
 use crate::store::{Activation, Announcement, Proposal, SeenHost, StoreError};
@@ -18,6 +20,8 @@ pub enum FleetError {
     /// What each host said.
     #[error("it is not activated, since not every host can serve it: {}", line(.0))]
     NotPrepared(Vec<Behind>),
+    #[error("another version of `{0}` came to serve meanwhile: look at it and try again")]
+    Changed(String),
     #[error("the activation of `{0}` took too long and was given up: try again")]
     Lapsed(String),
     #[error(transparent)]
@@ -43,8 +47,13 @@ fn line(behind: &[Behind]) -> String {
 const LOOK: Duration = Duration::from_millis(250);
 
 /// Makes a version serve that is loaded here and stored, once every live host
-/// has prepared it. The hosts follow after that.
-pub async fn flip(app: &App, loaded: &Loaded) -> Result<Activation, FleetError> {
+/// has prepared it, in the place of the one that was looked at. The hosts follow
+/// after that.
+pub async fn flip(
+    app: &App,
+    loaded: &Loaded,
+    instead_of: Option<&Digest>,
+) -> Result<Activation, FleetError> {
     let name = &loaded.description.name;
     let compile = u32::try_from(app.config.plugins.compile_seconds).unwrap_or(u32::MAX / 2);
     // Hosts hear of it late when the announcement is lost, and compile then.
@@ -54,6 +63,18 @@ pub async fn flip(app: &App, loaded: &Loaded) -> Result<Activation, FleetError> 
         .propose(app.fleet.host(), name, &loaded.digest, patience * 2)
         .await?
         .ok_or_else(|| FleetError::UnderWay(name.clone()))?;
+    // From here on nobody else switches it: what was agreed to was about this one.
+    let serves = match active(app, name).await {
+        Ok(serves) => serves,
+        Err(error) => {
+            withdraw(app, &proposal).await;
+            return Err(error.into());
+        }
+    };
+    if serves.as_ref() != instead_of {
+        withdraw(app, &proposal).await;
+        return Err(FleetError::Changed(name.clone()));
+    }
     let behind = prepared(app, &proposal, Duration::from_secs(u64::from(patience))).await;
     match behind {
         Ok(behind) if behind.is_empty() => {}
@@ -66,6 +87,12 @@ pub async fn flip(app: &App, loaded: &Loaded) -> Result<Activation, FleetError> 
         .flip(&proposal, app.clock.now())
         .await?
         .ok_or_else(|| FleetError::Lapsed(name.clone()))
+}
+
+async fn active(app: &App, name: &str) -> Result<Option<Digest>, StoreError> {
+    let activations = app.store.activations().await?;
+    let active = activations.into_iter().find(|one| one.name == name);
+    Ok(active.map(|one| one.digest))
 }
 
 async fn withdraw(app: &App, proposal: &Proposal) {

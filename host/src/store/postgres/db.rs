@@ -47,9 +47,14 @@ set statement_timeout = '5s';
 set idle_in_transaction_session_timeout = '5s';
 set role leadhost_service";
 
+/// Connections beside the pool: hosts say seldom and little.
+const ASIDE: u32 = 2;
+
 pub struct Db {
     options: PgConnectOptions,
     pool: PgPool,
+    /// What keeps a host among the others does not wait behind requests.
+    aside: PgPool,
     connections: u32,
     reach: Arc<Reach>,
 }
@@ -73,25 +78,28 @@ impl Db {
             .statement_cache_capacity(200)
             .disable_statement_logging();
         let reach = Arc::new(Reach::new());
-        let known = Arc::clone(&reach);
-        let pool = PgPoolOptions::new()
-            .max_connections(connections)
-            .acquire_timeout(Duration::from_secs(limits::STORE_ACQUIRE_SECONDS))
-            .test_before_acquire(false)
-            .before_acquire(move |_, connection| {
-                let usable = !known.is_of_before(connection.age);
-                Box::pin(std::future::ready(Ok(usable)))
-            })
-            .after_connect(|connection, _| {
-                Box::pin(async move {
-                    connection.execute(HELLO).await?;
-                    Ok(())
+        let pool_of = |most: u32| {
+            let known = Arc::clone(&reach);
+            PgPoolOptions::new()
+                .max_connections(most)
+                .acquire_timeout(Duration::from_secs(limits::STORE_ACQUIRE_SECONDS))
+                .test_before_acquire(false)
+                .before_acquire(move |_, connection| {
+                    let usable = !known.is_of_before(connection.age);
+                    Box::pin(std::future::ready(Ok(usable)))
                 })
-            })
-            .connect_lazy_with(options.clone());
+                .after_connect(|connection, _| {
+                    Box::pin(async move {
+                        connection.execute(HELLO).await?;
+                        Ok(())
+                    })
+                })
+                .connect_lazy_with(options.clone())
+        };
         Ok(Self {
+            pool: pool_of(connections),
+            aside: pool_of(ASIDE),
             options,
-            pool,
             connections,
             reach,
         })
@@ -100,6 +108,11 @@ impl Db {
     /// For statements that stand alone and touch only exempt tables.
     pub fn pool(&self) -> &PgPool {
         &self.pool
+    }
+
+    /// The same, for what tells that this host lives: also while the pool is exhausted.
+    pub fn aside(&self) -> &PgPool {
+        &self.aside
     }
 
     /// A connection of its own as the login role, without the timeouts: for migrations.

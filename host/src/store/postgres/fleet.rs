@@ -1,6 +1,6 @@
 //! Hosts, what they shall prepare, what serves, and who does a job. The time is
 //! the database's; every verb that stands alone is one statement and one round
-//! trip.
+//! trip, on connections that requests do not use.
 
 use sqlx::Row as _;
 
@@ -19,7 +19,7 @@ pub async fn announce(db: &Db, what: Announcement) -> Result<(), StoreError> {
     sqlx::query(ANNOUNCE)
         .bind(CHANNEL)
         .bind(what.as_str())
-        .execute(db.pool())
+        .execute(db.aside())
         .await?;
     Ok(())
 }
@@ -41,7 +41,7 @@ pub async fn beat(db: &Db, beat: &Beat) -> Result<(), StoreError> {
         .bind(&beat.version)
         .bind(columns::json(&beat.report)?)
         .bind(seconds(limits::HOST_KEPT_SECONDS))
-        .execute(db.pool())
+        .execute(db.aside())
         .await?;
     Ok(())
 }
@@ -56,7 +56,7 @@ delete from hosts
 where id = $1";
 
 pub async fn leave(db: &Db, host: HostId) -> Result<(), StoreError> {
-    sqlx::query(LEAVE).bind(host.0).execute(db.pool()).await?;
+    sqlx::query(LEAVE).bind(host.0).execute(db.aside()).await?;
     Ok(())
 }
 
@@ -64,12 +64,12 @@ const HOSTS: &str = "
 select id, name, version, started_at, seen_at, report,
   seen_at > clock_timestamp() - make_interval(secs => $1) as alive
 from hosts
-order by name, id";
+order by name collate \"C\", id";
 
 pub async fn hosts(db: &Db) -> Result<Vec<SeenHost>, StoreError> {
     sqlx::query(HOSTS)
         .bind(seconds(limits::HOST_DEAD_SECONDS))
-        .fetch_all(db.pool())
+        .fetch_all(db.aside())
         .await?
         .iter()
         .map(|row| {
@@ -86,7 +86,8 @@ pub async fn hosts(db: &Db) -> Result<Vec<SeenHost>, StoreError> {
         .collect()
 }
 
-// The proposal of a host that died stands in nobody's way.
+// A host's next proposal takes the place of its last one, and the proposal of a
+// host that died stands in nobody's way.
 const PROPOSE: &str = "
 insert into proposals as p (name, number, digest, host_id, until_at)
 values ($1, nextval('leases'), $2, $3, clock_timestamp() + make_interval(secs => $4))
@@ -94,6 +95,7 @@ on conflict (name) do update
 set number = excluded.number, digest = excluded.digest, host_id = excluded.host_id,
   until_at = excluded.until_at
 where p.until_at <= clock_timestamp()
+or p.host_id = excluded.host_id
 or not exists (
   select from hosts as h
   where h.id = p.host_id and h.seen_at > clock_timestamp() - make_interval(secs => $5)
@@ -113,7 +115,7 @@ pub async fn propose(
         .bind(by.0)
         .bind(f64::from(within))
         .bind(seconds(limits::HOST_DEAD_SECONDS))
-        .fetch_optional(db.pool())
+        .fetch_optional(db.aside())
         .await?;
     let Some(row) = row else {
         return Ok(None);
@@ -132,11 +134,11 @@ const PROPOSALS: &str = "
 select name, digest, number
 from proposals
 where until_at > clock_timestamp()
-order by name";
+order by name collate \"C\"";
 
 pub async fn proposals(db: &Db) -> Result<Vec<Proposal>, StoreError> {
     sqlx::query(PROPOSALS)
-        .fetch_all(db.pool())
+        .fetch_all(db.aside())
         .await?
         .iter()
         .map(|row| {
@@ -158,7 +160,7 @@ pub async fn withdraw(db: &Db, proposal: &Proposal) -> Result<(), StoreError> {
     sqlx::query(WITHDRAW)
         .bind(columns::text(&proposal.name))
         .bind(proposal.number)
-        .execute(db.pool())
+        .execute(db.aside())
         .await?;
     Ok(())
 }
@@ -251,7 +253,7 @@ pub async fn hold_job(
         .bind(job)
         .bind(by.0)
         .bind(f64::from(within))
-        .fetch_optional(db.pool())
+        .fetch_optional(db.aside())
         .await?;
     row.map(|row| Ok(Fence(row.try_get("fence")?))).transpose()
 }
@@ -264,7 +266,7 @@ pub async fn leave_job(db: &Db, job: &str, by: HostId) -> Result<(), StoreError>
     sqlx::query(LEAVE_JOB)
         .bind(job)
         .bind(by.0)
-        .execute(db.pool())
+        .execute(db.aside())
         .await?;
     Ok(())
 }
@@ -272,7 +274,7 @@ pub async fn leave_job(db: &Db, job: &str, by: HostId) -> Result<(), StoreError>
 const SEALING_KEY: &str = "select sealing_key from store";
 
 pub async fn sealing_key(db: &Db) -> Result<Option<String>, StoreError> {
-    let row = sqlx::query(SEALING_KEY).fetch_one(db.pool()).await?;
+    let row = sqlx::query(SEALING_KEY).fetch_one(db.aside()).await?;
     Ok(row.try_get(0)?)
 }
 
@@ -285,7 +287,7 @@ pub async fn seal_with(db: &Db, key: &str, older: &[String]) -> Result<String, S
     sqlx::query(SEAL_WITH)
         .bind(key)
         .bind(older)
-        .execute(db.pool())
+        .execute(db.aside())
         .await?;
     Ok(sealing_key(db).await?.unwrap_or_else(|| key.to_owned()))
 }

@@ -137,6 +137,24 @@ impl PostgresStore {
             lost = reach.lost() => Err(lost),
         }
     }
+
+    /// The same for what tells that this host lives, however many verbs are under way.
+    async fn aside<T>(
+        &self,
+        verb: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let reach = self.db.reach();
+        tokio::select! {
+            biased;
+            lost = reach.lost() => Err(lost),
+            result = in_time(verb) => {
+                if matches!(result, Err(StoreError::Unavailable(_))) {
+                    reach.doubt();
+                }
+                result
+            }
+        }
+    }
 }
 
 #[async_trait]
@@ -147,10 +165,10 @@ impl Store for PostgresStore {
 
     async fn ping(&self) -> Result<(), StoreError> {
         let answered = async {
-            sqlx::query(PING).execute(self.db.pool()).await?;
+            sqlx::query(PING).execute(self.db.aside()).await?;
             Ok(())
         };
-        self.within(answered).await
+        self.aside(answered).await
     }
 
     async fn backlog(&self) -> Result<Backlog, StoreError> {
@@ -313,7 +331,7 @@ impl Store for PostgresStore {
     }
 
     async fn activations(&self) -> Result<Vec<Activation>, StoreError> {
-        self.within(plugins::activations(&self.db)).await
+        self.aside(plugins::activations(&self.db)).await
     }
 
     async fn activate(
@@ -351,19 +369,19 @@ impl Store for PostgresStore {
     }
 
     async fn announce(&self, what: Announcement) -> Result<(), StoreError> {
-        self.within(fleet::announce(&self.db, what)).await
+        self.aside(fleet::announce(&self.db, what)).await
     }
 
     async fn beat(&self, beat: &Beat) -> Result<(), StoreError> {
-        self.within(fleet::beat(&self.db, beat)).await
+        self.aside(fleet::beat(&self.db, beat)).await
     }
 
     async fn leave(&self, host: HostId) -> Result<(), StoreError> {
-        self.within(fleet::leave(&self.db, host)).await
+        self.aside(fleet::leave(&self.db, host)).await
     }
 
     async fn hosts(&self) -> Result<Vec<SeenHost>, StoreError> {
-        self.within(fleet::hosts(&self.db)).await
+        self.aside(fleet::hosts(&self.db)).await
     }
 
     async fn propose(
@@ -373,16 +391,16 @@ impl Store for PostgresStore {
         digest: &Digest,
         seconds: u32,
     ) -> Result<Option<Proposal>, StoreError> {
-        self.within(fleet::propose(&self.db, by, name, digest, seconds))
+        self.aside(fleet::propose(&self.db, by, name, digest, seconds))
             .await
     }
 
     async fn proposals(&self) -> Result<Vec<Proposal>, StoreError> {
-        self.within(fleet::proposals(&self.db)).await
+        self.aside(fleet::proposals(&self.db)).await
     }
 
     async fn withdraw(&self, proposal: &Proposal) -> Result<(), StoreError> {
-        self.within(fleet::withdraw(&self.db, proposal)).await
+        self.aside(fleet::withdraw(&self.db, proposal)).await
     }
 
     async fn flip(
@@ -390,7 +408,7 @@ impl Store for PostgresStore {
         proposal: &Proposal,
         now: Micros,
     ) -> Result<Option<Activation>, StoreError> {
-        self.within(fleet::flip(&self.db, proposal, now)).await
+        self.aside(fleet::flip(&self.db, proposal, now)).await
     }
 
     async fn hold_job(
@@ -399,20 +417,20 @@ impl Store for PostgresStore {
         by: HostId,
         seconds: u32,
     ) -> Result<Option<Fence>, StoreError> {
-        self.within(fleet::hold_job(&self.db, job, by, seconds))
+        self.aside(fleet::hold_job(&self.db, job, by, seconds))
             .await
     }
 
     async fn leave_job(&self, job: &str, by: HostId) -> Result<(), StoreError> {
-        self.within(fleet::leave_job(&self.db, job, by)).await
+        self.aside(fleet::leave_job(&self.db, job, by)).await
     }
 
     async fn sealing_key(&self) -> Result<Option<String>, StoreError> {
-        self.within(fleet::sealing_key(&self.db)).await
+        self.aside(fleet::sealing_key(&self.db)).await
     }
 
     async fn seal_with(&self, key: &str, older: &[String]) -> Result<String, StoreError> {
-        self.within(fleet::seal_with(&self.db, key, older)).await
+        self.aside(fleet::seal_with(&self.db, key, older)).await
     }
 
     async fn pay(

@@ -92,8 +92,9 @@ from activations
 order by name collate \"C\"";
 
 pub async fn activations(db: &Db) -> Result<Vec<Activation>, StoreError> {
+    // Every host looks here from time to time, also while requests fill the pool.
     sqlx::query(ACTIVATIONS)
-        .fetch_all(db.pool())
+        .fetch_all(db.aside())
         .await?
         .iter()
         .map(activation)

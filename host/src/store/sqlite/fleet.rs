@@ -101,6 +101,7 @@ impl Alone {
         let mut state = self.state();
         if let Some(held) = state.proposals.get(name)
             && now < held.until
+            && held.by != by
             && state.lives(held.by, now)
         {
             return None;

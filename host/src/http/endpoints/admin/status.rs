@@ -26,7 +26,7 @@ pub async fn show(call: &Call<'_>) -> Result<Reply, ApiError> {
                 "digest": activation.digest,
                 "generation": activation.generation,
                 "activatedAt": activation.activated_at,
-                "hosts": serving.len(),
+                "hosts": app.store.is_shared().then_some(serving.len()),
                 "behind": behind,
             })
         })
