@@ -235,6 +235,17 @@ pub const OUTCOME_PAUSE_MS: u64 = 50;
 /// Seconds after which it is worth asking again whether a host is ready.
 pub const READY_AGAIN_SECONDS: u64 = 2;
 
+/// Seconds without writes after a fail-over or a restore: more than the clocks of
+/// two servers may differ.
+pub const FENCE_SECONDS: u64 = 5;
+
+/// Seconds that the first write waits at most for a clock that is behind the
+/// stamps that were handed out.
+pub const FENCE_LONGEST_SECONDS: u64 = 60;
+
+/// Seconds between two notes of how far the store is.
+pub const SEEN_EVERY_SECONDS: u64 = 10;
+
 /// Rows of one transaction of a move, and bytes of what is long in them: what is
 /// held in memory twice, and copied again when the move is cut off.
 pub const MOVED_ROWS: u32 = 1_000;

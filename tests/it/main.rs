@@ -8,6 +8,7 @@ mod cli;
 mod crash;
 mod data_api;
 mod disk;
+mod fence;
 mod fleet;
 mod gateway;
 mod ingest;

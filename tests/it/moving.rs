@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use hyper::Method;
@@ -15,6 +15,7 @@ use leadhost_tests::postgres::{Database, empty_database};
 use leadhost_tests::service::{Service, command, leadhost};
 use leadhost_tests::{Ask, until};
 use serde_json::{Value, json};
+use sqlx::postgres::PgConnection;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _, Executor as _, Row as _};
 
@@ -23,7 +24,7 @@ use crate::crash::start;
 /// Ends of a move before it is left to come through.
 const KILLS: u64 = 32;
 
-const LEADS: usize = 240;
+const LEADS: usize = 300;
 
 const APP_SECRET: &str = "double-app-secret";
 const PAGE: &str = "700000000000001";
@@ -61,7 +62,7 @@ async fn a_move_that_is_cut_off_again_and_again_brings_everything_and_clients_go
     let arguments = ["migrate", "--from", &from, "--to", database.url()];
     let mut met_half = false;
     for kill in 0..KILLS {
-        cut_off(folder.path(), &arguments, kill).await;
+        cut_off(folder.path(), &arguments, &database, kill).await;
         if !met_half && begun(&database).await {
             met_half = true;
             let serve = [&["serve", "--store-url", database.url()][..], &PORTS].concat();
@@ -73,6 +74,17 @@ async fn a_move_that_is_cut_off_again_and_again_brings_everything_and_clients_go
     }
     assert!(met_half, "no move was cut off after its beginning");
     assert!(!finished(&database).await, "the move came through too soon");
+    for tables in [2, 8, 14] {
+        // Also while both sides are compared.
+        cut_off_when(folder.path(), &arguments, "500", &database, |progress| {
+            let of = progress["tables"].as_object().expect("tables");
+            of.values()
+                .filter(|table| !table["checked"].is_null())
+                .count()
+                >= tables
+        })
+        .await;
+    }
     let output = leadhost(
         folder.path(),
         &[&arguments[..], &["--json", "--rows", "50"]].concat(),
@@ -137,6 +149,18 @@ async fn a_move_that_is_cut_off_again_and_again_brings_everything_and_clients_go
         .collect();
     assert!(new.contains("lead-after"), "{new:?}");
     assert_eq!(new.len(), 2, "{new:?}");
+    // A host without the key, or with another one, does not start.
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let serve = [&["serve", "--store-url", database.url()][..], &PORTS].concat();
+    for made in [false, true] {
+        let output = leadhost(elsewhere.path(), &serve);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let key = report["sealingKey"].as_str().expect("a key");
+        assert!(!output.status.success() && said.contains(key), "{said}");
+        let path = elsewhere.path().join("sealing.key");
+        assert_eq!(path.exists(), made, "none is made where one is needed");
+        std::fs::write(path, "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=").expect("a file");
+    }
     // The row whose stamp it remembered comes once more, and no other old one.
     assert!(again <= 3, "{again} rows were read again");
     assert!(service.stop());
@@ -187,7 +211,7 @@ async fn a_source_that_was_served_since_is_moved_anew() {
     let arguments = ["migrate", "--from", &from, "--to", database.url()];
     let mut kill = 0;
     while !begun(&database).await {
-        cut_off(folder.path(), &arguments, kill).await;
+        cut_off(folder.path(), &arguments, &database, kill).await;
         kill += 1;
     }
     assert!(!finished(&database).await);
@@ -364,7 +388,7 @@ async fn everything_arrived(file: &Path, database: &Database, report: &Value) {
 
 async fn begun(database: &Database) -> bool {
     let progress = progress(database).await;
-    progress.is_some_and(|progress| progress["tables"]["deals"]["rows"].as_u64() > Some(0))
+    progress.is_some_and(|progress| copied(&progress) > 0)
 }
 
 async fn finished(database: &Database) -> bool {
@@ -376,7 +400,10 @@ async fn finished(database: &Database) -> bool {
 }
 
 async fn progress(database: &Database) -> Option<Value> {
-    let mut connection = database.connect().await;
+    progress_by(&mut database.connect().await).await
+}
+
+async fn progress_by(connection: &mut PgConnection) -> Option<Value> {
     // There is no table before the first run came that far.
     let row = connection
         .fetch_optional("select progress::text from leadhost.moves")
@@ -385,17 +412,58 @@ async fn progress(database: &Database) -> Option<Value> {
     serde_json::from_str(row.get(0)).ok()
 }
 
-/// Begins a move in small steps and ends it as a power cut would.
-async fn cut_off(folder: &Path, arguments: &[&str], kill: u64) {
-    let mut child = command(folder, &[arguments, &["--rows", "1"]].concat())
+fn copied(progress: &Value) -> u64 {
+    let tables = progress["tables"].as_object().into_iter().flatten();
+    tables
+        .map(|(_, table)| table["rows"].as_u64().unwrap_or(0))
+        .sum()
+}
+
+/// Begins a move in the smallest steps and ends it as a power cut would: some
+/// rows later, or before it has come to any.
+async fn cut_off(folder: &Path, arguments: &[&str], database: &Database, kill: u64) {
+    if kill % 4 == 3 {
+        let mut child = moves(folder, arguments, "1");
+        tokio::time::sleep(Duration::from_millis((kill * 13) % 120)).await;
+        child.kill().expect("it runs or has run");
+        child.wait().expect("it ends");
+        return;
+    }
+    let before = progress(database).await;
+    let enough = before.as_ref().map_or(0, copied) + 1 + (kill * 7) % 40;
+    cut_off_when(folder, arguments, "1", database, |now| {
+        copied(now) >= enough
+    })
+    .await;
+}
+
+async fn cut_off_when(
+    folder: &Path,
+    arguments: &[&str],
+    rows: &str,
+    database: &Database,
+    enough: impl Fn(&Value) -> bool,
+) {
+    let mut child = moves(folder, arguments, rows);
+    let mut connection = database.connect().await;
+    until("the move is far enough", async || {
+        let ended = child.try_wait().expect("it is ours").is_some();
+        let far = progress_by(&mut connection)
+            .await
+            .is_some_and(|now| enough(&now));
+        (ended || far).then_some(())
+    })
+    .await;
+    child.kill().expect("it runs or has run");
+    child.wait().expect("it ends");
+}
+
+fn moves(folder: &Path, arguments: &[&str], rows: &str) -> Child {
+    command(folder, &[arguments, &["--rows", rows]].concat())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
-        .expect("the program starts");
-    // From before it has connected to some hundred transactions later.
-    tokio::time::sleep(Duration::from_millis(20 + (kill * 53) % 230)).await;
-    child.kill().expect("it runs or has run");
-    child.wait().expect("it ends");
+        .expect("the program starts")
 }
 
 fn address(keys: &Value, connection: &str) -> String {

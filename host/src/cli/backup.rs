@@ -94,7 +94,7 @@ impl Backup {
             rows.join(", "),
             match done.newest {
                 Some(newest) => format!("with every change up to {newest}"),
-                None => "nothing was ever written to it".to_owned(),
+                None => "no lead ever came to it".to_owned(),
             },
         ));
         say(&format!(

@@ -16,6 +16,7 @@ mod fleet;
 pub mod moving;
 pub mod postgres;
 mod scope;
+mod seen;
 pub mod sqlite;
 pub mod writer;
 
@@ -35,6 +36,8 @@ pub use fleet::{
 };
 pub use scope::{Caller, Scope};
 
+use self::seen::Seen;
+use self::sqlite::SqliteStore;
 use crate::clock::SharedClock;
 use crate::config::{self, StoreUrl};
 use crate::domain::connection::{AllowedHost, Connection, Pause};
@@ -90,12 +93,31 @@ impl Location {
 
 const DATABASE_FILE: &str = "leadhost.db";
 
-/// Opens the store. The one place that knows which stores there are.
+/// Opens the store, of which nothing was seen before. The one place that knows
+/// which stores there are.
 pub async fn open(location: &Location, clock: SharedClock) -> Result<Arc<dyn Store>, StoreError> {
+    open_seen(location, clock, Seen::nothing()).await
+}
+
+/// Opens the store and compares it with what was seen of it last, which lies in
+/// this folder: after a restore or a fail-over writing begins later.
+pub async fn open_remembered(
+    location: &Location,
+    clock: SharedClock,
+    folder: &Path,
+) -> Result<Arc<dyn Store>, StoreError> {
+    open_seen(location, clock, Seen::in_folder(folder)?).await
+}
+
+async fn open_seen(
+    location: &Location,
+    clock: SharedClock,
+    seen: Arc<Seen>,
+) -> Result<Arc<dyn Store>, StoreError> {
     match location {
-        Location::File(file) => sqlite::open(file, clock).await,
+        Location::File(file) => Ok(SqliteStore::open_seen(file, clock, seen).await?),
         Location::Postgres { url, connections } => {
-            postgres::open(url.as_str(), *connections, clock).await
+            postgres::open_seen(url.as_str(), *connections, clock, seen).await
         }
     }
 }

@@ -148,6 +148,24 @@ impl Server {
         self.try_run().expect("the server starts again");
     }
 
+    /// Ends it as a crash would; in its place, at its address, a standby comes up
+    /// and is promoted. It is made of the same files: what tells it from the one
+    /// before is its timeline.
+    ///
+    /// # Panics
+    /// When it does not run, or the other does not come up.
+    pub fn fail_over(&self) {
+        self.stop();
+        let signal = self.data().join("standby.signal");
+        fs::write(&signal, "").expect("the data folder");
+        if let Some(account) = &self.binaries.account {
+            chown(&signal, Some(account.uid), Some(account.gid)).expect("a file of ours");
+        }
+        self.run();
+        let mut command = self.pg_ctl("promote");
+        output(command.arg("--wait")).expect("the standby is promoted");
+    }
+
     /// The processes that serve one connection each, but for the one that asks.
     pub async fn backends(&self) -> Vec<Pid> {
         let mut connection = database::connect(&self.url()).await;

@@ -177,7 +177,7 @@ async fn open(config: Config) -> Result<Arc<App>, Failure> {
     // It takes the folder's lock: everything else in the folder comes after.
     let store = async {
         let location = store::Location::of(&config.store)?;
-        store::open(&location, clock.clone()).await
+        store::open_remembered(&location, clock.clone(), &folder).await
     };
     let store = store
         .await

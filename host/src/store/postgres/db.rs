@@ -19,8 +19,10 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, Executor as _, Postgres};
 
 use super::error;
 use super::reach::Reach;
+use super::server;
 use crate::domain::id::WorkspaceId;
 use crate::limits;
+use crate::store::seen::Seen;
 use crate::store::{Pool, StoreError};
 
 /// Whose rights the service has: it owns no table and cannot bypass a policy.
@@ -57,6 +59,7 @@ pub struct Db {
     aside: PgPool,
     connections: u32,
     reach: Arc<Reach>,
+    seen: Arc<Seen>,
 }
 
 /// The workspaces whose rows a transaction may see.
@@ -71,7 +74,7 @@ pub enum Rows<'a> {
 
 impl Db {
     /// Does not connect yet.
-    pub fn new(url: &str, connections: u32) -> Result<Self, StoreError> {
+    pub fn new(url: &str, connections: u32, seen: Arc<Seen>) -> Result<Self, StoreError> {
         let options = PgConnectOptions::from_str(url)
             .map_err(|error| StoreError::Open(format!("store.url is not understood: {error}")))?
             .application_name("leadhost")
@@ -80,6 +83,7 @@ impl Db {
         let reach = Arc::new(Reach::new());
         let pool_of = |most: u32| {
             let known = Arc::clone(&reach);
+            let connected = Arc::clone(&seen);
             PgPoolOptions::new()
                 .max_connections(most)
                 .acquire_timeout(Duration::from_secs(limits::STORE_ACQUIRE_SECONDS))
@@ -88,9 +92,13 @@ impl Db {
                     let usable = !known.is_of_before(connection.age);
                     Box::pin(std::future::ready(Ok(usable)))
                 })
-                .after_connect(|connection, _| {
+                .after_connect(move |connection, _| {
+                    let seen = Arc::clone(&connected);
                     Box::pin(async move {
                         connection.execute(HELLO).await?;
+                        if let Some(server) = server::of(connection).await? {
+                            seen.connected(&server);
+                        }
                         Ok(())
                     })
                 })
@@ -102,6 +110,7 @@ impl Db {
             options,
             connections,
             reach,
+            seen,
         })
     }
 
@@ -125,6 +134,11 @@ impl Db {
         &self.options
     }
 
+    /// What was seen of the store before.
+    pub fn seen(&self) -> &Arc<Seen> {
+        &self.seen
+    }
+
     /// Whether the database can be reached.
     pub fn reach(&self) -> &Arc<Reach> {
         &self.reach
@@ -142,25 +156,39 @@ impl Db {
 
     /// A transaction that writes; what it reads and locks is the newest.
     pub async fn begin(&self, rows: Rows<'_>) -> Result<Transaction, StoreError> {
-        Box::pin(self.start("begin", rows)).await
+        Box::pin(self.start("begin", rows, true)).await
     }
 
     /// A transaction that reads, all of it from one snapshot.
     pub async fn snapshot(&self, rows: Rows<'_>) -> Result<Transaction, StoreError> {
-        Box::pin(self.start("begin isolation level repeatable read read only", rows)).await
+        let begin = "begin isolation level repeatable read read only";
+        Box::pin(self.start(begin, rows, false)).await
     }
 
     /// After a restart of the server every pooled connection is dead, which shows
     /// at its first word: nothing was done yet, so the next one is tried.
     ///
     /// Boxed by its callers: it is large, and part of every verb.
-    async fn start(&self, begin: &str, rows: Rows<'_>) -> Result<Transaction, StoreError> {
+    async fn start(
+        &self,
+        begin: &str,
+        rows: Rows<'_>,
+        writes: bool,
+    ) -> Result<Transaction, StoreError> {
         let mut sql = String::from(begin);
         rows.name(&mut sql);
         let mut dead = 0;
         loop {
+            if writes {
+                self.seen.opens().await;
+            }
+            let connection = self.pool.acquire().await?;
+            // A new one may be the first to another server.
+            if writes && !self.seen.is_open() {
+                continue;
+            }
             let mut transaction = Transaction {
-                connection: self.pool.acquire().await?,
+                connection,
                 ended: false,
             };
             // One round trip. What is put in are ids of ours: digits and hyphens.

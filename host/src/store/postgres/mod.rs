@@ -26,6 +26,7 @@ mod plugins;
 mod rate;
 mod reach;
 mod save;
+mod server;
 mod stamp;
 mod sweep;
 
@@ -37,6 +38,7 @@ use uuid::Uuid;
 
 use self::db::Db;
 use self::reach::Reach;
+use super::seen::Seen;
 use super::*;
 use crate::clock::SharedClock;
 use crate::limits;
@@ -48,8 +50,21 @@ pub async fn open(
     connections: u32,
     clock: SharedClock,
 ) -> Result<Arc<dyn Store>, StoreError> {
-    let db = Db::new(url, connections)?;
+    open_seen(url, connections, clock, Seen::nothing()).await
+}
+
+/// Opens it and compares it with what was seen of it last.
+pub(super) async fn open_seen(
+    url: &str,
+    connections: u32,
+    clock: SharedClock,
+    seen: Arc<Seen>,
+) -> Result<Arc<dyn Store>, StoreError> {
+    let db = Arc::new(Db::new(url, connections, Arc::clone(&seen))?);
     let id = open::prepare(&db, clock.as_ref()).await?;
+    let (sight, recorded) = open::look(&db, id).await?;
+    seen.meets(sight, recorded.as_deref(), clock.now());
+    tokio::spawn(open::keep_noting(Arc::downgrade(&db)));
     db.reach().watch(db.options());
     Ok(Arc::new(PostgresStore { db, clock, id }))
 }
@@ -57,14 +72,14 @@ pub async fn open(
 /// A connection as the owner of the tables, whose schema is up to date. Others
 /// wait with opening the store until it is closed, or [`let_others_open`].
 pub(super) async fn owner(url: &str) -> Result<sqlx::postgres::PgConnection, StoreError> {
-    open::bring_up_to_date(&Db::new(url, 1)?).await
+    open::bring_up_to_date(&Db::new(url, 1, Seen::nothing())?).await
 }
 
 pub(super) use self::db::SCHEMA;
 pub(super) use self::open::let_others_open;
 
 pub struct PostgresStore {
-    db: Db,
+    db: Arc<Db>,
     clock: SharedClock,
     id: Uuid,
 }
@@ -91,6 +106,7 @@ pub const STATEMENTS: &[(&str, &[&str])] = &[
     ("rate", rate::SQL),
     ("reach", reach::SQL),
     ("save", save::SQL),
+    ("server", server::SQL),
     ("stamp", stamp::SQL),
     ("sweep", sweep::SQL),
 ];

@@ -2,6 +2,7 @@
 //! the service serves as, and refuses what it cannot serve with words that say
 //! what to do. Many hosts may start at once: one migrates, the others wait.
 
+use std::sync::Weak;
 use std::time::Duration;
 
 use sqlx::postgres::PgConnection;
@@ -9,17 +10,19 @@ use sqlx::{AssertSqlSafe, Connection as _, Executor as _, Row as _};
 use uuid::Uuid;
 
 use super::db::{Db, ROLE, SCHEMA};
-use super::error;
+use super::{error, server};
 use crate::clock::Clock;
 use crate::domain::id::uuid_at;
 use crate::limits;
 use crate::store::StoreError;
+use crate::store::seen::Sight;
 
 /// In order; a migration is added, never edited.
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     include_str!("../../../migrations/postgres/0001_begin.sql"),
     include_str!("../../../migrations/postgres/0002_fleet.sql"),
     include_str!("../../../migrations/postgres/0003_moving.sql"),
+    include_str!("../../../migrations/postgres/0004_server.sql"),
 ];
 
 /// The oldest server that is tried.
@@ -46,6 +49,13 @@ select r.rolsuper or r.rolbypassrls as passes,
 from pg_roles as r
 where r.rolname = $1";
 const STORE_ID: &str = "select id from store";
+const LOOK: &str = "
+select server, coalesce((select max(last_us) from feed_clock), 0) as newest
+from store";
+const NOTE_SERVER: &str = "
+update store
+set server = $1
+where server is distinct from $1";
 const UNFINISHED_MOVE: &str = "
 select source, began_at::text
 from moves
@@ -97,6 +107,44 @@ pub async fn bring_up_to_date(db: &Db) -> Result<PgConnection, StoreError> {
     ensure_role(&mut owner).await?;
     migrate(&mut owner).await?;
     Ok(owner)
+}
+
+/// The store as it is found, and which server it says it was written on last.
+pub async fn look(db: &Db, store: Uuid) -> Result<(Sight, Option<String>), StoreError> {
+    let mut connection = db.pool().acquire().await?;
+    let server = server::of(&mut connection).await?;
+    let row = sqlx::query(LOOK).fetch_one(&mut *connection).await?;
+    let sight = Sight {
+        store,
+        server: server.unwrap_or_default(),
+        newest: row.try_get("newest")?,
+    };
+    Ok((sight, row.try_get("server")?))
+}
+
+/// Notes now and then how far the store is and, for hosts that know nothing of
+/// it, on which server. Ends with the store.
+pub async fn keep_noting(db: Weak<Db>) {
+    let mut tick = tokio::time::interval(Duration::from_secs(limits::SEEN_EVERY_SECONDS));
+    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        tick.tick().await;
+        let Some(db) = db.upgrade() else { return };
+        db.seen().opens().await;
+        let Some(server) = db.seen().server() else {
+            continue;
+        };
+        let noted = sqlx::query(NOTE_SERVER)
+            .bind(server)
+            .execute(db.pool())
+            .await;
+        // What cannot be read now is read the next time.
+        if let (Ok(_), Ok(row)) = (noted, sqlx::query(LOOK).fetch_one(db.pool()).await)
+            && let Ok(newest) = row.try_get("newest")
+        {
+            db.seen().note(newest);
+        }
+    }
 }
 
 /// Lets go of what keeps others from opening the store.
@@ -279,6 +327,8 @@ pub(super) const SQL: &[&str] = &[
     ROLE_OF_MINE,
     STORE_ID,
     UNFINISHED_MOVE,
+    LOOK,
+    NOTE_SERVER,
     NEW_STORE,
     OWNED,
     BYPASSES,

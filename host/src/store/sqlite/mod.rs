@@ -37,6 +37,7 @@ use sqlx::Row as _;
 use uuid::Uuid;
 
 use self::db::Db;
+use super::seen::{Seen, Sight};
 use super::*;
 use crate::clock::SharedClock;
 use crate::limits;
@@ -69,6 +70,7 @@ pub struct SqliteStore {
     alone: fleet::Alone,
     /// Nobody else is there: what is announced is heard here.
     announced: broadcast::Sender<Announcement>,
+    seen: Arc<Seen>,
     _lock: File,
 }
 
@@ -76,11 +78,26 @@ const PING: &str = "select one from store";
 
 impl SqliteStore {
     pub async fn open(path: &Path, clock: SharedClock) -> Result<Arc<Self>, StoreError> {
+        Self::open_seen(path, clock, Seen::nothing()).await
+    }
+
+    pub(super) async fn open_seen(
+        path: &Path,
+        clock: SharedClock,
+        seen: Arc<Seen>,
+    ) -> Result<Arc<Self>, StoreError> {
         let lock = open::lock(path)?;
         open::refuse_foreign_log(path)?;
         open::refuse_moved(path)?;
         let db = Arc::new(Db::open(path).await?);
         let id = open::prepare(&db, clock.as_ref()).await?;
+        let sight = Sight {
+            store: id,
+            server: String::new(),
+            newest: open::newest(&db).await?,
+        };
+        seen.meets(sight, None, clock.now());
+        tokio::spawn(open::keep_noting(Arc::downgrade(&db), Arc::clone(&seen)));
         let mut log = path.as_os_str().to_owned();
         log.push("-wal");
         tokio::spawn(open::checkpoint(Arc::downgrade(&db), log.into()));
@@ -90,6 +107,7 @@ impl SqliteStore {
             id,
             alone: fleet::Alone::default(),
             announced: broadcast::Sender::new(limits::ANNOUNCEMENTS_WAITING),
+            seen,
             _lock: lock,
         }))
     }
@@ -134,6 +152,7 @@ impl Store for SqliteStore {
     }
 
     async fn commit(&self, writes: &[Write]) -> Result<Vec<Written>, StoreError> {
+        self.seen.opens().await;
         commit::commit(&self.db, self.clock.as_ref(), writes).await
     }
 

@@ -19,6 +19,7 @@ use crate::domain::id::uuid_at;
 use crate::limits;
 use crate::store::StoreError;
 use crate::store::error::odd;
+use crate::store::seen::Seen;
 
 /// In order; a migration is added, never edited.
 const MIGRATIONS: [&str; 2] = [
@@ -196,6 +197,34 @@ async fn migrate(connection: &mut SqliteConnection) -> Result<(), StoreError> {
     Ok(())
 }
 
+const NEWEST: &str = "select coalesce(max(last_us), 0) from feed_clock";
+
+/// The newest stamp of any feed.
+pub async fn newest(db: &Db) -> Result<i64, StoreError> {
+    let row = sqlx::query(NEWEST).fetch_one(db.readers()).await?;
+    Ok(row.try_get(0)?)
+}
+
+/// Notes now and then how far the store is. Ends with the store.
+pub async fn keep_noting(db: Weak<Db>, seen: Arc<Seen>) {
+    let mut noted = None;
+    let mut tick = tokio::time::interval(Duration::from_secs(limits::SEEN_EVERY_SECONDS));
+    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        tick.tick().await;
+        let Some(db) = db.upgrade() else { break };
+        let commits = db.commits();
+        if noted == Some(commits) {
+            continue;
+        }
+        // What cannot be read now is read the next time.
+        if let Ok(newest) = newest(&db).await {
+            seen.note(newest);
+            noted = Some(commits);
+        }
+    }
+}
+
 const IMPATIENT: &str = "pragma busy_timeout = 100";
 const PASSIVE: &str = "pragma wal_checkpoint(passive)";
 const TRUNCATE: &str = "pragma wal_checkpoint(truncate)";
@@ -258,6 +287,7 @@ pub(super) const SQL: &[&str] = &[
     SCHEMA_VERSION,
     STORE_ID,
     NEW_STORE,
+    NEWEST,
     IMPATIENT,
     PASSIVE,
     TRUNCATE,

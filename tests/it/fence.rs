@@ -1,0 +1,191 @@
+//! No stamp goes backwards, whatever becomes of the machine that the store is
+//! on: after a fail-over or a restore a host reads at once and writes later.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hyper::Method;
+use leadhost_tests::load::post;
+use leadhost_tests::on::On;
+use leadhost_tests::{Ask, postgres, until};
+use serde_json::Value;
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
+
+use crate::crash::{address, prepare, prepare_on, start, start_on};
+
+/// Less than the service waits, by what a test may take to look.
+const WAIT: Duration = Duration::from_secs(4);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_fail_over_reads_go_on_and_writes_wait() {
+    let Some(server) = postgres::private().await else {
+        return;
+    };
+    let on = On::Postgres(Arc::new(server.database().await));
+    let folder = tempfile::tempdir().expect("a folder");
+    let keys = prepare_on(&on, folder.path()).await;
+    let service = start_on(&on, folder.path(), &[]).await;
+    let (gateway, data) = (service.address("gateway"), service.address("data"));
+    let path = address(&keys);
+    accepted(gateway, &path, "before").await;
+    let before = stamps(data, &keys).await.expect("it reads");
+
+    server.fail_over();
+    until("it reads again", async || stamps(data, &keys).await).await;
+    let reads = Instant::now();
+    accepted(gateway, &path, "after").await;
+    let log = service.log();
+    assert!(log.contains("on another server than before"), "{log}");
+    assert!(reads.elapsed() >= WAIT, "{:?}\n{log}", reads.elapsed());
+    let after = stamps(data, &keys).await.expect("it reads");
+    assert!(after["after"] > before["before"]);
+    assert!(service.stop());
+
+    // Another one while nothing runs; a host that was here before, and one that was not.
+    server.fail_over();
+    let fresh = tempfile::tempdir().expect("a folder");
+    std::fs::copy(
+        folder.path().join("sealing.key"),
+        fresh.path().join("sealing.key"),
+    )
+    .expect("the key of the others");
+    let one = start_on(&on, folder.path(), &[]).await;
+    let other = start_on(&on, fresh.path(), &[]).await;
+    for service in [one, other] {
+        let log = service.log();
+        assert!(log.contains("on another server than before"), "{log}");
+        accepted(service.address("gateway"), &path, "later").await;
+        assert!(service.stop());
+    }
+    // Once it was waited for, it is known.
+    let service = start_on(&on, folder.path(), &[]).await;
+    let begun = Instant::now();
+    accepted(service.address("gateway"), &path, "last").await;
+    assert!(begun.elapsed() < WAIT);
+    assert!(service.stop());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_restore_of_a_file_writes_wait() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let keys = prepare(folder.path()).await;
+    let path = address(&keys);
+    let service = start(folder.path(), &[]).await;
+    accepted(service.address("gateway"), &path, "kept").await;
+    let copy = folder.path().join("copy.db");
+    service.run(&["backup", &copy.display().to_string()]);
+    accepted(service.address("gateway"), &path, "gone").await;
+    let stamps_before = stamps(service.address("data"), &keys).await.expect("rows");
+    assert!(service.stop());
+    // It looks at the start how far the store is.
+    assert!(start(folder.path(), &[]).await.stop());
+
+    let file = folder.path().join("leadhost.db");
+    std::fs::copy(&copy, &file).expect("it is put back");
+    for end in ["-wal", "-shm"] {
+        let mut name = file.as_os_str().to_owned();
+        name.push(end);
+        // After a clean end they are not there.
+        let _ = std::fs::remove_file(name);
+    }
+    let service = start(folder.path(), &[]).await;
+    let begun = Instant::now();
+    let found = stamps(service.address("data"), &keys)
+        .await
+        .expect("it reads");
+    assert!(found.contains_key("kept") && !found.contains_key("gone"));
+    accepted(service.address("gateway"), &path, "after").await;
+    let log = service.log();
+    assert!(log.contains("it was restored"), "{log}");
+    assert!(begun.elapsed() >= WAIT, "{:?}\n{log}", begun.elapsed());
+    let after = stamps(service.address("data"), &keys).await.expect("rows");
+    assert!(after["after"] > stamps_before["gone"]);
+    assert!(service.stop());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_clock_that_is_behind_the_stamps_makes_none_that_is_lower() {
+    let ahead = "update feed_clock set last_us = last_us + 3600000000";
+    let folder = tempfile::tempdir().expect("a folder");
+    check_ahead(&On::Sqlite, folder.path(), async || {
+        let options = SqliteConnectOptions::new().filename(folder.path().join("leadhost.db"));
+        let mut connection = options.connect().await.unwrap();
+        (&mut connection).execute(ahead).await.unwrap();
+        connection.close().await.unwrap();
+    })
+    .await;
+    let Some(database) = postgres::database().await else {
+        return;
+    };
+    let database = Arc::new(database);
+    let folder = tempfile::tempdir().expect("a folder");
+    check_ahead(
+        &On::Postgres(Arc::clone(&database)),
+        folder.path(),
+        async || {
+            let mut connection = database.connect().await;
+            let ahead = ahead.replace("feed_clock", "leadhost.feed_clock");
+            connection
+                .execute(sqlx::AssertSqlSafe(ahead))
+                .await
+                .unwrap();
+        },
+    )
+    .await;
+}
+
+async fn check_ahead(on: &On, folder: &Path, turn: impl AsyncFn()) {
+    let keys = &prepare_on(on, folder).await;
+    let path = address(keys);
+    let service = start_on(on, folder, &[]).await;
+    accepted(service.address("gateway"), &path, "first").await;
+    assert!(service.stop());
+    turn().await;
+    let service = start_on(on, folder, &[]).await;
+    for lead in ["second", "third"] {
+        accepted(service.address("gateway"), &path, lead).await;
+    }
+    let stamps = stamps(service.address("data"), keys).await.expect("rows");
+    let later = |one: &str, other: &str| {
+        let time = |lead: &str| {
+            leadhost::domain::time::parse(&stamps[lead])
+                .expect("a time")
+                .0
+        };
+        time(other) - time(one)
+    };
+    assert!(later("first", "second") > 3_500_000_000);
+    assert!(later("second", "third") > 0);
+    assert!(service.stop());
+}
+
+/// Sends it until it is acknowledged, as a source would.
+async fn accepted(to: SocketAddr, path: &str, lead: &str) {
+    until("the lead is accepted", async || {
+        (post(&mut None, to, path, lead).await == Some(true)).then_some(())
+    })
+    .await;
+}
+
+/// Stamps of deals by external id; none while it cannot be read.
+async fn stamps(to: SocketAddr, keys: &Value) -> Option<BTreeMap<String, String>> {
+    let key = keys["workspaceKey"].as_str().expect("a key");
+    let answer = Ask::new(to, Method::GET, "/v1/export/deals?limit=1000")
+        .header("authorization", &format!("Bearer {key}"))
+        .try_send()
+        .await?;
+    if answer.status != 200 {
+        return None;
+    }
+    let page = answer.json();
+    let rows = page["data"].as_array().expect("rows").iter();
+    let text = |row: &Value, name: &str| row[name].as_str().expect("a text").to_owned();
+    Some(
+        rows.map(|row| (text(row, "external_id"), text(row, "cursor_at")))
+            .collect(),
+    )
+}
