@@ -97,21 +97,25 @@ fn route_of(surface: Surface, head: &Parts) -> Result<Route<'_>, ApiError> {
     })
 }
 
-/// The deadline counts from the head; a body has a time of its own before that.
+/// The answer's time begins when the body is there, which has a time of its own.
 async fn in_time(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Reply, ApiError> {
     let server = &call.app.config.server;
     let mut seconds = server.answer_seconds;
-    if !body.is_empty() {
-        seconds += server.body_seconds;
-    }
     if matches!(route, Route::Admin(_)) {
         // An operator waits for a component to be compiled.
         seconds += call.app.config.plugins.compile_seconds;
     }
+    let body_in_time =
+        tokio::time::timeout(Duration::from_secs(server.body_seconds), body.is_done());
+    let time_is_up = async {
+        // A body that is late is refused where it is read.
+        let _ = body_in_time.await;
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
+    };
     let work = Box::pin(router::run(call, route, body));
-    match tokio::time::timeout(Duration::from_secs(seconds), work).await {
-        Ok(result) => result,
-        Err(_) => {
+    tokio::select! {
+        result = work => result,
+        () = time_is_up => {
             call.app.metrics.shed("deadline");
             Err(ApiError::Overloaded {
                 what: "The answer took too long; come again.",

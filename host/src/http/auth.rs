@@ -21,6 +21,7 @@ use crate::domain::key::{KeyKind, PlainKey};
 use crate::domain::time::Micros;
 use crate::domain::workspace::{Partner, Workspace};
 use crate::limits;
+use crate::store::once::Once;
 use crate::store::{Caller, Scope, Store, StoreError};
 
 /// A data client: it reads one workspace.
@@ -154,16 +155,8 @@ async fn grant(
         .filter(|key| key.kind() == kind)
         .ok_or_else(refused)?;
     let digest = key.digest();
+    let known = app.http.keys.known(app, &digest).await?;
     let now = app.clock.now();
-    let known = match app.http.keys.believed(&digest, now) {
-        Some(known) => known,
-        None => {
-            // Believed from before the question, so that no answer is believed too long.
-            let known = app.store.authenticate(&digest).await?.map(Arc::new);
-            app.http.keys.believe(digest, now, known.clone());
-            known
-        }
-    };
     let caller = known
         .filter(|caller| caller.key.kind == kind && caller.key.is_live(now))
         .ok_or_else(refused)?;
@@ -175,6 +168,7 @@ async fn grant(
 #[derive(Default)]
 pub struct KeyCache {
     believed: Mutex<HashMap<[u8; 32], Belief>>,
+    asked: Once<[u8; 32], Option<Arc<Caller>>>,
     used: Mutex<HashMap<KeyId, Micros>>,
 }
 
@@ -185,6 +179,21 @@ struct Belief {
 }
 
 impl KeyCache {
+    /// What the store says of a key, or said within the last second.
+    async fn known(&self, app: &App, digest: &[u8; 32]) -> Result<Option<Arc<Caller>>, StoreError> {
+        // Believed from before the question, so that no answer is believed too long.
+        let now = app.clock.now();
+        if let Some(known) = self.believed(digest, now) {
+            return Ok(known);
+        }
+        let question = async { Ok(app.store.authenticate(digest).await?.map(Arc::new)) };
+        let answer = self.asked.ask(digest, question).await?;
+        if answer.may_be_kept {
+            self.believe(*digest, now, answer.value.clone());
+        }
+        Ok(answer.value)
+    }
+
     /// The outer `None`: nothing is known by now.
     fn believed(&self, digest: &[u8; 32], now: Micros) -> Option<Option<Arc<Caller>>> {
         let believed = self.believed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -206,6 +215,7 @@ impl KeyCache {
 
     /// Asks the store of every key anew: an operator changed something.
     pub fn forget(&self) {
+        self.asked.forget();
         self.believed
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

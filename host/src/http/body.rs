@@ -12,7 +12,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::header::{CONTENT_LENGTH, EXPECT};
 use hyper::http::request::Parts;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::error::ApiError;
@@ -49,6 +49,8 @@ impl Body {
 /// A body that has not been read yet.
 pub struct Unread {
     incoming: Option<Incoming>,
+    /// It lives until the body is read, or given up.
+    reading: watch::Sender<()>,
     announced: Option<u64>,
     /// The client waits for a word before it sends.
     waits: bool,
@@ -61,14 +63,23 @@ impl Unread {
             .get(CONTENT_LENGTH)
             .and_then(|value| value.to_str().ok()?.parse().ok());
         Self {
+            reading: watch::Sender::new(()),
             incoming: (!incoming.is_end_stream()).then_some(incoming),
             announced,
             waits: head.headers.contains_key(EXPECT),
         }
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.incoming.is_none()
+    /// Returns when there is nothing to read, or not any more.
+    pub fn is_done(&self) -> impl Future<Output = ()> + Send + use<> {
+        let is_empty = self.incoming.is_none();
+        let mut reading = self.reading.subscribe();
+        async move {
+            if !is_empty {
+                // It changes by its end only.
+                let _ = reading.changed().await;
+            }
+        }
     }
 
     /// Reads at most `limit` bytes in the configured time.

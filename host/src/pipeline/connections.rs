@@ -12,6 +12,7 @@ use crate::domain::exchange::{Location, Pairs, SenderCheck, SenderChecks};
 use crate::domain::id::{ConnectionId, WorkspaceId};
 use crate::domain::plugin::Digest;
 use crate::seal::{OpenError, Sealer, Secrets};
+use crate::store::once::Once;
 use crate::store::{Store, StoreError};
 
 /// How long an answer of the store stands, also that there is no such connection.
@@ -115,6 +116,8 @@ pub struct Connections {
     sealer: Arc<Sealer>,
     by_id: Mutex<Cached<ConnectionId>>,
     by_workspace: Mutex<Cached<WorkspaceId>>,
+    asked_by_id: Once<ConnectionId, Option<Connection>>,
+    asked_by_workspace: Once<WorkspaceId, Vec<Connection>>,
 }
 
 impl Connections {
@@ -124,6 +127,8 @@ impl Connections {
             sealer,
             by_id: Mutex::default(),
             by_workspace: Mutex::default(),
+            asked_by_id: Once::default(),
+            asked_by_workspace: Once::default(),
         }
     }
 
@@ -131,12 +136,16 @@ impl Connections {
         if let Some(found) = fresh(&self.by_id, id) {
             return Ok(found.into_iter().next());
         }
-        let found = match self.store.connection(id).await? {
-            Some(connection) => vec![self.open(connection)?],
-            None => vec![],
-        };
-        keep(&self.by_id, id.clone(), found.clone());
-        Ok(found.into_iter().next())
+        let question = self.store.connection(id);
+        let answer = self.asked_by_id.ask(id, question).await?;
+        let found = answer
+            .value
+            .map(|connection| self.open(connection))
+            .transpose()?;
+        if answer.may_be_kept {
+            keep(&self.by_id, id.clone(), found.iter().cloned().collect());
+        }
+        Ok(found)
     }
 
     /// All connections of a workspace.
@@ -147,12 +156,15 @@ impl Connections {
         if let Some(found) = fresh(&self.by_workspace, &workspace) {
             return Ok(found);
         }
-        let connections = self.store.connections(Some(workspace)).await?;
+        let question = self.store.connections(Some(workspace));
+        let answer = self.asked_by_workspace.ask(&workspace, question).await?;
+        let connections = answer.value.into_iter();
         let found: Vec<_> = connections
-            .into_iter()
             .map(|connection| self.open(connection))
             .collect::<Result<_, _>>()?;
-        keep(&self.by_workspace, workspace, found.clone());
+        if answer.may_be_kept {
+            keep(&self.by_workspace, workspace, found.clone());
+        }
         Ok(found)
     }
 
@@ -181,6 +193,8 @@ impl Connections {
 
     /// Forgets everything: an operator changed something.
     pub fn forget(&self) {
+        self.asked_by_id.forget();
+        self.asked_by_workspace.forget();
         self.by_id.lock().expect("nobody panics holding it").clear();
         self.by_workspace
             .lock()

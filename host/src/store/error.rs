@@ -27,6 +27,19 @@ impl From<sqlx::Error> for StoreError {
     }
 }
 
+impl StoreError {
+    /// The same failure for another one who waited; its source goes to the first only.
+    pub fn again(&self) -> Self {
+        match self {
+            Self::Full => Self::Full,
+            Self::Busy => Self::Busy,
+            Self::Lost(reason) => Self::Lost(reason.clone()),
+            Self::Contended => Self::Contended,
+            other => Self::Unavailable(sqlx::Error::Protocol(other.to_string())),
+        }
+    }
+}
+
 /// For a column that holds what it cannot.
 pub(super) fn odd(table: &str, column: &str, found: impl std::fmt::Display) -> StoreError {
     StoreError::Inconsistent {

@@ -14,6 +14,7 @@ pub mod decide;
 mod error;
 mod fleet;
 pub mod moving;
+pub mod once;
 pub mod postgres;
 mod scope;
 mod seen;

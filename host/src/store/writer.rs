@@ -253,7 +253,7 @@ async fn commit(
             }
             Err(error) => {
                 for _ in 1..part.len() {
-                    answers.push(Err(again(&error)));
+                    answers.push(Err(error.again()));
                 }
                 answers.push(Err(error));
             }
@@ -272,15 +272,4 @@ fn may_be_one_writes_fault(error: &StoreError) -> bool {
             | StoreError::Busy
             | StoreError::Open(_)
     )
-}
-
-/// The same failure for another waiter; its source goes to the last one only.
-fn again(error: &StoreError) -> StoreError {
-    match error {
-        StoreError::Full => StoreError::Full,
-        StoreError::Busy => StoreError::Busy,
-        StoreError::Lost(reason) => StoreError::Lost(reason.clone()),
-        StoreError::Contended => StoreError::Contended,
-        other => StoreError::Unavailable(sqlx::Error::Protocol(other.to_string())),
-    }
 }

@@ -1,0 +1,210 @@
+//! A question to the store that many have at the same moment is asked once:
+//! what a cache keeps for a second runs out for all at once, and a thousand who
+//! ask the same then would take every connection to the database.
+//!
+//! Who comes first asks, the others take the answer or the failure. Nobody takes
+//! the answer to a question that was asked long before.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+
+use super::StoreError;
+
+/// A question this old is asked again rather than waited for: as long as caches
+/// of its answer believe it.
+const YOUNG: Duration = Duration::from_secs(1);
+
+/// The questions under way, by what is asked for.
+pub struct Once<K, V>(Mutex<HashMap<K, UnderWay<V>>>);
+
+struct UnderWay<V> {
+    since: Instant,
+    told: watch::Receiver<Told<V>>,
+}
+
+/// None: not answered yet.
+type Told<V> = Option<Result<V, StoreError>>;
+
+/// What is told to who asks.
+#[derive(Debug)]
+pub struct Answer<V> {
+    pub value: V,
+    /// For one of all who asked: it may be kept for others.
+    pub may_be_kept: bool,
+}
+
+impl<K, V> Default for Once<K, V> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<K: Hash + Eq + Clone, V: Clone> Once<K, V> {
+    /// Asks, unless somebody asks already.
+    pub async fn ask(
+        &self,
+        key: &K,
+        question: impl Future<Output = Result<V, StoreError>>,
+    ) -> Result<Answer<V>, StoreError> {
+        loop {
+            let mut told = match self.turn(key) {
+                Turn::Mine(asking) => return asking.tell(question.await),
+                Turn::Anothers(told) => told,
+            };
+            // It fails when who asked has given up.
+            let _ = told.changed().await;
+            match &*told.borrow() {
+                Some(Ok(value)) => {
+                    return Ok(Answer {
+                        value: value.clone(),
+                        may_be_kept: false,
+                    });
+                }
+                Some(Err(error)) => return Err(error.again()),
+                None => {}
+            }
+        }
+    }
+
+    /// What is under way is not to be relied on any more: it is asked again.
+    pub fn forget(&self) {
+        self.under_way().clear();
+    }
+
+    fn turn(&self, key: &K) -> Turn<'_, K, V> {
+        let mut all = self.under_way();
+        if let Some(asked) = all.get(key)
+            && asked.since.elapsed() < YOUNG
+        {
+            return Turn::Anothers(asked.told.clone());
+        }
+        let (tell, told) = watch::channel(None);
+        let since = Instant::now();
+        all.insert(key.clone(), UnderWay { since, told });
+        Turn::Mine(Asking {
+            once: self,
+            key: key.clone(),
+            tell,
+        })
+    }
+}
+
+impl<K, V> Once<K, V> {
+    fn under_way(&self) -> std::sync::MutexGuard<'_, HashMap<K, UnderWay<V>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+enum Turn<'a, K: Hash + Eq, V> {
+    Mine(Asking<'a, K, V>),
+    Anothers(watch::Receiver<Told<V>>),
+}
+
+/// A question under way; with this it ends.
+struct Asking<'a, K: Hash + Eq, V> {
+    once: &'a Once<K, V>,
+    key: K,
+    tell: watch::Sender<Told<V>>,
+}
+
+impl<K: Hash + Eq, V: Clone> Asking<'_, K, V> {
+    fn tell(self, result: Result<V, StoreError>) -> Result<Answer<V>, StoreError> {
+        let copy = match &result {
+            Ok(value) => Ok(value.clone()),
+            Err(error) => Err(error.again()),
+        };
+        self.tell.send_replace(Some(copy));
+        result.map(|value| Answer {
+            value,
+            may_be_kept: self.is_among(&self.once.under_way()),
+        })
+    }
+}
+
+impl<K: Hash + Eq, V> Asking<'_, K, V> {
+    fn is_among(&self, all: &HashMap<K, UnderWay<V>>) -> bool {
+        all.get(&self.key)
+            .is_some_and(|asked| asked.told.same_channel(&self.tell.subscribe()))
+    }
+}
+
+impl<K: Hash + Eq, V> Drop for Asking<'_, K, V> {
+    fn drop(&mut self) {
+        let mut all = self.once.under_way();
+        if self.is_among(&all) {
+            all.remove(&self.key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn who_comes_first_asks_and_the_others_take_the_answer() {
+        let once = Once::default();
+        let (answer, answered) = oneshot::channel();
+        let first = once.ask(&1, async { Ok(answered.await.expect("an answer")) });
+        let second = once.ask(&1, async { unreachable!("it is asked once") });
+        let other = once.ask(&2, ready(Ok("other")));
+        let (first, second, other, _) =
+            tokio::join!(first, second, other, async { answer.send("one") });
+        let (first, second) = (first.expect("well"), second.expect("well"));
+        assert_eq!((first.value, second.value), ("one", "one"));
+        assert!(first.may_be_kept && !second.may_be_kept);
+        assert_eq!(other.expect("well").value, "other");
+        let again = once.ask(&1, ready(Ok("two"))).await;
+        assert_eq!(again.expect("well").value, "two");
+    }
+
+    #[tokio::test]
+    async fn a_failure_is_everybodys_and_is_over_then() {
+        let once = Once::<_, ()>::default();
+        let (fail, failed) = oneshot::channel();
+        let first = once.ask(&1, async { Err(failed.await.expect("an answer")) });
+        let second = once.ask(&1, pending());
+        let (first, second, _) = tokio::join!(first, second, async { fail.send(StoreError::Busy) });
+        assert!(matches!(first, Err(StoreError::Busy)));
+        assert!(matches!(second, Err(StoreError::Busy)));
+        assert!(once.ask(&1, ready(Ok(()))).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn who_gives_up_leaves_the_question_to_the_next() {
+        let once = Once::default();
+        {
+            let mut first = std::pin::pin!(once.ask(&1, pending()));
+            tokio::select! {
+                biased;
+                _ = &mut first => unreachable!("it is never answered"),
+                () = ready(()) => {}
+            }
+        }
+        assert_eq!(once.ask(&1, ready(Ok(1))).await.expect("well").value, 1);
+    }
+
+    #[tokio::test]
+    async fn what_is_to_be_forgotten_is_asked_again_and_not_kept() {
+        let once = Once::default();
+        let (answer, answered) = oneshot::channel();
+        let before = once.ask(&1, async { Ok(answered.await.expect("an answer")) });
+        let after = async {
+            once.forget();
+            let after = once.ask(&1, ready(Ok("new"))).await.expect("well");
+            let _ = answer.send("old");
+            after
+        };
+        let (before, after) = tokio::join!(before, after);
+        assert!(!before.expect("well").may_be_kept);
+        assert!(after.may_be_kept && after.value == "new");
+    }
+}
