@@ -199,9 +199,13 @@ pub const CONVERGE_SECONDS: u64 = 15;
 /// Seconds that a periodic job is held; the next host takes over after that.
 pub const JOB_SECONDS: u32 = 15;
 
-/// Verbs under way on a database at once, those that wait for a connection
-/// included: past it requests hear 503 at once.
-pub const STORE_ASKED: usize = 1_024;
+/// Verbs under way on a database at once for each connection to it, those that
+/// wait for one included: past it requests hear 503 at once, and those that wait
+/// are served within about a tenth of a second.
+pub const STORE_ASKED_PER_CONNECTION: usize = 16;
+
+/// Connections that only commit leads, out of all: readers never keep a lead waiting.
+pub const STORE_WRITERS: u32 = 2;
 
 /// Milliseconds between two looks at a database, and in which it has to answer.
 pub const STORE_LOOK_MS: u64 = 1_000;

@@ -83,10 +83,13 @@ async fn once(
     writes: &[Write],
     deadline: Instant,
 ) -> Result<Vec<Written>, Failure> {
-    let prepared = tokio::time::timeout_at(deadline, prepare(db, clock, writes)).await;
     // Given up before its commit was sent: the connection goes, and all of it.
-    let Ok(prepared) = prepared else {
-        return Err(Failure::Final(too_late()));
+    let prepared = tokio::select! {
+        biased;
+        prepared = tokio::time::timeout_at(deadline, prepare(db, clock, writes)) => {
+            prepared.map_err(|_| Failure::Final(too_late()))?
+        }
+        lost = db.reach().lost() => return Err(Failure::Final(lost)),
     };
     let Prepared {
         transaction,
@@ -134,7 +137,7 @@ async fn prepare(db: &Db, clock: &dyn Clock, writes: &[Write]) -> Result<Prepare
         })
         .collect();
     let named: Vec<WorkspaceId> = workspaces.iter().copied().collect();
-    let mut transaction = db.begin(Rows::Of(&named)).await?;
+    let mut transaction = db.begin_batch(Rows::Of(&named)).await?;
     match in_transaction(&mut transaction, clock, writes, needs, workspaces).await {
         Ok((written, trace)) => Ok(Prepared {
             transaction,

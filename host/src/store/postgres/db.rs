@@ -55,6 +55,8 @@ const ASIDE: u32 = 2;
 pub struct Db {
     options: PgConnectOptions,
     pool: PgPool,
+    /// For batches of leads alone.
+    writers: PgPool,
     /// What keeps a host among the others does not wait behind requests.
     aside: PgPool,
     connections: u32,
@@ -80,7 +82,11 @@ impl Db {
             .application_name("leadhost")
             .statement_cache_capacity(200)
             .disable_statement_logging();
-        let reach = Arc::new(Reach::new());
+        // Of a few connections one writes; somebody has to read.
+        let writers = limits::STORE_WRITERS.min(connections / 2).max(1);
+        let readers = connections.saturating_sub(writers).max(1);
+        let most = limits::STORE_ASKED_PER_CONNECTION.saturating_mul(readers as usize);
+        let reach = Arc::new(Reach::new(most));
         let pool_of = |most: u32| {
             let known = Arc::clone(&reach);
             let connected = Arc::clone(&seen);
@@ -105,7 +111,8 @@ impl Db {
                 .connect_lazy_with(options.clone())
         };
         Ok(Self {
-            pool: pool_of(connections),
+            pool: pool_of(readers),
+            writers: pool_of(writers),
             aside: pool_of(ASIDE),
             options,
             connections,
@@ -147,8 +154,8 @@ impl Db {
     pub fn use_of_pool(&self) -> Pool {
         let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         Pool {
-            open: self.pool.size(),
-            idle: number(self.pool.num_idle()),
+            open: self.pool.size() + self.writers.size(),
+            idle: number(self.pool.num_idle() + self.writers.num_idle()),
             most: self.connections,
             asked: number(self.reach.asked()),
         }
@@ -156,13 +163,18 @@ impl Db {
 
     /// A transaction that writes; what it reads and locks is the newest.
     pub async fn begin(&self, rows: Rows<'_>) -> Result<Transaction, StoreError> {
-        Box::pin(self.start("begin", rows, true)).await
+        Box::pin(self.start(&self.pool, "begin", rows, true)).await
+    }
+
+    /// A transaction for a batch of leads, on a connection that nobody reads with.
+    pub async fn begin_batch(&self, rows: Rows<'_>) -> Result<Transaction, StoreError> {
+        Box::pin(self.start(&self.writers, "begin", rows, true)).await
     }
 
     /// A transaction that reads, all of it from one snapshot.
     pub async fn snapshot(&self, rows: Rows<'_>) -> Result<Transaction, StoreError> {
         let begin = "begin isolation level repeatable read read only";
-        Box::pin(self.start(begin, rows, false)).await
+        Box::pin(self.start(&self.pool, begin, rows, false)).await
     }
 
     /// After a restart of the server every pooled connection is dead, which shows
@@ -171,6 +183,7 @@ impl Db {
     /// Boxed by its callers: it is large, and part of every verb.
     async fn start(
         &self,
+        pool: &PgPool,
         begin: &str,
         rows: Rows<'_>,
         writes: bool,
@@ -182,7 +195,7 @@ impl Db {
             if writes {
                 self.seen.opens().await;
             }
-            let connection = self.pool.acquire().await?;
+            let connection = pool.acquire().await?;
             // A new one may be the first to another server.
             if writes && !self.seen.is_open() {
                 continue;

@@ -111,14 +111,8 @@ pub const STATEMENTS: &[(&str, &[&str])] = &[
     ("sweep", sweep::SQL),
 ];
 
-/// A verb that minds its time itself: what became of a commit is found out by the
-/// commit, so that it is not cut short when the database is lost.
-async fn to_its_end<T>(
-    reach: &Reach,
-    verb: impl Future<Output = Result<T, StoreError>>,
-) -> Result<T, StoreError> {
-    let _asking = reach.enter()?;
-    let result = verb.await;
+/// A failure that the database's end would explain is looked into at once.
+fn looked_into<T>(reach: &Reach, result: Result<T, StoreError>) -> Result<T, StoreError> {
     if matches!(result, Err(StoreError::Unavailable(_))) {
         reach.doubt();
     }
@@ -147,9 +141,10 @@ impl PostgresStore {
         verb: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
         let reach = self.db.reach();
+        let _asking = reach.enter()?;
         tokio::select! {
             biased;
-            result = to_its_end(reach, in_time(verb)) => result,
+            result = in_time(verb) => looked_into(reach, result),
             lost = reach.lost() => Err(lost),
         }
     }
@@ -163,12 +158,7 @@ impl PostgresStore {
         tokio::select! {
             biased;
             lost = reach.lost() => Err(lost),
-            result = in_time(verb) => {
-                if matches!(result, Err(StoreError::Unavailable(_))) {
-                    reach.doubt();
-                }
-                result
-            }
+            result = in_time(verb) => looked_into(reach, result),
         }
     }
 }
@@ -202,8 +192,12 @@ impl Store for PostgresStore {
     }
 
     async fn commit(&self, writes: &[Write]) -> Result<Vec<Written>, StoreError> {
+        // It minds its time itself, so that its outcome is found out also when the
+        // database is lost, and is not counted: those who wait for it are.
+        let reach = self.db.reach();
+        reach.is_there()?;
         let commit = commit::commit(&self.db, self.clock.as_ref(), writes);
-        to_its_end(self.db.reach(), commit).await
+        looked_into(reach, commit.await)
     }
 
     async fn claim(&self, limit: u32, now: Micros, until: Micros) -> Result<Vec<Job>, StoreError> {

@@ -32,6 +32,7 @@ pub struct Reach {
     /// A verb failed in a way that the database's end would explain.
     doubt: Notify,
     asked: AtomicUsize,
+    most: usize,
 }
 
 /// A verb under way.
@@ -49,8 +50,10 @@ impl Reach {
         tokio::spawn(watch_over(Arc::downgrade(self), options.clone()));
     }
 
-    pub fn new() -> Self {
+    /// At most so many verbs are under way at once.
+    pub fn new(most: usize) -> Self {
         Self {
+            most,
             outage: watch::Sender::new(None),
             back: Mutex::default(),
             announced: broadcast::Sender::new(limits::ANNOUNCEMENTS_WAITING),
@@ -62,15 +65,21 @@ impl Reach {
     /// The way in for a verb: refused at once while the database is lost or too
     /// many others are under way.
     pub fn enter(&self) -> Result<Asking<'_>, StoreError> {
-        if let Some(outage) = &*self.outage.borrow() {
-            return Err(StoreError::Lost(outage.reason.clone()));
-        }
+        self.is_there()?;
         let asking = self.asked.fetch_add(1, Ordering::Relaxed);
         let asked = Asking(&self.asked);
-        if asking >= limits::STORE_ASKED {
+        if asking >= self.most {
             return Err(StoreError::Busy);
         }
         Ok(asked)
+    }
+
+    /// An error while the database is lost.
+    pub fn is_there(&self) -> Result<(), StoreError> {
+        match &*self.outage.borrow() {
+            Some(outage) => Err(StoreError::Lost(outage.reason.clone())),
+            None => Ok(()),
+        }
     }
 
     pub fn asked(&self) -> usize {
