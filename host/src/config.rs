@@ -82,7 +82,7 @@ impl fmt::Debug for StoreUrl {
 impl fmt::Display for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match url::Url::parse(&self.0) {
-            Ok(url) => {
+            Ok(url) if url.has_authority() => {
                 write!(f, "{}://", url.scheme())?;
                 if let Some(host) = url.host_str() {
                     f.write_str(host)?;
@@ -92,8 +92,9 @@ impl fmt::Display for StoreUrl {
                 }
                 f.write_str(url.path())
             }
-            Err(_) if self.0.is_empty() => Ok(()),
-            Err(_) => f.write_str("(not a URL)"),
+            _ if self.0.is_empty() => Ok(()),
+            // `user:password@host` parses, with what it names as its path.
+            _ => f.write_str("(not a URL)"),
         }
     }
 }
@@ -238,6 +239,13 @@ mod tests {
             "{shown}"
         );
         assert!(shown.contains("db.example.com:6432/leads"), "{shown}");
+        for unfinished in [
+            "ana:hidden@db.example.com",
+            "postgres:hidden@db.example.com",
+        ] {
+            let shown = StoreUrl::new(unfinished).to_string();
+            assert!(!shown.contains("hidden"), "{shown}");
+        }
     }
 
     #[test]
