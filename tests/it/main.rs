@@ -4,6 +4,7 @@
 
 mod admin;
 mod backup;
+mod bad_days;
 mod cli;
 mod crash;
 mod data_api;

@@ -24,7 +24,7 @@ use tokio::task::JoinHandle;
 use crate::client::Ask;
 
 /// A request that has no answer by then never gets one.
-const HOPELESS: Duration = Duration::from_secs(60);
+const HOPELESS: Duration = Duration::from_secs(120);
 
 /// Between a refusal and the next try: a sender with little patience.
 const IMPATIENCE: Duration = Duration::from_millis(20);
@@ -489,7 +489,7 @@ fn read_page(page: &Value, rows: &mut Vec<(String, String)>) {
 /// # Panics
 /// When something acknowledged does not come, or something came twice.
 pub async fn assert_each_once(to: SocketAddr, key: &str, acknowledged: &BTreeSet<String>) {
-    let end = Instant::now() + HOPELESS / 4;
+    let end = Instant::now() + HOPELESS / 8;
     loop {
         let deals = export(to, key).await;
         let twice: Vec<_> = deals.iter().filter(|(_, count)| **count > 1).collect();
@@ -581,7 +581,7 @@ async fn follow(
             .header("authorization", &format!("Bearer {key}"))
             .try_send();
         // A host that is down or has no database is asked again, as is the next one.
-        let page = tokio::time::timeout(HOPELESS / 4, page).await;
+        let page = tokio::time::timeout(HOPELESS / 8, page).await;
         if let Ok(Some(answer)) = page
             && answer.status == 200
         {

@@ -169,6 +169,15 @@ impl Service {
         self.child.wait().expect("it ends").success()
     }
 
+    /// What it logged so far that is a warning or worse.
+    pub fn complaints(&self) -> String {
+        let log = self.log();
+        let complaints = log
+            .lines()
+            .filter(|line| line.contains(" WARN ") || line.contains(" ERROR "));
+        complaints.collect::<Vec<_>>().join("\n")
+    }
+
     /// What it logged so far.
     pub fn log(&self) -> String {
         self.log

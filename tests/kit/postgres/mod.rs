@@ -17,7 +17,7 @@ use std::sync::Once;
 
 pub use database::{Database, connect};
 pub use found::{how, sweep};
-pub use server::{Server, signal};
+pub use server::{Server, Shutdown, signal};
 
 /// Names the server that the tests shall use, by a URL.
 pub const URL: &str = "LEADHOST_TEST_POSTGRES_URL";

@@ -51,6 +51,15 @@ for try in 1 2 3 4 5 6 7 8 9; do
 done
 "#;
 
+/// How a server ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shutdown {
+    /// Transactions are broken off, and all is flushed.
+    Fast,
+    /// As a crash: it recovers when it starts again.
+    Immediate,
+}
+
 /// A private server, running until it is dropped.
 pub struct Server {
     binaries: Binaries,
@@ -136,8 +145,20 @@ impl Server {
     /// # Panics
     /// When it does not run.
     pub fn stop(&self) {
+        self.stop_in(Shutdown::Immediate);
+    }
+
+    /// Ends it in one of the ways in which operators do.
+    ///
+    /// # Panics
+    /// When it does not run.
+    pub fn stop_in(&self, how: Shutdown) {
+        let mode = match how {
+            Shutdown::Fast => "fast",
+            Shutdown::Immediate => "immediate",
+        };
         let mut command = self.pg_ctl("stop");
-        output(command.args(["-m", "immediate"])).expect("the server stops");
+        output(command.args(["-m", mode])).expect("the server stops");
     }
 
     /// Starts it again where it was.

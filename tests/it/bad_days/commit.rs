@@ -1,0 +1,83 @@
+//! The connection ends in the middle of a COMMIT: whether it happened is found
+//! out by the batch's mark, and the sender hears the truth.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use leadhost_tests::load::{Sent, Unacknowledged, assert_each_once, export};
+use leadhost_tests::proxy::{Cut, Proxy};
+use leadhost_tests::{Service, until};
+
+use super::{World, gateways, size};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_whose_answer_is_lost_is_acknowledged() {
+    let Some((world, host, sent)) = cut_commits(Cut::After).await else {
+        return;
+    };
+    // All of them were committed, and the mark says so.
+    assert_eq!(sent.unsure, Vec::<String>::new());
+    assert_eq!(world.deliveries().await, sent.attempts.len());
+    assert_each_once(host.address("data"), world.key(), &sent.acknowledged).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_that_never_arrived_is_done_again_or_refused() {
+    let Some((world, host, sent)) = cut_commits(Cut::Before).await else {
+        return;
+    };
+    told_the_truth(&world, &host, &sent).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_that_may_still_arrive_is_decided_only_when_it_cannot_any_more() {
+    let late = Duration::from_millis(200);
+    let Some((world, host, sent)) = cut_commits(Cut::Late(late)).await else {
+        return;
+    };
+    told_the_truth(&world, &host, &sent).await;
+}
+
+/// Leads through a network that cuts commits.
+async fn cut_commits(cut: Cut) -> Option<(World, Service, Sent)> {
+    let world = World::new().await?;
+    let proxy = Proxy::before(world.database.url()).await;
+    let host = world
+        .host_with(0, &proxy.url(world.database.url()), &[])
+        .await;
+    let load = world.load("lead", &gateways(&[&host]), 8, Unacknowledged::Next);
+    load.reaches(50).await;
+    proxy.cut_commits(cut, 3);
+    let wanted = size(25, 500);
+    until("commits are cut", async || {
+        (proxy.cuts() >= wanted).then_some(())
+    })
+    .await;
+    proxy.spare_commits();
+    load.goes_on(100).await;
+    let sent = load.stop().await;
+    sent.assert_well_formed();
+    drop(host);
+    // Whoever looks afterwards has a network that is well.
+    let host = world.host().await;
+    Some((world, host, sent))
+}
+
+/// What was acknowledged is there, each once; what was refused is not.
+async fn told_the_truth(world: &World, host: &Service, sent: &Sent) {
+    assert_each_once(host.address("data"), world.key(), &sent.acknowledged).await;
+    let there: BTreeSet<_> = export(host.address("data"), world.key())
+        .await
+        .into_keys()
+        .collect();
+    let refused: Vec<_> = sent
+        .unsure
+        .iter()
+        .filter(|id| there.contains(*id))
+        .collect();
+    assert!(
+        refused.is_empty(),
+        "refused, and there all the same: {refused:?}"
+    );
+    assert_eq!(world.deliveries().await, sent.acknowledged.len());
+}

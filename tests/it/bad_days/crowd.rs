@@ -1,0 +1,193 @@
+//! A thousand clients ask at once, far more than the database serves: some are
+//! served, as many as ever, the others are soon told to come again, and leads
+//! come in as before.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use http_body_util::{BodyExt as _, Empty};
+use hyper::body::Bytes;
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::header::RETRY_AFTER;
+use hyper_util::rt::TokioIo;
+use leadhost_tests::load::{Unacknowledged, assert_each_once};
+use leadhost_tests::proxy::Proxy;
+use tokio::net::TcpStream;
+
+use super::{World, becomes_ready, gateways, is_long, lasts, size};
+
+const CLIENTS: usize = 1_000;
+
+/// As many as the database serves at once, and some that wait.
+const FEW: usize = 12;
+
+/// What holds on a machine that does nothing else, and on one that is full of tests.
+struct Bounds {
+    /// Until most of those who cannot be served hear so.
+    soon: Duration,
+    /// Until the last one hears something: who is let in waits for a connection twice.
+    latest: Duration,
+    /// Of what is served in calm, the part that is served in the storm: one of so many.
+    part: usize,
+}
+
+fn bounds() -> Bounds {
+    let (soon, latest, part) = if is_long() { (1, 8, 2) } else { (4, 15, 5) };
+    Bounds {
+        soon: Duration::from_secs(soon),
+        latest: Duration::from_secs(latest),
+        part,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thousand_clients_are_served_or_told_to_come_again() {
+    let Some(world) = World::new().await else {
+        return;
+    };
+    let proxy = Proxy::before(world.database.url()).await;
+    let url = proxy.url(world.database.url());
+    let host = world.host_with(0, &url, &[]).await;
+    // What is asked takes the database some time, and no time of this machine's.
+    proxy.delay(Duration::from_millis(10));
+    let load = world.load("lead", &gateways(&[&host]), 16, Unacknowledged::Again);
+    load.reaches(100).await;
+
+    let before = load.acknowledged();
+    let calm = crowd(&world, host.address("gateway"), FEW).await;
+    let leads_in_calm = load.acknowledged() - before;
+    let idle = host.memory();
+
+    let before = load.acknowledged();
+    let storm = crowd(&world, host.address("gateway"), CLIENTS).await;
+    let leads_in_storm = load.acknowledged() - before;
+    let memory = host.memory();
+
+    assert!(!storm.refused.is_empty(), "{storm:?}");
+    assert_eq!(storm.wrong.len(), 0, "{:?}", storm.wrong.first());
+    let bounds = bounds();
+    assert!(storm.half_refused_within() < bounds.soon, "{storm:?}");
+    assert!(storm.slowest < bounds.latest, "{storm:?}");
+    assert!(
+        storm.served * bounds.part >= calm.served,
+        "{calm:?}, then {storm:?}"
+    );
+    assert!(
+        leads_in_storm * bounds.part >= leads_in_calm,
+        "{leads_in_calm} leads came in, then {leads_in_storm}"
+    );
+    assert!(memory < idle * 2, "{idle} bytes have become {memory}");
+
+    let sent = load.stop().await;
+    sent.assert_well_formed();
+    becomes_ready(&host).await;
+    assert_each_once(host.address("data"), world.key(), &sent.acknowledged).await;
+}
+
+/// What so many clients heard within the same time.
+#[derive(Default)]
+struct Heard {
+    served: usize,
+    /// How long each of them took.
+    refused: Vec<Duration>,
+    wrong: Vec<String>,
+    slowest: Duration,
+}
+
+impl Heard {
+    fn half_refused_within(&self) -> Duration {
+        let mut took = self.refused.clone();
+        took.sort_unstable();
+        took.get(took.len() / 2).copied().unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Heard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} served, {} refused, half of them within {:?}, none later than {:?}",
+            self.served,
+            self.refused.len(),
+            self.half_refused_within(),
+            self.slowest
+        )
+    }
+}
+
+async fn crowd(world: &World, to: SocketAddr, clients: usize) -> Heard {
+    let key = world.keys["partnerKey"].as_str().expect("a key");
+    let ended = Arc::new(AtomicBool::new(false));
+    let clients: Vec<_> = (0..clients)
+        .map(|number| tokio::spawn(client(to, key.to_owned(), number, Arc::clone(&ended))))
+        .collect();
+    lasts(Duration::from_secs(size(6, 60) as u64)).await;
+    ended.store(true, Ordering::Relaxed);
+    let mut all = Heard::default();
+    for client in clients {
+        let heard = client.await.expect("a client ends by itself");
+        all.served += heard.served;
+        all.refused.extend(heard.refused);
+        all.wrong.extend(heard.wrong);
+        all.slowest = all.slowest.max(heard.slowest);
+    }
+    all
+}
+
+async fn client(to: SocketAddr, key: String, number: usize, ended: Arc<AtomicBool>) -> Heard {
+    let mut heard = Heard::default();
+    let mut connection = None;
+    while !ended.load(Ordering::Relaxed) {
+        let began = Instant::now();
+        let Some((status, retry_after)) = ask(&mut connection, to, &key, number).await else {
+            heard.wrong.push("no answer".to_owned());
+            break;
+        };
+        let took = began.elapsed();
+        heard.slowest = heard.slowest.max(took);
+        match (status, retry_after) {
+            (200, _) => heard.served += 1,
+            (503, Some(seconds @ 1..)) => {
+                heard.refused.push(took);
+                // As it was told, and not all at once.
+                let moment = Duration::from_millis(number as u64 % 100);
+                lasts(Duration::from_secs(seconds) + moment).await;
+            }
+            answer => heard.wrong.push(format!("{answer:?}")),
+        }
+    }
+    heard
+}
+
+type Connection = SendRequest<Empty<Bytes>>;
+
+/// Status and `Retry-After`.
+async fn ask(
+    connection: &mut Option<Connection>,
+    to: SocketAddr,
+    key: &str,
+    number: usize,
+) -> Option<(u16, Option<u64>)> {
+    if connection.is_none() {
+        let stream = TcpStream::connect(to).await.ok()?;
+        let (sender, driver) = handshake(TokioIo::new(stream)).await.ok()?;
+        tokio::spawn(driver);
+        *connection = Some(sender);
+    }
+    let request = hyper::Request::get(format!("/deal?externalId=lead-{number}"))
+        .header("host", "leadhost.test")
+        .header("x-service-api-key", key)
+        .body(Empty::new())
+        .expect("a request");
+    let sender = connection.as_mut()?;
+    sender.ready().await.ok()?;
+    let answer = sender.send_request(request).await.ok()?;
+    let status = answer.status().as_u16();
+    let retry_after = answer.headers().get(RETRY_AFTER);
+    let retry_after = retry_after.and_then(|value| value.to_str().ok()?.parse().ok());
+    answer.into_body().collect().await.ok()?;
+    Some((status, retry_after))
+}

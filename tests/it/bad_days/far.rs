@@ -1,0 +1,44 @@
+//! The database is far away: everything works, and since leads that wait
+//! together are committed together, it is not much slower for many.
+
+use std::time::{Duration, Instant};
+
+use leadhost_tests::load::{Unacknowledged, assert_each_once};
+use leadhost_tests::proxy::Proxy;
+
+use super::{World, gateways, size};
+
+const SENDERS: usize = 48;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn over_a_slow_network_leads_share_their_commits() {
+    let Some(world) = World::new().await else {
+        return;
+    };
+    let proxy = Proxy::before(world.database.url()).await;
+    let url = proxy.url(world.database.url());
+    let host = world.host_with(0, &url, &[]).await;
+    for one_way in [25, 100] {
+        proxy.delay(Duration::from_millis(one_way));
+        let name = format!("lead-{one_way}");
+        let load = world.load(&name, &gateways(&[&host]), SENDERS, Unacknowledged::Again);
+        let (since, commits) = (Instant::now(), proxy.commits());
+        let leads = SENDERS * size(3, 30);
+        load.reaches(leads).await;
+        let (took, commits) = (since.elapsed(), proxy.commits() - commits);
+        let sent = load.stop().await;
+        sent.assert_well_formed();
+        assert_eq!(
+            sent.count(503),
+            0,
+            "slow is not broken: {}",
+            host.complaints()
+        );
+        assert!(
+            commits * 8 < leads,
+            "{leads} leads took {commits} commits and {took:?}"
+        );
+        proxy.delay(Duration::ZERO);
+        assert_each_once(host.address("data"), world.key(), &sent.acknowledged).await;
+    }
+}

@@ -1,0 +1,79 @@
+//! Leads that are announced by their ids and fetched: work that hosts claim.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use hyper::Method;
+use leadhost_tests::Ask;
+use serde_json::{Value, json};
+
+use super::World;
+
+pub const CONVERTER: &str = "converter-meta-lead-ads";
+
+const SECRET: &str = "double-app-secret";
+const TOKEN: &str = "double-page-token";
+const PAGE: &str = "700000000000001";
+
+/// A connection whose leads are fetched from here.
+pub fn connection(far_end: SocketAddr) -> String {
+    format!(
+        r#"
+[[connections]]
+name = "form"
+partner = "crm"
+instance = "assistant"
+plugin = "meta-lead-ads"
+config = {{ graphUrl = "http://{far_end}" }}
+allow = [{{ url = "http://{far_end}", private = true }}]
+routes = {{ page-id = "{PAGE}" }}
+secrets = {{ app-secret = "{SECRET}", "page-token/{PAGE}" = "{TOKEN}" }}
+"#
+    )
+}
+
+/// The sender of such a connection.
+pub struct LeadForm {
+    path: String,
+    next: AtomicU64,
+}
+
+impl LeadForm {
+    pub fn new(world: &World) -> Self {
+        let connection = world.keys["connections"]["form"].as_str();
+        Self {
+            path: format!("/ingest-lead/{}", connection.expect("a connection")),
+            next: AtomicU64::new(0),
+        }
+    }
+
+    /// Announces so many leads, each alone; the ids of those that were acknowledged.
+    pub async fn announce(&self, to: SocketAddr, leads: usize) -> Vec<String> {
+        let mut acknowledged = Vec::new();
+        for _ in 0..leads {
+            // The double misbehaves on some endings; this one it serves.
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            let id = format!("44{number:08}9");
+            let body = announcement(&id).to_string();
+            let ask = Ask::new(to, Method::POST, &self.path)
+                .header("content-type", "application/json")
+                .signed("x-hub-signature-256", "sha256=", SECRET, body.as_bytes());
+            if ask
+                .try_send()
+                .await
+                .is_some_and(|answer| answer.status == 200)
+            {
+                acknowledged.push(id);
+            }
+        }
+        acknowledged
+    }
+}
+
+fn announcement(lead: &str) -> Value {
+    json!({"object": "page", "entry": [{"id": PAGE, "time": 1_893_456_000, "changes": [
+        {"field": "leadgen", "value": {
+            "leadgen_id": lead, "page_id": PAGE, "form_id": "920000000000001", "created_time": 1_893_456_000,
+        }},
+    ]}]})
+}

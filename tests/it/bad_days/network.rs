@@ -1,0 +1,53 @@
+//! The network to the database breaks: connections are reset, or nothing
+//! passes any more and nobody hears why.
+
+use std::time::Duration;
+
+use leadhost_tests::load::{Unacknowledged, assert_each_once};
+use leadhost_tests::proxy::Proxy;
+use leadhost_tests::until;
+
+use super::{World, becomes_ready, gateways, lasts, size};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn resets_silence_and_closed_doors_cost_no_acknowledged_lead() {
+    let Some(world) = World::new().await else {
+        return;
+    };
+    let proxy = Proxy::before(world.database.url()).await;
+    let url = proxy.url(world.database.url());
+    let flags = ["--set", "server.answer_seconds=5"];
+    let host = world.host_with(0, &url, &flags).await;
+    let load = world.load("lead", &gateways(&[&host]), 16, Unacknowledged::Again);
+    load.reaches(200).await;
+
+    for _ in 0..size(20, 300) {
+        proxy.reset();
+        load.goes_on(20).await;
+    }
+
+    for _ in 0..size(1, 10) {
+        // Half open: what is sent is gone, and so is every end.
+        proxy.fall_silent();
+        load.is_refused(load.refused() + 16).await;
+        proxy.reset();
+        proxy.go_on();
+        load.goes_on(100).await;
+    }
+
+    proxy.shut(true);
+    proxy.reset();
+    load.is_refused(load.refused() + 32).await;
+    until("no connection is left", async || {
+        (proxy.open() == 0).then_some(())
+    })
+    .await;
+    lasts(Duration::from_secs(1)).await;
+    proxy.shut(false);
+    load.goes_on(100).await;
+
+    let sent = load.stop().await;
+    sent.assert_well_formed();
+    becomes_ready(&host).await;
+    assert_each_once(host.address("data"), world.key(), &sent.acknowledged).await;
+}

@@ -1,0 +1,133 @@
+//! Two hosts share the work, and one of them sleeps past its leases and wakes
+//! with work in its hands that is done by now: it writes nothing over it.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use leadhost_tests::graph::{GraphDouble, GraphOptions};
+use leadhost_tests::load::{Follower, Unacknowledged, assert_each_once, export};
+use leadhost_tests::until;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+use super::lead_form::{self, LeadForm};
+use super::{World, gateways, is_long, lasts};
+
+/// Fetches that a host has in hand.
+const IN_HAND: usize = 4;
+
+const FLAGS: [&str; 4] = [
+    "--set",
+    "worker.lease_seconds=3",
+    "--set",
+    "worker.concurrency=4",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_slept_past_its_leases_writes_nothing_over_the_others_work() {
+    let double = GraphDouble::start(GraphOptions::default()).expect("a free port");
+    let door = Door::before(double.address()).await;
+    let form = lead_form::connection(door.address);
+    let Some(world) = World::with(2, &form, &[lead_form::CONVERTER]).await else {
+        return;
+    };
+    let url = world.database.url();
+    let sleeper = world.host_with(0, url, &FLAGS).await;
+    let other = world.host_with(1, url, &FLAGS).await;
+    let data = other.address("data");
+    let gateways = gateways(&[&sleeper, &other]);
+    let follower = Follower::start(gateways.clone(), world.key());
+    let load = world.load("lead", &gateways, 8, Unacknowledged::Again);
+    load.reaches(50).await;
+    let announced = LeadForm::new(&world)
+        .announce(other.address("gateway"), 20)
+        .await;
+    let announced: BTreeSet<_> = announced.into_iter().collect();
+    assert_eq!(announced.len(), 20);
+    until("both hosts have their hands full", async || {
+        (door.waiting() == 2 * IN_HAND).then_some(())
+    })
+    .await;
+
+    sleeper.freeze();
+    door.open();
+    until("the other host does all the work", async || {
+        let there = export(data, world.key()).await;
+        announced
+            .iter()
+            .all(|id| there.contains_key(id))
+            .then_some(())
+    })
+    .await;
+    if is_long() {
+        lasts(Duration::from_secs(60)).await;
+    }
+    // The rows as they are, stamps and all.
+    let rows = "select coalesce(bit_xor(hashtextextended(id::text || cursor_us, 0)), 0)
+        from leadhost.deals where external_id like '44%'";
+    let answers = "select count(*) from leadhost.answers";
+    let before = world.count(rows).await;
+    assert_eq!(world.count(answers).await, 20, "each was answered once");
+
+    sleeper.thaw();
+    until("the sleeper has let go of its fetches", async || {
+        (door.waiting() == 0).then_some(())
+    })
+    .await;
+    // It works again, and what it tried to write before, it has tried.
+    load.goes_on(300).await;
+    let sent = load.stop().await;
+    sent.assert_well_formed();
+    let all: BTreeSet<_> = sent.acknowledged.union(&announced).cloned().collect();
+    assert_each_once(sleeper.address("data"), world.key(), &all).await;
+    assert_eq!(world.count(rows).await, before, "no row was written again");
+    assert_eq!(world.count(answers).await, 20, "no answer was kept twice");
+    follower.assert_saw_all(data, world.key()).await;
+}
+
+/// A door before a far end: who comes waits until it is opened.
+struct Door {
+    address: SocketAddr,
+    opened: watch::Sender<bool>,
+    waiting: Arc<AtomicUsize>,
+}
+
+impl Door {
+    async fn before(far_end: SocketAddr) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("it is bound");
+        let (opened, open) = watch::channel(false);
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&waiting);
+        tokio::spawn(async move {
+            while let Ok((mut visitor, _)) = listener.accept().await {
+                let (mut open, waiting) = (open.clone(), Arc::clone(&counted));
+                tokio::spawn(async move {
+                    waiting.fetch_add(1, Ordering::Relaxed);
+                    let _ = open.wait_for(|open| *open).await;
+                    if let Ok(mut inside) = TcpStream::connect(far_end).await {
+                        let _ = tokio::io::copy_bidirectional(&mut visitor, &mut inside).await;
+                    }
+                    waiting.fetch_sub(1, Ordering::Relaxed);
+                });
+            }
+        });
+        Self {
+            address,
+            opened,
+            waiting,
+        }
+    }
+
+    fn open(&self) {
+        self.opened.send_replace(true);
+    }
+
+    /// Visitors that are not through yet.
+    fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,112 @@
+//! `leadhost serve` with a database that cannot be had: it ends, and says in
+//! one line what to do, without the password.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::Output;
+
+use leadhost_tests::postgres;
+use leadhost_tests::service::leadhost;
+use sqlx::Executor as _;
+use url::Url;
+
+use super::serve;
+
+const PASSWORD: &str = "hidden-hunter";
+
+/// What the program says when it cannot serve with this URL.
+#[track_caller]
+fn refusal(url: &str, parts: &[&str]) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Output { status, stderr, .. } = try_to_serve(folder.path(), url);
+    let said = String::from_utf8_lossy(&stderr);
+    assert_eq!(status.code(), Some(1), "{said}");
+    let lines: Vec<_> = said
+        .lines()
+        .filter(|line| line.starts_with("leadhost: "))
+        .collect();
+    assert_eq!(lines.len(), 1, "{said}");
+    for part in parts {
+        assert!(lines[0].contains(part), "{part}: {said}");
+    }
+    assert!(!said.contains(PASSWORD), "{said}");
+    assert!(!said.contains("panicked"), "{said}");
+}
+
+fn try_to_serve(folder: &Path, url: &str) -> Output {
+    let flags = [
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--admin-listen",
+        "127.0.0.1:0",
+        "--store-url",
+        url,
+    ];
+    leadhost(folder, &flags)
+}
+
+#[test]
+fn a_url_that_leads_nowhere_is_named_without_its_password() {
+    let nowhere = format!("postgres://ana:{PASSWORD}@127.0.0.1:1/leads");
+    refusal(&nowhere, &["cannot be reached", "store.url"]);
+    let unknown = format!("mysql://ana:{PASSWORD}@127.0.0.1/leads");
+    refusal(
+        &unknown,
+        &["store.url", "postgres://user:password@host/database"],
+    );
+    let no_url = format!("ana:{PASSWORD}@127.0.0.1");
+    refusal(
+        &no_url,
+        &["store.url", "postgres://user:password@host/database"],
+    );
+    let no_port = format!("postgres://ana:{PASSWORD}@127.0.0.1:port/leads");
+    refusal(&no_port, &["store.url"]);
+}
+
+#[test]
+fn a_server_that_never_answers_is_given_up() {
+    // The kernel takes the connection, and nobody ever reads from it.
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = silent.local_addr().expect("it is bound").port();
+    let url = format!("postgres://ana:{PASSWORD}@127.0.0.1:{port}/leads");
+    refusal(&url, &["did not answer within", "store.url"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_refuses_says_whether_it_is_the_password_or_the_database() {
+    let Some(server) = postgres::private().await else {
+        return;
+    };
+    let database = server.database().await;
+    let url = Url::parse(database.url()).expect("an address");
+    tokio::task::block_in_place(|| {
+        let mut wrong = url.clone();
+        let _ = wrong.set_password(Some(PASSWORD));
+        refusal(wrong.as_str(), &["the user or the password", "store.url"]);
+        let mut missing = url.clone();
+        missing.set_path("/nowhere");
+        refusal(missing.as_str(), &["does not exist", "createdb"]);
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_of_a_newer_version_is_left_alone() {
+    let Some(server) = postgres::private().await else {
+        return;
+    };
+    let database = server.database().await;
+    let folder = tempfile::tempdir().expect("a folder");
+    assert!(serve(database.url(), folder.path(), &[]).await.stop());
+    let mut connection = database.connect().await;
+    connection
+        .execute("insert into leadhost.schema_versions (version) values (9999)")
+        .await
+        .expect("the table is there");
+    tokio::task::block_in_place(|| {
+        refusal(
+            database.url(),
+            &["schema version 9999", "start the newer version"],
+        );
+    });
+}

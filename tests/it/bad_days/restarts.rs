@@ -1,0 +1,50 @@
+//! The server ends and comes back, again and again, in both ways in which
+//! operators and machines end it.
+
+use std::time::{Duration, Instant};
+
+use leadhost_tests::load::{Unacknowledged, assert_each_once};
+use leadhost_tests::postgres::Shutdown;
+
+use super::{World, becomes_ready, gateways, size};
+
+/// From the server's return to the first lead that is sent after it and acknowledged.
+const RECOVERY: Duration = Duration::from_secs(2);
+
+/// What a busy machine of tests may add to that.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_restarts_again_and_again_costs_no_lead_and_no_connection() {
+    let Some(world) = World::new().await else {
+        return;
+    };
+    let host = world.host().await;
+    let load = world.load("lead", &gateways(&[&host]), 16, Unacknowledged::Again);
+    let mut returns = Vec::new();
+    for round in 0..size(4, 30) {
+        load.goes_on(150).await;
+        let how = [Shutdown::Immediate, Shutdown::Fast][round % 2];
+        tokio::task::block_in_place(|| {
+            world.server.stop_in(how);
+            world.server.run();
+        });
+        returns.push(Instant::now());
+        load.goes_on(50).await;
+    }
+    load.goes_on(300).await;
+    let sent = load.stop().await;
+    sent.assert_well_formed();
+    for back in returns {
+        let took = sent
+            .first_acknowledged_after(back)
+            .expect("it went on")
+            .duration_since(back);
+        assert!(took < RECOVERY + PATIENCE, "it took {took:?} to go on");
+    }
+    becomes_ready(&host).await;
+    let connections = world.connections().await;
+    // The pool's, and some that are no pool's: the one that listens, the one of the jobs.
+    assert!(connections <= 6 + 4, "{connections} connections are open");
+    assert_each_once(host.address("data"), world.key(), &sent.acknowledged).await;
+}

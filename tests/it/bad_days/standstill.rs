@@ -1,0 +1,77 @@
+//! The server stands still: it is there, takes what it is sent, and answers
+//! nothing. Requests end at their deadline, memory does not grow, and when the
+//! server goes on, so does everything.
+
+use std::time::{Duration, Instant};
+
+use leadhost_tests::Service;
+use leadhost_tests::load::{Load, Unacknowledged, assert_each_once};
+use leadhost_tests::postgres::signal;
+use rustix::process::Signal;
+
+use super::{World, becomes_ready, gateways, is_long, lasts};
+
+/// The host's own deadline for an answer.
+const ANSWER: [&str; 2] = ["--set", "server.answer_seconds=5"];
+
+/// Past which a request was not ended by that deadline.
+const LATEST: Duration = Duration::from_secs(8);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_the_whole_server_stands_still_requests_end_in_time() {
+    let Some(world) = World::new().await else {
+        return;
+    };
+    let host = world.host_with(0, world.database.url(), &ANSWER).await;
+    let load = world.load("lead", &gateways(&[&host]), 16, Unacknowledged::Again);
+    load.reaches(500).await;
+    let idle = host.memory();
+
+    world.server.freeze();
+    refused_in_time(&load, &host, idle).await;
+    let ready = host.ask("gateway", "GET", "/health/ready");
+    ready.send().await.expect(503);
+    world.server.thaw();
+
+    goes_on(&world, &host, load).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_that_stand_still_are_given_up_for_new_ones() {
+    let Some(world) = World::new().await else {
+        return;
+    };
+    let host = world.host_with(0, world.database.url(), &ANSWER).await;
+    let load = world.load("lead", &gateways(&[&host]), 16, Unacknowledged::Again);
+    load.reaches(500).await;
+
+    // In the middle of whatever they do: they keep their locks.
+    let backends = world.server.backends().await;
+    assert!(!backends.is_empty());
+    signal(&backends, Signal::STOP);
+    lasts(Duration::from_secs(if is_long() { 30 } else { 9 })).await;
+    signal(&backends, Signal::CONT);
+
+    goes_on(&world, &host, load).await;
+}
+
+/// Returns when everybody was refused and the standstill has lasted.
+async fn refused_in_time(load: &Load, host: &Service, idle: u64) {
+    let since = Instant::now();
+    // Each of them, more than once.
+    load.is_refused(load.refused() + 32).await;
+    let longest = Duration::from_secs(if is_long() { 30 } else { 9 });
+    lasts(longest.saturating_sub(since.elapsed())).await;
+    let now = host.memory();
+    assert!(now < idle * 2, "{idle} bytes have become {now}");
+}
+
+/// Checks what is to hold when the fault is over.
+async fn goes_on(world: &World, host: &Service, load: Load) {
+    load.goes_on(500).await;
+    let sent = load.stop().await;
+    sent.assert_well_formed();
+    assert!(sent.slowest() < LATEST, "{:?}", sent.slowest());
+    becomes_ready(host).await;
+    assert_each_once(host.address("data"), world.key(), &sent.acknowledged).await;
+}
