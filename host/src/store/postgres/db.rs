@@ -89,6 +89,7 @@ impl Db {
         let reach = Arc::new(Reach::new(most));
         let pool_of = |most: u32| {
             let known = Arc::clone(&reach);
+            let kept = Arc::clone(&reach);
             let connected = Arc::clone(&seen);
             PgPoolOptions::new()
                 .max_connections(most)
@@ -97,6 +98,12 @@ impl Db {
                 .before_acquire(move |_, connection| {
                     let usable = !known.is_of_before(connection.age);
                     Box::pin(std::future::ready(Ok(usable)))
+                })
+                .after_release(move |_, connection| {
+                    // An error closes it without a word, which it may not hear.
+                    let kept = kept.may_be_kept(connection.age);
+                    let kept = kept.then_some(true).ok_or(sqlx::Error::PoolClosed);
+                    Box::pin(std::future::ready(kept))
                 })
                 .after_connect(move |connection, _| {
                     let seen = Arc::clone(&connected);

@@ -26,7 +26,8 @@ const LOOK: &str = "select pg_is_in_recovery()";
 
 pub struct Reach {
     outage: watch::Sender<Option<Outage>>,
-    /// When the database came back last: connections from before are dead.
+    /// Since when the newest watching connection stands: what is older than that
+    /// may be dead.
     back: Mutex<Option<Instant>>,
     announced: broadcast::Sender<Announcement>,
     /// A verb failed in a way that the database's end would explain.
@@ -104,10 +105,16 @@ impl Reach {
         self.doubt.notify_one();
     }
 
-    /// Whether a connection of this age was made before the database was lost.
+    /// Whether a connection of this age is from before the database was lost.
     pub fn is_of_before(&self, age: Duration) -> bool {
         let back = self.back.lock().unwrap_or_else(PoisonError::into_inner);
         back.is_some_and(|back| back.elapsed() < age)
+    }
+
+    /// Whether a connection that comes back from a verb is worth a question: one
+    /// that is dead and does not know it would keep its place in the pool.
+    pub fn may_be_kept(&self, age: Duration) -> bool {
+        self.outage.borrow().is_none() && !self.is_of_before(age)
     }
 
     pub fn announcements(&self) -> broadcast::Receiver<Announcement> {
@@ -133,32 +140,28 @@ impl Reach {
         });
     }
 
-    fn is_back(&self) {
-        self.outage.send_if_modified(|outage| {
-            if outage.is_none() {
-                return false;
-            }
-            tracing::warn!("the database answers again");
+    /// It answers on a new connection. Where that is not the first, those of
+    /// before may be dead without knowing it.
+    fn answers(&self, first: bool) {
+        if !first {
             let mut back = self.back.lock().unwrap_or_else(PoisonError::into_inner);
             *back = Some(Instant::now());
-            *outage = None;
-            true
+        }
+        self.outage.send_if_modified(|outage| {
+            let was_lost = outage.take().is_some();
+            if was_lost {
+                tracing::warn!("the database answers again");
+            }
+            was_lost
         });
     }
 }
 
 async fn watch_over(reach: Weak<Reach>, options: PgConnectOptions) {
     let patience = Duration::from_millis(limits::STORE_LOOK_MS);
-    // A pool of one: it only makes the connection.
-    let pool = PgPoolOptions::new()
-        .max_connections(1)
-        .max_lifetime(None)
-        .idle_timeout(None)
-        .acquire_timeout(patience)
-        .test_before_acquire(false)
-        .connect_lazy_with(options);
+    let mut first = true;
     loop {
-        let connected = tokio::time::timeout(patience, connect(&pool))
+        let connected = tokio::time::timeout(patience, connect(&options, patience))
             .await
             .unwrap_or_else(|_| Err(sqlx::Error::PoolTimedOut));
         let Some(watched) = reach.upgrade() else {
@@ -166,7 +169,8 @@ async fn watch_over(reach: Weak<Reach>, options: PgConnectOptions) {
         };
         match connected {
             Ok((listener, None)) => {
-                watched.is_back();
+                watched.answers(first);
+                first = false;
                 watched.say(Announcement::Everything);
                 drop(watched);
                 if listen(&reach, listener, patience).await.is_none() {
@@ -190,9 +194,19 @@ async fn watch_over(reach: Weak<Reach>, options: PgConnectOptions) {
 
 /// A connection that listens; with why it does not count as the database.
 async fn connect(
-    pool: &sqlx::postgres::PgPool,
+    options: &PgConnectOptions,
+    patience: Duration,
 ) -> Result<(PgListener, Option<String>), sqlx::Error> {
-    let mut listener = PgListener::connect_with(pool).await?;
+    // A pool of one that only makes the connection, and each time another one: a
+    // connection that fell silent keeps its place until the system gives it up.
+    let pool = PgPoolOptions::new()
+        .max_connections(1)
+        .max_lifetime(None)
+        .idle_timeout(None)
+        .acquire_timeout(patience)
+        .test_before_acquire(false)
+        .connect_lazy_with(options.clone());
+    let mut listener = PgListener::connect_with(&pool).await?;
     listener.eager_reconnect(false);
     listener.listen(CHANNEL).await?;
     let follows = look(&mut listener).await?;
