@@ -201,14 +201,18 @@ pub const JOB_SECONDS: u32 = 15;
 
 /// Verbs under way on a database at once for each connection to it, those that
 /// wait for one included: past it requests hear 503 at once, and those that wait
-/// are served within about a tenth of a second.
-pub const STORE_ASKED_PER_CONNECTION: usize = 16;
+/// are served within a fraction of a second.
+pub const STORE_ASKED_PER_CONNECTION: usize = 32;
 
 /// Connections that only commit leads, out of all: readers never keep a lead waiting.
 pub const STORE_WRITERS: u32 = 2;
 
 /// Milliseconds between two looks at a database, and in which it has to answer.
 pub const STORE_LOOK_MS: u64 = 1_000;
+
+/// Milliseconds for a new connection to a database, which takes some six ways
+/// there and back: enough for one on another continent.
+pub const STORE_CONNECT_MS: u64 = 2_500;
 
 /// Milliseconds between two attempts to reach a database that is lost.
 pub const STORE_AGAIN_MS: u64 = 250;

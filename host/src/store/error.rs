@@ -35,6 +35,16 @@ impl StoreError {
             Self::Busy => Self::Busy,
             Self::Lost(reason) => Self::Lost(reason.clone()),
             Self::Contended => Self::Contended,
+            Self::Unavailable(sqlx::Error::PoolTimedOut) => {
+                Self::Unavailable(sqlx::Error::PoolTimedOut)
+            }
+            Self::Unavailable(sqlx::Error::Io(cause)) => {
+                let cause = std::io::Error::new(cause.kind(), cause.to_string());
+                Self::Unavailable(sqlx::Error::Io(cause))
+            }
+            Self::Unavailable(sqlx::Error::Protocol(cause)) => {
+                Self::Unavailable(sqlx::Error::Protocol(cause.clone()))
+            }
             other => Self::Unavailable(sqlx::Error::Protocol(other.to_string())),
         }
     }
