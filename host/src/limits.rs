@@ -207,12 +207,13 @@ pub const STORE_ASKED_PER_CONNECTION: usize = 32;
 /// Connections that only commit leads, out of all: readers never keep a lead waiting.
 pub const STORE_WRITERS: u32 = 2;
 
-/// Milliseconds between two looks at a database, and in which it has to answer.
+/// Milliseconds between two looks at a database.
 pub const STORE_LOOK_MS: u64 = 1_000;
 
-/// Milliseconds for a new connection to a database, which takes some six ways
-/// there and back: enough for one on another continent.
-pub const STORE_CONNECT_MS: u64 = 2_500;
+/// Milliseconds in which a database has to answer a look, and then a new connection, which
+/// takes some six ways there and back,
+/// before it counts as lost: one that is far away or only busy takes some.
+pub const STORE_ANSWER_MS: u64 = 3_000;
 
 /// Milliseconds between two attempts to reach a database that is lost.
 pub const STORE_AGAIN_MS: u64 = 250;

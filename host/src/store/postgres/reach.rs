@@ -158,8 +158,7 @@ impl Reach {
 }
 
 async fn watch_over(reach: Weak<Reach>, options: PgConnectOptions) {
-    let patience = Duration::from_millis(limits::STORE_CONNECT_MS);
-    let look = Duration::from_millis(limits::STORE_LOOK_MS);
+    let patience = Duration::from_millis(limits::STORE_ANSWER_MS);
     let mut first = true;
     loop {
         let connected = tokio::time::timeout(patience, connect(&options, patience))
@@ -174,7 +173,7 @@ async fn watch_over(reach: Weak<Reach>, options: PgConnectOptions) {
                 first = false;
                 watched.say(Announcement::Everything);
                 drop(watched);
-                if listen(&reach, listener, look).await.is_none() {
+                if listen(&reach, listener, patience).await.is_none() {
                     return;
                 }
                 // It may be this connection alone: the next one decides.
@@ -232,7 +231,7 @@ async fn listen(reach: &Weak<Reach>, mut listener: PgListener, patience: Duratio
             () = async {
                 tokio::select! {
                     () = watched.doubt.notified() => {}
-                    () = tokio::time::sleep(patience) => {}
+                    () = tokio::time::sleep(Duration::from_millis(limits::STORE_LOOK_MS)) => {}
                 }
             } => {
                 // In another select, a notice that came half-way would be lost with its future.
