@@ -108,7 +108,7 @@ fn hosts_on(
     let keys_file = data.join("a/keys.json");
     let double = keys(&keys_file).and_then(|keys| run::start_double(&keys));
     let mut balancing = balancer.and_then(|program| start_balancer(&program));
-    say(data, &keys_file, balancing.is_some())?;
+    say(service, data, &keys_file, balancing.is_some())?;
 
     watch(&mut hosts)?;
     // First who sends requests, then who answers them, then where it is kept.
@@ -227,13 +227,13 @@ fn start_balancer(program: &Path) -> Option<Child> {
 }
 
 /// Says how to try it, in lines that work as pasted.
-fn say(data: &Path, keys: &Path, balanced: bool) -> Result<(), Failure> {
+fn say(service: &Path, data: &Path, keys: &Path, balanced: bool) -> Result<(), Failure> {
     let gateway = if balanced { BALANCER } else { HOSTS[0].listen };
-    let service = data.join("service.json");
+    let said = data.join("service.json");
     let addresses = json!({"gateway": gateway, "data": gateway, "admin": HOSTS[0].admin});
-    repository::write_if_changed(&service, format!("{addresses:#}\n").as_bytes())?;
+    repository::write_if_changed(&said, format!("{addresses:#}\n").as_bytes())?;
     let root = repository::root();
-    let leadhost = "target/release/leadhost";
+    let leadhost = service.display();
     println!(
         "
 Two hosts serve one database. In another terminal:
@@ -252,7 +252,7 @@ kill -9 $(sed -n 's/.*\"process\": \\([0-9]*\\).*/\\1/p' {b}/service.json)
 ",
         script = root.join("examples/quickstart/try-it.sh").display(),
         keys = keys.display(),
-        service = service.display(),
+        service = said.display(),
         a = data.join("a").display(),
         b = data.join("b").display(),
     );

@@ -19,7 +19,7 @@ use super::encoding;
 use super::error::ApiError;
 use super::reply::Reply;
 use super::request_id::{self, RequestId};
-use super::route::{NoRoute, Route, Surface};
+use super::route::{NoRoute, OpenRoute, Route, Surface};
 use super::router::{self, Call};
 use crate::app::App;
 use crate::limits;
@@ -37,6 +37,12 @@ pub async fn answer(
     let path = head.uri.path();
     let found = route_of(surface, &head);
     let name = found.as_ref().map_or("none", Route::name);
+    let is_probe = matches!(
+        found,
+        Ok(Route::Open(
+            OpenRoute::Live | OpenRoute::Ready | OpenRoute::Metrics
+        ))
+    );
     let call = Call {
         app,
         head: &head,
@@ -61,14 +67,24 @@ pub async fn answer(
         let took = started.elapsed();
         let status = reply.status().as_u16();
         app.metrics.request(name, status, took.as_secs_f64());
-        tracing::info!(
-            target: "leadhost::access",
-            method = %head.method,
-            status,
-            bytes = reply.body().size_hint().lower(),
-            micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
-            "answered",
-        );
+        macro_rules! told {
+            ($level:ident) => {
+                tracing::$level!(
+                    target: "leadhost::access",
+                    method = %head.method,
+                    status,
+                    bytes = reply.body().size_hint().lower(),
+                    micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+                    "answered",
+                )
+            };
+        }
+        // Load balancers and collectors ask all the time, and mean nobody's request.
+        if is_probe && status == 200 {
+            told!(debug);
+        } else {
+            told!(info);
+        }
         reply
     }
     .instrument(span)

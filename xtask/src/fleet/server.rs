@@ -114,7 +114,13 @@ impl Server {
 
     /// One text of SQL as the superuser, by the socket, whose folder is closed to others.
     fn sql(&self, text: &str) -> Result<String, Failure> {
-        let mut command = self.programs.command("psql");
+        // The client may be installed apart from the server.
+        let own = self.programs.folder.join("psql");
+        let mut command = if own.is_file() {
+            self.programs.as_account(own)
+        } else {
+            self.programs.as_account("psql")
+        };
         command
             .args(["--no-psqlrc", "--tuples-only", "--quiet"])
             .args(["--set", "ON_ERROR_STOP=1", "--username=postgres"])
