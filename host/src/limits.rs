@@ -210,9 +210,9 @@ pub const STORE_WRITERS: u32 = 2;
 /// Milliseconds between two looks at a database.
 pub const STORE_LOOK_MS: u64 = 1_000;
 
-/// Milliseconds in which a database has to answer a look, and then a new connection, which
-/// takes some six ways there and back,
-/// before it counts as lost: one that is far away or only busy takes some.
+/// Milliseconds in which a database has to answer a look, and then a new connection
+/// (some six ways there and back), before it counts as lost: one that is far away
+/// or only busy takes some.
 pub const STORE_ANSWER_MS: u64 = 3_000;
 
 /// Milliseconds between two attempts to reach a database that is lost.
