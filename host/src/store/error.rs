@@ -51,7 +51,11 @@ impl StoreError {
 }
 
 /// For a column that holds what it cannot.
-pub(super) fn odd(table: &str, column: &str, found: impl std::fmt::Display) -> StoreError {
+pub(super) fn odd(
+    table: &str,
+    column: impl std::fmt::Display,
+    found: impl std::fmt::Display,
+) -> StoreError {
     StoreError::Inconsistent {
         what: format!("{table}.{column} holds `{found}`"),
     }

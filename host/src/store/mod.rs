@@ -16,6 +16,7 @@ mod fleet;
 pub mod moving;
 pub mod once;
 pub mod postgres;
+mod row;
 mod scope;
 mod seen;
 pub mod sqlite;

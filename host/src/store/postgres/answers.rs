@@ -1,12 +1,8 @@
 //! What sources answered to fetches that are settled.
 
-use sqlx::Row as _;
-use sqlx::postgres::PgRow;
-
-use super::columns::{self, Columns as _};
 use super::db::{Db, Rows};
 use crate::domain::id::DeliveryId;
-use crate::store::error::odd;
+use crate::store::row::fetches::answer;
 use crate::store::{KeptAnswer, StoreError};
 
 // The numbers first, which are few bytes: sorting must not carry bodies along.
@@ -37,17 +33,6 @@ pub async fn list(
         .await?;
     snapshot.rollback().await?;
     rows.iter().map(answer).collect()
-}
-
-fn answer(row: &PgRow) -> Result<KeptAnswer, StoreError> {
-    Ok(KeptAnswer {
-        number: row.try_get("number")?,
-        index: row.small("item")?,
-        hop: row.small("hop")?,
-        external_id: row.try_get("external_id")?,
-        request: row.json("request")?,
-        response: columns::response(row)?.ok_or_else(|| odd("answers", "response_head", "null"))?,
-    })
 }
 
 pub(super) const SQL: &[&str] = &[LIST];

@@ -9,12 +9,12 @@ use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
 use uuid::Uuid;
 
-use super::agents::kind_text;
 use super::columns::{self, json, text};
 use super::db::{Db, Rows, Transaction};
 use crate::domain::id::{AgentId, ConnectionId, OwnerId, PartnerId, ProductId, WorkspaceId};
 use crate::domain::time::Micros;
 use crate::store::error::odd;
+use crate::store::row::agents::kind_text;
 use crate::store::{
     Applied, AppliedChange, Plan, PlannedAgent, PlannedConnection, PlannedOwner, PlannedProduct,
     StoreError,

@@ -11,13 +11,14 @@ use sqlx::Row as _;
 use sqlx::postgres::{PgConnection, PgRow};
 use uuid::Uuid;
 
-use super::columns::{self, Columns as _, at};
+use super::columns::at;
 use super::db::{Db, Rows, Transaction};
 use super::load::WHOLE;
 use crate::domain::id::{DeliveryId, WorkspaceId};
 use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
-use crate::store::{HeldDelivery, HeldFetch, Job, Lease, NewDelivery, StoreError};
+use crate::store::row::{Columns as _, deliveries, fetches};
+use crate::store::{HeldDelivery, HeldFetch, Job, Lease, StoreError};
 
 // Only deliveries that are queued or failed have a time, and fetches.
 const ANY_DUE: &str = "
@@ -251,36 +252,12 @@ async fn held_deliveries(
         .fetch_all(connection)
         .await?;
     for row in &rows {
-        let delivery = request(row)?;
-        let Some(lease) = leases.get(&delivery.id) else {
-            continue;
-        };
-        let one = HeldDelivery {
-            lease: *lease,
-            status: columns::delivery_status(row)?,
-            ran: row.json_if("ran")?,
-            attempts: row.number("attempts")?,
-            presented: row.try_get("presented")?,
-            delivery,
-        };
-        held.insert(one.delivery.id, one);
+        if let Some(lease) = leases.get(&row.id("id")?) {
+            let one = deliveries::held(row, *lease)?;
+            held.insert(one.delivery.id, one);
+        }
     }
     Ok(held)
-}
-
-/// The raw request of a delivery.
-pub fn request(row: &PgRow) -> Result<NewDelivery, StoreError> {
-    Ok(NewDelivery {
-        id: DeliveryId(row.try_get("id")?),
-        workspace: WorkspaceId(row.try_get("workspace_id")?),
-        connection: row.text_id("connection_id")?,
-        received_at: row.time("received_at")?,
-        method: row.try_get("method")?,
-        path: row.try_get("path")?,
-        query: row.json("query")?,
-        headers: row.json("headers")?,
-        body: row.try_get("body")?,
-    })
 }
 
 const HELD_FETCHES: &str = "
@@ -321,23 +298,7 @@ async fn held_fetches(
         .await?
         .iter()
         .map(|row| {
-            let held = HeldFetch {
-                lease: Lease(row.try_get("lease")?),
-                delivery: DeliveryId(row.try_get("delivery_id")?),
-                workspace: WorkspaceId(row.try_get("workspace_id")?),
-                received_at: row.time("received_at")?,
-                index: row.small("item")?,
-                connection: row.text_id("connection_id")?,
-                received_by: row.text_id("received_by")?,
-                external_id: row.try_get("external_id")?,
-                request: row.json("request")?,
-                state: row.try_get("state")?,
-                hop: row.small("hop")?,
-                attempts: row.number("attempts")?,
-                ran: row.json("ran")?,
-                response: columns::response(row)?,
-                until: row.time("until_at")?,
-            };
+            let held = fetches::held(row, Lease(row.number("lease")?))?;
             Ok(((held.delivery, held.index), held))
         })
         .collect()

@@ -1,14 +1,12 @@
 //! Connections: by id for the intake, by name for operators. They hold nothing
 //! of a person and are read before a workspace is known.
 
-use sqlx::Row as _;
-use sqlx::postgres::PgRow;
-
-use super::columns::{self, Columns as _};
+use super::columns;
 use super::db::Db;
 use crate::domain::connection::{Connection, Pause};
-use crate::domain::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
+use crate::domain::id::{ConnectionId, WorkspaceId};
 use crate::store::StoreError;
+use crate::store::row::connections::connection;
 
 macro_rules! connections_where {
     ($rest:literal) => {
@@ -63,33 +61,6 @@ pub async fn pause(db: &Db, id: &ConnectionId, pause: Option<&Pause>) -> Result<
         .execute(db.pool())
         .await?;
     Ok(())
-}
-
-fn connection(row: &PgRow) -> Result<Connection, StoreError> {
-    let reason: Option<String> = row.try_get("paused_reason")?;
-    let since = row.time_if("paused_at")?;
-    Ok(Connection {
-        id: row.text_id("id")?,
-        workspace: WorkspaceId(row.try_get("workspace_id")?),
-        partner: PartnerId(row.try_get("partner_id")?),
-        name: row.try_get("name")?,
-        plugin: row.try_get("plugin")?,
-        config: row.try_get("config")?,
-        config_version: row.try_get("config_version")?,
-        agent: row.try_get::<Option<i64>, _>("agent_id")?.map(AgentId),
-        allow: row.json("allow")?,
-        checks: row.json("checks")?,
-        routes: row.json("routes")?,
-        secrets: row.json("secrets")?,
-        sealed: row.try_get("sealed")?,
-        region: row.try_get("region")?,
-        time_zone: row.try_get("time_zone")?,
-        dedupe_by_content: row.try_get("dedupe_by_content")?,
-        paused: since.map(|since| Pause {
-            since,
-            reason: reason.unwrap_or_default(),
-        }),
-    })
 }
 
 pub(super) const SQL: &[&str] = &[ONE, LIST, PAUSE];

@@ -3,16 +3,11 @@
 //! Filters are combined with AND. Each query is led by one filter that an index
 //! answers; the others, when given, are checked on what it found.
 
-use serde_json::{Map, Value};
-use sqlx::Row as _;
-use sqlx::postgres::PgRow;
-use uuid::Uuid;
-
-use super::columns::{self, Columns as _};
+use super::columns;
 use super::db::{Db, Rows};
-use crate::domain::contact::{email_key, phone_key};
-use crate::domain::deal::{AgentPart, DealPart, DealView, PersonPart, PropertyPart};
-use crate::domain::id::AgentId;
+use crate::domain::contact::email_key;
+use crate::domain::deal::DealView;
+use crate::store::row::deals::{phone_key_of, view};
 use crate::store::{DealFilter, Scope, StoreError};
 
 // The deals first and what hangs on them after: so many rows as are asked for.
@@ -81,7 +76,7 @@ pub async fn find(
     } else {
         ALL
     };
-    let phone = filter.phone_key.as_deref().map(with_prefix);
+    let phone = filter.phone_key.as_deref().map(phone_key_of);
     let email = filter.email.as_deref().map(email_key);
     let mut snapshot = db.snapshot(Rows::Of(&[scope.workspace()])).await?;
     let rows = sqlx::query(sql)
@@ -96,58 +91,6 @@ pub async fn find(
         .await?;
     snapshot.rollback().await?;
     rows.iter().map(view).collect()
-}
-
-/// A key as `domain::contact::phone_key` makes it, or the bare match key.
-fn with_prefix(key: &str) -> String {
-    if key.starts_with("phone:") {
-        key.to_owned()
-    } else {
-        phone_key(key)
-    }
-}
-
-fn view(row: &PgRow) -> Result<DealView, StoreError> {
-    let mut props: Map<String, Value> = row.json("props")?;
-    let external_id: Option<String> = row.try_get("external_id")?;
-    props.insert("externalIntegrationId".to_owned(), external_id.into());
-    Ok(DealView {
-        deal: DealPart {
-            id: id(row, "id")?,
-            status: row.try_get("status")?,
-            created_at: row.time("created_at")?,
-            updated_at: row.time("updated_at")?,
-            owner_id: id_if(row, "owner_id")?,
-            owner_name: row.try_get("owner_name")?,
-            owner_email: row.try_get("owner_email")?,
-            props: Value::Object(props),
-        },
-        person: PersonPart {
-            id: id(row, "person_id")?,
-            name: row.try_get("person_name")?,
-            email: row.try_get("person_email")?,
-            phone_number: row.try_get("phone_number")?,
-        },
-        property: PropertyPart {
-            id: id_if(row, "product_id")?,
-            name: row.try_get("product_name")?,
-            external_id: row.try_get("product_external_id")?,
-        },
-        agent: AgentPart {
-            id: row.try_get::<Option<i64>, _>("agent_id")?.map(AgentId),
-            name: row.try_get("agent_name")?,
-            number: row.try_get("agent_number")?,
-        },
-    })
-}
-
-fn id(row: &PgRow, column: &str) -> Result<String, StoreError> {
-    Ok(row.try_get::<Uuid, _>(column)?.to_string())
-}
-
-fn id_if(row: &PgRow, column: &str) -> Result<Option<String>, StoreError> {
-    let id: Option<Uuid> = row.try_get(column)?;
-    Ok(id.map(|id| id.to_string()))
 }
 
 pub(super) const SQL: &[&str] = &[BY_ID, BY_PHONE, BY_EMAIL, BY_EXTERNAL_ID, ALL];

@@ -5,21 +5,20 @@
 //! is found by way of the queue, which is short.
 
 use sqlx::Row as _;
-use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
 use uuid::Uuid;
 
 use super::agents;
-use super::claim::request;
-use super::columns::{self, Columns as _};
+use super::columns;
 use super::db::{Db, Rows};
 use crate::domain::delivery::DeliveryStatus;
-use crate::domain::id::{ContactId, DealId, DeliveryId, WorkspaceId};
+use crate::domain::id::{DeliveryId, WorkspaceId};
 use crate::domain::time::Micros;
 use crate::limits;
-use crate::store::{
-    Backlog, DeliveryDetail, DeliveryFilter, DeliverySummary, ItemOutcome, StoreError,
-};
+use crate::store::row::Columns as _;
+use crate::store::row::deliveries::{item, request, summary};
+use crate::store::{Backlog, DeliveryDetail, DeliveryFilter, DeliverySummary, StoreError};
 
 const ONE: &str = "
 select d.workspace_id, d.id, d.connection_id, d.received_at, d.method, d.path, d.query, d.headers,
@@ -63,18 +62,6 @@ pub async fn one(db: &Db, id: DeliveryId) -> Result<Option<DeliveryDetail>, Stor
         next_attempt_at: row.time_if("next_attempt_at")?,
         items: items.iter().map(item).collect::<Result<_, _>>()?,
     }))
-}
-
-fn item(row: &PgRow) -> Result<ItemOutcome, StoreError> {
-    Ok(ItemOutcome {
-        index: row.small("item")?,
-        status: columns::item_status(row)?,
-        external_id: row.try_get("external_id")?,
-        deal_id: row.try_get::<Option<Uuid>, _>("deal_id")?.map(DealId),
-        contact_id: row.try_get::<Option<Uuid>, _>("contact_id")?.map(ContactId),
-        message: row.try_get("message")?,
-        diff: Vec::new(),
-    })
 }
 
 // What is found has all its filters behind it; the rest is looked up for it alone.
@@ -229,21 +216,6 @@ async fn list_of(
         .await?;
     snapshot.rollback().await?;
     rows.iter().map(summary).collect()
-}
-
-fn summary(row: &PgRow) -> Result<DeliverySummary, StoreError> {
-    Ok(DeliverySummary {
-        id: DeliveryId(row.try_get("id")?),
-        connection_id: row.text_id("connection_id")?,
-        connection: row.try_get("connection")?,
-        received_at: row.time("received_at")?,
-        status: columns::delivery_status(row)?,
-        bytes: row.number("body_bytes")?,
-        items: row.number("items")?,
-        attempts: row.number("attempts")?,
-        ran: row.json_if("ran")?,
-        error: row.try_get("error")?,
-    })
 }
 
 // A queued delivery without a time to try it again waits for its fetches only.

@@ -4,13 +4,15 @@
 
 use sqlx::Row as _;
 
-use super::columns::{self, Columns as _};
+use super::columns;
 use super::db::{Db, Rows};
 use super::reach::CHANNEL;
 use crate::domain::id::HostId;
 use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
 use crate::limits;
+use crate::store::row::Columns as _;
+use crate::store::row::plugins::activation;
 use crate::store::{Activation, Announcement, Beat, Fence, Proposal, SeenHost, StoreError};
 
 const ANNOUNCE: &str = "select pg_notify($1, $2)";
@@ -214,13 +216,7 @@ pub async fn flip(
         .bind(columns::text(&proposal.name))
         .fetch_one(&mut *transaction)
         .await?;
-    let activation = Activation {
-        name: row.try_get("name")?,
-        digest: Digest(row.try_get("digest")?),
-        previous: row.try_get::<Option<String>, _>("previous")?.map(Digest),
-        generation: row.try_get("generation")?,
-        activated_at: row.time("activated_at")?,
-    };
+    let activation = activation(&row)?;
     sqlx::query(ANNOUNCE)
         .bind(CHANNEL)
         .bind(Announcement::Plugins.as_str())

@@ -1,19 +1,13 @@
 //! Keys by the digest of their text; the text itself never comes here.
 
-use std::collections::BTreeMap;
-
-use sqlx::Row as _;
-use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
-use super::agents;
-use super::columns::{self, Columns as _};
+use super::columns;
 use super::db::Db;
-use crate::domain::id::{KeyId, PartnerId, WorkspaceId};
-use crate::domain::key::{KeyKind, KeyRecord};
+use crate::domain::id::{KeyId, WorkspaceId};
+use crate::domain::key::KeyRecord;
 use crate::domain::time::Micros;
-use crate::domain::workspace::Partner;
-use crate::store::error::odd;
+use crate::store::row::keys::{caller, latest, record};
 use crate::store::{Caller, StoreError};
 
 const AUTHENTICATE: &str = "
@@ -31,21 +25,7 @@ pub async fn authenticate(db: &Db, digest: &[u8; 32]) -> Result<Option<Caller>, 
         .bind(&digest[..])
         .fetch_optional(db.pool())
         .await?;
-    let Some(row) = row else { return Ok(None) };
-    let key = record(&row)?;
-    let workspace = match key.workspace {
-        Some(_) => Some(agents::workspace(&row)?),
-        None => None,
-    };
-    let partner = match key.partner {
-        Some(id) => Some(Partner {
-            id,
-            workspace: WorkspaceId(row.try_get("partner_workspace_id")?),
-            name: row.try_get("partner_name")?,
-        }),
-        None => None,
-    };
-    Ok(Some(Caller::of(key, workspace, partner)))
+    row.as_ref().map(caller).transpose()
 }
 
 const CREATE: &str = "
@@ -121,44 +101,19 @@ set last_used_at = greatest(k.last_used_at, locked.at)
 from locked
 where k.id = locked.id";
 
-/// To the minute: a key that is in use all day costs few writes.
 pub async fn touch(db: &Db, used: &[(KeyId, Micros)]) -> Result<(), StoreError> {
     if used.is_empty() {
         return Ok(());
     }
-    // The latest use of each: an update from a list takes any one of several.
-    let mut latest: BTreeMap<KeyId, i64> = BTreeMap::new();
-    for (id, at) in used {
-        let minute = at.0 - at.0.rem_euclid(Micros::MINUTE);
-        let entry = latest.entry(*id).or_insert(minute);
-        *entry = minute.max(*entry);
-    }
+    let latest = latest(used);
     let ids: Vec<Uuid> = latest.keys().map(|id| id.0).collect();
-    let times: Vec<_> = latest.values().map(|at| columns::at(Micros(*at))).collect();
+    let times: Vec<_> = latest.values().map(|at| columns::at(*at)).collect();
     sqlx::query(TOUCH)
         .bind(ids)
         .bind(times)
         .execute(db.pool())
         .await?;
     Ok(())
-}
-
-fn record(row: &PgRow) -> Result<KeyRecord, StoreError> {
-    let kind: &str = row.try_get("kind")?;
-    Ok(KeyRecord {
-        id: KeyId(row.try_get("key_id")?),
-        kind: KeyKind::of(kind).ok_or_else(|| odd("keys", "kind", kind))?,
-        workspace: row
-            .try_get::<Option<Uuid>, _>("key_workspace_id")?
-            .map(WorkspaceId),
-        partner: row.try_get::<Option<Uuid>, _>("partner_id")?.map(PartnerId),
-        label: row.try_get("label")?,
-        hint: row.try_get("hint")?,
-        created_at: row.time("created_at")?,
-        expires_at: row.time_if("expires_at")?,
-        revoked_at: row.time_if("revoked_at")?,
-        last_used_at: row.time_if("last_used_at")?,
-    })
 }
 
 pub(super) const SQL: &[&str] = &[AUTHENTICATE, CREATE, LIST, REVOKE, TOUCH];

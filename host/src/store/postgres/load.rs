@@ -6,22 +6,18 @@
 //! sorted. What is new is inserted after all of these locks are held (`save`),
 //! and the clocks of the feeds come last (`stamp`).
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
-use serde_json::{Map, Value};
 use sqlx::Row as _;
 use sqlx::postgres::{PgConnection, PgRow};
 use uuid::Uuid;
 
-use super::columns::{self, Columns as _};
-use crate::domain::id::{
-    AgentId, ConnectionId, ContactId, DealId, DeliveryId, ProductId, WorkspaceId,
-};
+use super::columns;
+use crate::domain::id::{AgentId, ConnectionId, ContactId, DealId, DeliveryId, WorkspaceId};
 use crate::store::StoreError;
-use crate::store::decide::{
-    Change, Claim, ClaimKey, Contact, Deal, Delivery, Fetch, Item, Known, QuarantineUse,
-};
+use crate::store::decide::{ClaimKey, Known};
+use crate::store::row::{Columns as _, known};
 
 /// The place of a delivery itself in the queue, beside those of its items' fetches.
 pub const WHOLE: i32 = -1;
@@ -74,14 +70,11 @@ pub async fn work(
     let ids: Vec<Uuid> = wanted.iter().map(|id| id.0).collect();
     for row in sqlx::query(WORK).bind(ids).fetch_all(connection).await? {
         let work = Work {
-            workspace: WorkspaceId(row.try_get("workspace_id")?),
+            workspace: row.id("workspace_id")?,
             lease: row.try_get("lease")?,
             until: row.try_get("lease_until")?,
         };
-        let key = (
-            DeliveryId(row.try_get("delivery_id")?),
-            row.try_get("item")?,
-        );
+        let key = (row.id("delivery_id")?, row.try_get("item")?);
         locked.work.insert(key, work);
     }
     Ok(locked)
@@ -142,80 +135,30 @@ pub async fn deliveries(
             .await
     };
     for row in rows(DELIVERIES, connection).await? {
-        let id = DeliveryId(row.try_get("id")?);
+        let id = row.id("id")?;
         known
             .deliveries
-            .insert(id, delivery(&row, locked.of(id, WHOLE))?);
+            .insert(id, known::delivery(&row, locked.of(id, WHOLE))?);
     }
     for row in rows(ITEMS, connection).await? {
-        let id = DeliveryId(row.try_get("delivery_id")?);
+        let id = row.id("delivery_id")?;
         if let Some(delivery) = known.deliveries.get_mut(&id) {
-            delivery.items.insert(row.small("item")?, item(&row)?);
+            delivery
+                .items
+                .insert(row.small("item")?, known::item(&row)?);
         }
     }
     for row in rows(FETCHES, connection).await? {
-        let id = DeliveryId(row.try_get("delivery_id")?);
+        let id = row.id("delivery_id")?;
         let place: i32 = row.try_get("item")?;
         if !locked.work.contains_key(&(id, place)) {
             // Made by another host between the lock and this: not ours yet.
             return Err(StoreError::Contended);
         }
-        let fetch = fetch(&row, locked.of(id, place))?;
+        let fetch = known::fetch(&row, locked.of(id, place))?;
         known.fetches.insert((id, row.small("item")?), fetch);
     }
     Ok(())
-}
-
-fn delivery(row: &PgRow, (lease, held): (i64, bool)) -> Result<Delivery, StoreError> {
-    Ok(Delivery {
-        workspace: WorkspaceId(row.try_get("workspace_id")?),
-        connection: row.text_id("connection_id")?,
-        received_at: row.time("received_at")?,
-        status: columns::delivery_status(row)?,
-        error: row.try_get("error")?,
-        notes: row.json("notes")?,
-        ran: row.json_if("ran")?,
-        attempts: row.number("attempts")?,
-        next_attempt_at: row.time_if("next_attempt_at")?,
-        presented: row.try_get("presented")?,
-        lease,
-        held,
-        items: BTreeMap::new(),
-        brought_by: None,
-        change: Change::None,
-    })
-}
-
-fn item(row: &PgRow) -> Result<Item, StoreError> {
-    Ok(Item {
-        status: columns::item_status(row)?,
-        external_id: row.try_get("external_id")?,
-        deal: row.try_get::<Option<Uuid>, _>("deal_id")?.map(DealId),
-        contact: row.try_get::<Option<Uuid>, _>("contact_id")?.map(ContactId),
-        message: row.try_get("message")?,
-        diff: Vec::new(),
-        change: Change::None,
-    })
-}
-
-fn fetch(row: &PgRow, (lease, held): (i64, bool)) -> Result<Fetch, StoreError> {
-    Ok(Fetch {
-        workspace: WorkspaceId(row.try_get("workspace_id")?),
-        connection: row.text_id("connection_id")?,
-        dedupe_key: row.try_get("dedupe_key")?,
-        external_id: row.try_get("external_id")?,
-        request: row.try_get("request")?,
-        state: row.try_get("state")?,
-        hop: row.small("hop")?,
-        due_at: row.time("due_at")?,
-        until: row.time("until_at")?,
-        attempts: row.number("attempts")?,
-        ran: Some(row.json("ran")?),
-        response: columns::response(row)?,
-        lease,
-        held,
-        change: Change::None,
-    })
 }
 
 const CLAIMS: &str = "
@@ -246,17 +189,8 @@ pub async fn claims(
         .await?;
     for row in rows {
         let key = asked(&wanted, &row)?;
-        let claim = Claim {
-            workspace: WorkspaceId(row.try_get("workspace_id")?),
-            delivery: DeliveryId(row.try_get("delivery_id")?),
-            item: row.small("item")?,
-            until: row.time_if("until_at")?,
-            deal: row.try_get::<Option<Uuid>, _>("deal_id")?.map(DealId),
-            contact: row.try_get::<Option<Uuid>, _>("contact_id")?.map(ContactId),
-            change: Change::None,
-        };
         locked.claims.insert((*key).clone());
-        known.claims.insert((*key).clone(), claim);
+        known.claims.insert((*key).clone(), known::claim(&row)?);
     }
     Ok(())
 }
@@ -300,7 +234,7 @@ pub async fn contact_keys(
         .await?;
     for row in rows {
         let key = asked(&wanted, &row)?;
-        let contact = ContactId(row.try_get("contact_id")?);
+        let contact = row.id("contact_id")?;
         known.contact_keys.insert((*key).clone(), contact);
         found.insert((key.0, contact));
     }
@@ -337,28 +271,9 @@ pub async fn deals(
         .fetch_all(connection)
         .await?;
     for row in rows {
-        let workspace = WorkspaceId(row.try_get("workspace_id")?);
-        let person = ContactId(row.try_get("person_id")?);
-        let connection: Option<&str> = row.try_get("connection_id")?;
-        let deal = Deal {
-            workspace,
-            person,
-            agent: row.try_get::<Option<i64>, _>("agent_id")?.map(AgentId),
-            title: row.try_get("title")?,
-            props: row.json("props")?,
-            edited: row.json("edited")?,
-            product: row.try_get::<Option<Uuid>, _>("product_id")?.map(ProductId),
-            external_id: row.try_get("external_id")?,
-            connection: connection
-                .map(|_| row.text_id::<ConnectionId>("connection_id"))
-                .transpose()?,
-            delivery: row
-                .try_get::<Option<Uuid>, _>("delivery_id")?
-                .map(DeliveryId),
-            change: Change::None,
-        };
-        known.deals.insert(DealId(row.try_get("id")?), deal);
-        people.insert((workspace, person));
+        let deal = known::deal(&row)?;
+        people.insert((deal.workspace, deal.person));
+        known.deals.insert(row.id("id")?, deal);
     }
     Ok(people)
 }
@@ -390,18 +305,8 @@ pub async fn contacts(
         .fetch_all(connection)
         .await?;
     for row in rows {
-        let contact = Contact {
-            workspace: WorkspaceId(row.try_get("workspace_id")?),
-            name: row.try_get("name")?,
-            email: row.try_get("email")?,
-            phone_number: row.try_get("phone_number")?,
-            props: row.json::<Map<String, Value>>("props")?,
-            edited: row.json("edited")?,
-            change: Change::None,
-        };
-        known
-            .contacts
-            .insert(ContactId(row.try_get("id")?), contact);
+        let contact = known::contact(&row, "props", "edited")?;
+        known.contacts.insert(row.id("id")?, contact);
     }
     Ok(())
 }
@@ -435,7 +340,7 @@ pub async fn products(
         .await?;
     for row in rows {
         let key = asked(&wanted, &row)?;
-        let product = ProductId(row.try_get("id")?);
+        let product = row.id("id")?;
         known.products.insert((*key).clone(), product);
     }
     Ok(())
@@ -461,7 +366,7 @@ pub async fn first_agents(
         .fetch_all(connection)
         .await?;
     for row in rows {
-        let workspace = WorkspaceId(row.try_get("workspace_id")?);
+        let workspace = row.id("workspace_id")?;
         known
             .first_agents
             .insert(workspace, AgentId(row.try_get("id")?));
@@ -490,11 +395,10 @@ pub async fn quarantine(
         .fetch_all(connection)
         .await?;
     for row in rows {
-        let used = QuarantineUse {
-            count: row.number("count")?,
-            bytes: row.number("bytes")?,
-        };
-        known.quarantine.insert(row.text_id("connection_id")?, used);
+        let connection = row.text_id("connection_id")?;
+        known
+            .quarantine
+            .insert(connection, known::quarantine(&row)?);
     }
     Ok(())
 }

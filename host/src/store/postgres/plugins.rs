@@ -1,13 +1,13 @@
 //! Components by their digest, which of them serve, and which files were refused.
 
 use sqlx::Row as _;
-use sqlx::postgres::PgRow;
 
-use super::columns::{self, Columns as _};
+use super::columns;
 use super::db::{Db, Rows};
 use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
 use crate::limits;
+use crate::store::row::plugins::{activation, record, refusal};
 use crate::store::{Activation, PluginRecord, Refusal, StoreError};
 
 const PUT: &str = "
@@ -73,19 +73,6 @@ pub async fn list(db: &Db) -> Result<Vec<PluginRecord>, StoreError> {
         .collect()
 }
 
-fn record(row: &PgRow) -> Result<PluginRecord, StoreError> {
-    Ok(PluginRecord {
-        digest: Digest(row.try_get("digest")?),
-        description: row.json("description")?,
-        contract: row.try_get("contract")?,
-        bytes: row.number("bytes")?,
-        checks: row.json("checks")?,
-        golden: row.number("golden")?,
-        origin: row.try_get("origin")?,
-        stored_at: row.time("stored_at")?,
-    })
-}
-
 const ACTIVATIONS: &str = "
 select name, digest, previous, generation, activated_at
 from activations
@@ -145,16 +132,6 @@ pub async fn activate(
     Ok(activation)
 }
 
-fn activation(row: &PgRow) -> Result<Activation, StoreError> {
-    Ok(Activation {
-        name: row.try_get("name")?,
-        digest: Digest(row.try_get("digest")?),
-        previous: row.try_get::<Option<String>, _>("previous")?.map(Digest),
-        generation: row.try_get("generation")?,
-        activated_at: row.time("activated_at")?,
-    })
-}
-
 const NOTE_REFUSAL: &str = "
 insert into refusals (origin, digest, reason, at)
 values ($1, $2, $3, $4)";
@@ -191,14 +168,7 @@ pub async fn refusals(db: &Db) -> Result<Vec<Refusal>, StoreError> {
         .fetch_all(db.pool())
         .await?
         .iter()
-        .map(|row| {
-            Ok(Refusal {
-                origin: row.try_get("origin")?,
-                digest: row.try_get::<Option<String>, _>("digest")?.map(Digest),
-                reason: row.try_get("reason")?,
-                at: row.time("at")?,
-            })
-        })
+        .map(refusal)
         .collect()
 }
 

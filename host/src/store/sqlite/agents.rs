@@ -1,14 +1,10 @@
 //! Workspaces, their partners and their agents.
 
-use sqlx::Row as _;
-use sqlx::sqlite::SqliteRow;
-
-use super::columns::Columns as _;
 use super::db::Db;
-use crate::domain::id::{AgentId, WorkspaceId};
-use crate::domain::workspace::{Agent, AgentKind, Partner, Workspace};
+use crate::domain::id::WorkspaceId;
+use crate::domain::workspace::{Agent, Partner, Workspace};
 use crate::store::StoreError;
-use crate::store::error::odd;
+use crate::store::row::agents::{agent, partner, workspace};
 
 const WORKSPACES: &str = "
 select id, slug, name, region, time_zone, rate_limit
@@ -24,17 +20,6 @@ pub async fn workspaces(db: &Db) -> Result<Vec<Workspace>, StoreError> {
         .collect()
 }
 
-pub fn workspace(row: &SqliteRow) -> Result<Workspace, StoreError> {
-    Ok(Workspace {
-        id: row.id("id")?,
-        slug: row.try_get("slug")?,
-        name: row.try_get("name")?,
-        region: row.try_get("region")?,
-        time_zone: row.try_get("time_zone")?,
-        rate_limit: row.number("rate_limit")?,
-    })
-}
-
 const PARTNERS: &str = "
 select id, workspace_id, name
 from partners
@@ -47,13 +32,7 @@ pub async fn partners(db: &Db, workspace: WorkspaceId) -> Result<Vec<Partner>, S
         .fetch_all(db.readers())
         .await?
         .iter()
-        .map(|row| {
-            Ok(Partner {
-                id: row.id("id")?,
-                workspace: row.id("workspace_id")?,
-                name: row.try_get("name")?,
-            })
-        })
+        .map(partner)
         .collect()
 }
 
@@ -71,35 +50,6 @@ pub async fn agents(db: &Db, workspace: WorkspaceId) -> Result<Vec<Agent>, Store
         .iter()
         .map(agent)
         .collect()
-}
-
-pub fn agent(row: &SqliteRow) -> Result<Agent, StoreError> {
-    let kind: &str = row.try_get("kind")?;
-    Ok(Agent {
-        id: AgentId(row.try_get("id")?),
-        workspace: row.id("workspace_id")?,
-        name: row.try_get("name")?,
-        number: row.try_get("number")?,
-        kind: kind_of(kind).ok_or_else(|| odd("agents", "kind", kind))?,
-        channel: row.try_get("channel")?,
-        adapter: row.try_get("adapter")?,
-        config: row.try_get("config")?,
-        internal: row.try_get("internal")?,
-    })
-}
-
-/// The word for a kind in the store.
-pub fn kind_text(kind: AgentKind) -> &'static str {
-    match kind {
-        AgentKind::Ai => "ai",
-        AgentKind::Human => "human",
-    }
-}
-
-fn kind_of(text: &str) -> Option<AgentKind> {
-    [AgentKind::Ai, AgentKind::Human]
-        .into_iter()
-        .find(|kind| kind_text(*kind) == text)
 }
 
 #[cfg(test)]

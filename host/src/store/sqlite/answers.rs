@@ -1,12 +1,8 @@
 //! What sources answered to fetches that are settled.
 
-use sqlx::Row as _;
-use sqlx::sqlite::SqliteRow;
-
-use super::columns::{self, Columns as _};
 use super::db::Db;
 use crate::domain::id::DeliveryId;
-use crate::store::error::odd;
+use crate::store::row::fetches::answer;
 use crate::store::{KeptAnswer, StoreError};
 
 // The numbers first, which the index has: sorting must not carry bodies along.
@@ -36,17 +32,6 @@ pub async fn list(
         .iter()
         .map(answer)
         .collect()
-}
-
-fn answer(row: &SqliteRow) -> Result<KeptAnswer, StoreError> {
-    Ok(KeptAnswer {
-        number: row.try_get("number")?,
-        index: row.number("item")?,
-        hop: row.number("hop")?,
-        external_id: row.try_get("external_id")?,
-        request: row.json("request")?,
-        response: columns::response(row)?.ok_or_else(|| odd("answers", "response_head", "null"))?,
-    })
 }
 
 #[cfg(test)]

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteConnection;
 
-use super::agents::kind_text;
 use super::db::Db;
 use super::json;
 use crate::domain::id::{AgentId, ConnectionId, OwnerId, PartnerId, ProductId, WorkspaceId};
 use crate::domain::time::Micros;
+use crate::store::row::agents::kind_text;
 use crate::store::{
     Applied, AppliedChange, Plan, PlannedAgent, PlannedConnection, PlannedOwner, PlannedProduct,
     StoreError,

@@ -5,14 +5,14 @@
 use std::collections::BTreeMap;
 
 use sqlx::Row as _;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::sqlite::SqliteConnection;
 
-use super::columns::{self, Columns as _};
 use super::db::Db;
 use crate::domain::id::DeliveryId;
 use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
-use crate::store::{HeldDelivery, HeldFetch, Job, Lease, NewDelivery, StoreError};
+use crate::store::row::{Columns as _, deliveries, fetches};
+use crate::store::{HeldDelivery, HeldFetch, Job, Lease, StoreError};
 
 // The two kinds of work in the order in which they fell due.
 const DUE: &str = "
@@ -171,8 +171,8 @@ const HOLD_DELIVERIES: &str = "
 update deliveries
 set lease = ?2, lease_until_us = ?3
 where id in (select value from json_each(?1))
-returning workspace_id, id, connection_id, received_us, method, path, query, headers, status, ran,
-  attempts, presented, body";
+returning workspace_id, id, connection_id, received_us as received_at, method, path, query, headers,
+  status, ran, attempts, presented, body";
 
 async fn hold_deliveries(
     connection: &mut SqliteConnection,
@@ -191,41 +191,19 @@ async fn hold_deliveries(
         .await?
         .iter()
         .map(|row| {
-            let held = HeldDelivery {
-                lease,
-                status: columns::delivery_status(row)?,
-                delivery: request(row)?,
-                ran: row.json_if("ran")?,
-                attempts: row.number("attempts")?,
-                presented: row.try_get("presented")?,
-            };
+            let held = deliveries::held(row, lease)?;
             Ok((held.delivery.id, held))
         })
         .collect()
-}
-
-/// The raw request of a delivery.
-pub fn request(row: &SqliteRow) -> Result<NewDelivery, StoreError> {
-    Ok(NewDelivery {
-        id: row.id("id")?,
-        workspace: row.id("workspace_id")?,
-        connection: row.id("connection_id")?,
-        received_at: row.time("received_us")?,
-        method: row.try_get("method")?,
-        path: row.try_get("path")?,
-        query: row.json("query")?,
-        headers: row.json("headers")?,
-        body: row.try_get("body")?,
-    })
 }
 
 const HOLD_FETCHES: &str = "
 update fetches
 set lease = ?2, lease_until_us = ?3
 where (delivery_id, item) in (select value ->> 0, value ->> 1 from json_each(?1))
-returning workspace_id, delivery_id, item, connection_id, external_id, hop, until_us, attempts, ran,
-  request, state, response_head, response_body,
-  (select received_us from deliveries where id = delivery_id) as received_us,
+returning workspace_id, delivery_id, item, connection_id, external_id, hop, until_us as until_at,
+  attempts, ran, request, state, response_head, response_body,
+  (select received_us from deliveries where id = delivery_id) as received_at,
   (select d.connection_id from deliveries as d where d.id = delivery_id) as received_by";
 
 async fn hold_fetches(
@@ -245,23 +223,7 @@ async fn hold_fetches(
         .await?
         .iter()
         .map(|row| {
-            let held = HeldFetch {
-                lease,
-                delivery: row.id("delivery_id")?,
-                workspace: row.id("workspace_id")?,
-                received_at: row.time("received_us")?,
-                index: row.number("item")?,
-                connection: row.id("connection_id")?,
-                received_by: row.id("received_by")?,
-                external_id: row.try_get("external_id")?,
-                request: row.json("request")?,
-                state: row.try_get("state")?,
-                hop: row.number("hop")?,
-                attempts: row.number("attempts")?,
-                ran: row.json("ran")?,
-                response: columns::response(row)?,
-                until: row.time("until_us")?,
-            };
+            let held = fetches::held(row, lease)?;
             Ok(((held.delivery, held.index), held))
         })
         .collect()

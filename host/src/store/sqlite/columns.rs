@@ -1,84 +1,58 @@
-//! Columns as the domain's types. What does not parse is a damaged file or a
-//! defect, and the error names the column.
-
-use std::str::FromStr;
+//! Columns as the domain's types: SQLite keeps ids and JSON as text, and times as
+//! microseconds.
 
 use serde::de::DeserializeOwned;
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
+use uuid::Uuid;
 
-use crate::domain::delivery::{DeliveryStatus, ItemStatus};
-use crate::domain::exchange::{HttpResponse, Pairs};
 use crate::domain::time::Micros;
 use crate::store::StoreError;
-use crate::store::error::odd;
-
-pub trait Columns {
-    fn id<T: FromStr>(&self, column: &str) -> Result<T, StoreError>;
-    fn id_if<T: FromStr>(&self, column: &str) -> Result<Option<T>, StoreError>;
-    fn time(&self, column: &str) -> Result<Micros, StoreError>;
-    fn time_if(&self, column: &str) -> Result<Option<Micros>, StoreError>;
-    /// A number that is never negative.
-    fn number<T: TryFrom<i64>>(&self, column: &str) -> Result<T, StoreError>;
-    fn json<T: DeserializeOwned>(&self, column: &str) -> Result<T, StoreError>;
-    fn json_if<T: DeserializeOwned>(&self, column: &str) -> Result<Option<T>, StoreError>;
-}
+use crate::store::row::{Column, Columns, unread};
 
 impl Columns for SqliteRow {
-    fn id<T: FromStr>(&self, column: &str) -> Result<T, StoreError> {
-        let text: &str = self.try_get(column)?;
-        text.parse().map_err(|_| odd("row", column, text))
+    fn str_if(&self, column: Column) -> Result<Option<&str>, StoreError> {
+        Ok(self.try_get(column)?)
     }
 
-    fn id_if<T: FromStr>(&self, column: &str) -> Result<Option<T>, StoreError> {
-        let text: Option<&str> = self.try_get(column)?;
-        text.map(|text| text.parse().map_err(|_| odd("row", column, text)))
+    fn uuid_if(&self, column: Column) -> Result<Option<Uuid>, StoreError> {
+        self.str_if(column)?
+            .map(|text| Uuid::try_parse(text).map_err(|_| unread(column, text)))
             .transpose()
     }
 
-    fn time(&self, column: &str) -> Result<Micros, StoreError> {
-        Ok(Micros(self.try_get(column)?))
+    // As it stands in the file.
+    fn id_text_if(&self, column: impl Into<Column>) -> Result<Option<String>, StoreError> {
+        self.text_if(column)
     }
 
-    fn time_if(&self, column: &str) -> Result<Option<Micros>, StoreError> {
-        let time: Option<i64> = self.try_get(column)?;
-        Ok(time.map(Micros))
+    fn micros_if(&self, column: Column) -> Result<Option<Micros>, StoreError> {
+        Ok(self.great_if(column)?.map(Micros))
     }
 
-    fn number<T: TryFrom<i64>>(&self, column: &str) -> Result<T, StoreError> {
-        let number: i64 = self.try_get(column)?;
-        T::try_from(number).map_err(|_| odd("row", column, number))
+    fn great_if(&self, column: Column) -> Result<Option<i64>, StoreError> {
+        Ok(self.try_get(column)?)
     }
 
-    fn json<T: DeserializeOwned>(&self, column: &str) -> Result<T, StoreError> {
-        let text: &str = self.try_get(column)?;
-        serde_json::from_str(text).map_err(|error| odd("row", column, error))
+    fn small_if(&self, column: Column) -> Result<Option<i64>, StoreError> {
+        self.great_if(column)
     }
 
-    fn json_if<T: DeserializeOwned>(&self, column: &str) -> Result<Option<T>, StoreError> {
-        let text: Option<&str> = self.try_get(column)?;
-        text.map(|text| serde_json::from_str(text).map_err(|error| odd("row", column, error)))
+    fn flag(&self, column: impl Into<Column>) -> Result<bool, StoreError> {
+        Ok(self.try_get(column.into())?)
+    }
+
+    fn bytes_if(&self, column: impl Into<Column>) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.try_get(column.into())?)
+    }
+
+    fn json_if<T: DeserializeOwned>(
+        &self,
+        column: impl Into<Column>,
+    ) -> Result<Option<T>, StoreError> {
+        let column = column.into();
+        self.str_if(column)?
+            .map(|text| serde_json::from_str(text).map_err(|error| unread(column, error)))
             .transpose()
     }
-}
-
-pub fn delivery_status(row: &SqliteRow) -> Result<DeliveryStatus, StoreError> {
-    let text: &str = row.try_get("status")?;
-    DeliveryStatus::of(text).ok_or_else(|| odd("deliveries", "status", text))
-}
-
-pub fn item_status(row: &SqliteRow) -> Result<ItemStatus, StoreError> {
-    let text: &str = row.try_get("status")?;
-    ItemStatus::of(text).ok_or_else(|| odd("items", "status", text))
-}
-
-/// The status and the headers of an answer are JSON, its body is bytes.
-pub fn response(row: &SqliteRow) -> Result<Option<HttpResponse>, StoreError> {
-    let head: Option<(u16, Pairs)> = row.json_if("response_head")?;
-    let body: Option<Vec<u8>> = row.try_get("response_body")?;
-    Ok(head.map(|(status, headers)| HttpResponse {
-        status,
-        headers,
-        body: body.unwrap_or_default(),
-    }))
 }

@@ -1,20 +1,18 @@
 //! Connections: by id for the intake, by name for operators.
 
-use sqlx::Row as _;
-use sqlx::sqlite::SqliteRow;
-
-use super::columns::Columns as _;
 use super::db::Db;
 use crate::domain::connection::{Connection, Pause};
-use crate::domain::id::{AgentId, ConnectionId, WorkspaceId};
+use crate::domain::id::{ConnectionId, WorkspaceId};
 use crate::store::StoreError;
+use crate::store::row::connections::connection;
 
 macro_rules! connections_where {
     ($rest:literal) => {
         concat!(
             "
 select id, workspace_id, partner_id, name, plugin, config, config_version, agent_id, allow, checks,
-  routes, secrets, sealed, region, time_zone, dedupe_by_content, paused_us, paused_reason
+  routes, secrets, sealed, region, time_zone, dedupe_by_content, paused_us as paused_at,
+  paused_reason
 from connections
 ",
             $rest
@@ -62,33 +60,6 @@ pub async fn pause(db: &Db, id: &ConnectionId, pause: Option<&Pause>) -> Result<
         .execute(&mut transaction.connection)
         .await?;
     transaction.commit().await
-}
-
-fn connection(row: &SqliteRow) -> Result<Connection, StoreError> {
-    let reason: Option<String> = row.try_get("paused_reason")?;
-    let since = row.time_if("paused_us")?;
-    Ok(Connection {
-        id: row.id("id")?,
-        workspace: row.id("workspace_id")?,
-        partner: row.id("partner_id")?,
-        name: row.try_get("name")?,
-        plugin: row.try_get("plugin")?,
-        config: row.try_get("config")?,
-        config_version: row.try_get("config_version")?,
-        agent: row.try_get::<Option<i64>, _>("agent_id")?.map(AgentId),
-        allow: row.json("allow")?,
-        checks: row.json("checks")?,
-        routes: row.json("routes")?,
-        secrets: row.json("secrets")?,
-        sealed: row.try_get("sealed")?,
-        region: row.try_get("region")?,
-        time_zone: row.try_get("time_zone")?,
-        dedupe_by_content: row.try_get("dedupe_by_content")?,
-        paused: since.map(|since| Pause {
-            since,
-            reason: reason.unwrap_or_default(),
-        }),
-    })
 }
 
 #[cfg(test)]

@@ -3,26 +3,21 @@
 //! Filters are combined with AND. Each query is led by one filter that an index
 //! answers; the others, when given, are checked on what it found.
 
-use serde_json::{Map, Value};
-use sqlx::Row as _;
-use sqlx::sqlite::SqliteRow;
-
-use super::columns::Columns as _;
 use super::db::Db;
-use crate::domain::contact::{email_key, phone_key};
-use crate::domain::deal::{AgentPart, DealPart, DealView, PersonPart, PropertyPart};
-use crate::domain::id::AgentId;
+use crate::domain::contact::email_key;
+use crate::domain::deal::DealView;
+use crate::store::row::deals::{phone_key_of, view};
 use crate::store::{DealFilter, Scope, StoreError};
 
 macro_rules! deals_where {
     ($lead:literal) => {
         concat!(
             "
-select d.id, d.status, d.created_us, d.updated_us, d.owner_id, d.props, d.external_id,
-  o.name as owner_name, o.email as owner_email,
-  c.id as person_id, c.name as person_name, c.email as person_email, c.phone_number,
-  p.id as product_id, p.name as product_name, p.external_id as product_external_id,
-  a.id as agent_id, a.name as agent_name, a.number as agent_number
+select d.id, d.status, d.created_us as created_at, d.updated_us as updated_at, d.owner_id, d.props,
+  d.external_id, o.name as owner_name, o.email as owner_email, c.id as person_id,
+  c.name as person_name, c.email as person_email, c.phone_number, p.id as product_id,
+  p.name as product_name, p.external_id as product_external_id, a.id as agent_id,
+  a.name as agent_name, a.number as agent_number
 from deals as d
 join contacts as c on c.id = d.person_id
 left join owners as o on o.id = d.owner_id
@@ -78,7 +73,7 @@ pub async fn find(
     sqlx::query(sql)
         .bind(scope.workspace().to_string())
         .bind(filter.deal.map(|id| id.to_string()))
-        .bind(filter.phone_key.as_deref().map(with_prefix))
+        .bind(filter.phone_key.as_deref().map(phone_key_of))
         .bind(filter.email.as_deref().map(email_key))
         .bind(filter.external_id.as_deref())
         .bind(i64::from(limit))
@@ -88,49 +83,6 @@ pub async fn find(
         .iter()
         .map(view)
         .collect()
-}
-
-/// A key as `domain::contact::phone_key` makes it, or the bare match key.
-fn with_prefix(key: &str) -> String {
-    if key.starts_with("phone:") {
-        key.to_owned()
-    } else {
-        phone_key(key)
-    }
-}
-
-fn view(row: &SqliteRow) -> Result<DealView, StoreError> {
-    let mut props: Map<String, Value> = row.json("props")?;
-    let external_id: Option<String> = row.try_get("external_id")?;
-    props.insert("externalIntegrationId".to_owned(), external_id.into());
-    Ok(DealView {
-        deal: DealPart {
-            id: row.try_get("id")?,
-            status: row.try_get("status")?,
-            created_at: row.time("created_us")?,
-            updated_at: row.time("updated_us")?,
-            owner_id: row.try_get("owner_id")?,
-            owner_name: row.try_get("owner_name")?,
-            owner_email: row.try_get("owner_email")?,
-            props: Value::Object(props),
-        },
-        person: PersonPart {
-            id: row.try_get("person_id")?,
-            name: row.try_get("person_name")?,
-            email: row.try_get("person_email")?,
-            phone_number: row.try_get("phone_number")?,
-        },
-        property: PropertyPart {
-            id: row.try_get("product_id")?,
-            name: row.try_get("product_name")?,
-            external_id: row.try_get("product_external_id")?,
-        },
-        agent: AgentPart {
-            id: row.try_get::<Option<i64>, _>("agent_id")?.map(AgentId),
-            name: row.try_get("agent_name")?,
-            number: row.try_get("agent_number")?,
-        },
-    })
 }
 
 #[cfg(test)]

@@ -1,21 +1,18 @@
 //! Deliveries as operators see them, and what of them waits.
 
-use sqlx::sqlite::SqliteRow;
-use sqlx::{Connection as _, Row as _};
+use sqlx::Connection as _;
 
-use super::claim::request;
-use super::columns::{self, Columns as _};
 use super::db::Db;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::DeliveryId;
-use crate::store::{
-    Backlog, DeliveryDetail, DeliveryFilter, DeliverySummary, ItemOutcome, StoreError,
-};
+use crate::store::row::Columns as _;
+use crate::store::row::deliveries::{item, request, summary};
+use crate::store::{Backlog, DeliveryDetail, DeliveryFilter, DeliverySummary, StoreError};
 
 const ONE: &str = "
-select d.workspace_id, d.id, d.connection_id, d.received_us, d.method, d.path, d.query, d.headers,
-  d.body_bytes, d.status, d.error, d.notes, d.ran, d.attempts, d.next_attempt_us, d.body,
-  coalesce(c.name, '') as connection,
+select d.workspace_id, d.id, d.connection_id, d.received_us as received_at, d.method, d.path,
+  d.query, d.headers, d.body_bytes, d.status, d.error, d.notes, d.ran, d.attempts,
+  d.next_attempt_us as next_attempt_at, d.body, coalesce(c.name, '') as connection,
   (select count(*) from items as i where i.delivery_id = d.id) as items
 from deliveries as d
 left join connections as c on c.id = d.connection_id
@@ -46,29 +43,17 @@ pub async fn one(db: &Db, id: DeliveryId) -> Result<Option<DeliveryDetail>, Stor
         workspace: row.id("workspace_id")?,
         request: request(&row)?,
         notes: row.json("notes")?,
-        next_attempt_at: row.time_if("next_attempt_us")?,
+        next_attempt_at: row.time_if("next_attempt_at")?,
         items: items.iter().map(item).collect::<Result<_, _>>()?,
     }))
-}
-
-fn item(row: &SqliteRow) -> Result<ItemOutcome, StoreError> {
-    Ok(ItemOutcome {
-        index: row.number("item")?,
-        status: columns::item_status(row)?,
-        external_id: row.try_get("external_id")?,
-        deal_id: row.id_if("deal_id")?,
-        contact_id: row.id_if("contact_id")?,
-        message: row.try_get("message")?,
-        diff: Vec::new(),
-    })
 }
 
 macro_rules! deliveries_where {
     ($lead:literal) => {
         concat!(
             "
-select d.id, d.connection_id, d.received_us, d.body_bytes, d.status, d.error, d.ran, d.attempts,
-  coalesce(c.name, '') as connection,
+select d.id, d.connection_id, d.received_us as received_at, d.body_bytes, d.status, d.error, d.ran,
+  d.attempts, coalesce(c.name, '') as connection,
   (select count(*) from items as i where i.delivery_id = d.id) as items
 from deliveries as d
 left join connections as c on c.id = d.connection_id
@@ -119,21 +104,6 @@ pub async fn list(db: &Db, filter: &DeliveryFilter) -> Result<Vec<DeliverySummar
         .iter()
         .map(summary)
         .collect()
-}
-
-fn summary(row: &SqliteRow) -> Result<DeliverySummary, StoreError> {
-    Ok(DeliverySummary {
-        id: row.id("id")?,
-        connection_id: row.id("connection_id")?,
-        connection: row.try_get("connection")?,
-        received_at: row.time("received_us")?,
-        status: columns::delivery_status(row)?,
-        bytes: row.number("body_bytes")?,
-        items: row.number("items")?,
-        attempts: row.number("attempts")?,
-        ran: row.json_if("ran")?,
-        error: row.try_get("error")?,
-    })
 }
 
 // A queued delivery without a time to try it again waits for its fetches only.

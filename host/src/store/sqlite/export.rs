@@ -1,15 +1,12 @@
 //! A page of a feed: rows and clock from one snapshot, in stamp order. A page
 //! costs the same at any depth: the index leads to its first row.
 
-use serde::Serialize;
-use serde_json::value::RawValue;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{Connection as _, Row as _};
 
 use super::db::Db;
-use crate::domain::row::{ContactRow, ConversationRow, DealRow, Entity, ExportRow, MessageRow};
-use crate::domain::time::Micros;
-use crate::store::error::odd;
+use crate::domain::row::{Entity, ExportRow};
+use crate::store::row::export;
 use crate::store::{ExportPage, Scope, StoreError};
 
 const CLOCK: &str = "
@@ -18,7 +15,7 @@ from feed_clock
 where workspace_id = ?1
 and entity = ?2";
 
-// Columns are read by place: their order is that of the functions below.
+// Columns are read by place: their order is that of `row::export`.
 const CONTACTS: &str = "
 select id, workspace_id, cursor_us, name, email, phone_number, banned_us, props
 from contacts
@@ -94,10 +91,10 @@ async fn read(
         .try_get(0)?;
     let upper = upper.unwrap_or(clock);
     let (sql, row_of): (_, RowOf) = match entity {
-        Entity::Contacts => (CONTACTS, contact),
-        Entity::Deals => (DEALS, deal),
-        Entity::Messages => (MESSAGES, message),
-        Entity::Conversations => (CONVERSATIONS, conversation),
+        Entity::Contacts => (CONTACTS, export::contact),
+        Entity::Deals => (DEALS, export::deal),
+        Entity::Messages => (MESSAGES, export::message),
+        Entity::Conversations => (CONVERSATIONS, export::conversation),
     };
     // One more than asked for tells whether rows remain.
     let found = sqlx::query(sql)
@@ -119,118 +116,6 @@ async fn read(
         upper,
         clock,
     })
-}
-
-fn contact(row: &SqliteRow) -> Result<ExportRow, StoreError> {
-    let id: String = row.try_get(0)?;
-    let stamp = row.try_get(2)?;
-    exported(
-        stamp,
-        id.clone(),
-        &ContactRow {
-            id,
-            workspace_id: row.try_get(1)?,
-            cursor_at: Micros(stamp),
-            name: row.try_get(3)?,
-            email: row.try_get(4)?,
-            phone_number: row.try_get(5)?,
-            banned_at: time(row, 6)?,
-            props: object(row, 7)?,
-        },
-    )
-}
-
-fn deal(row: &SqliteRow) -> Result<ExportRow, StoreError> {
-    let id: String = row.try_get(0)?;
-    let stamp = row.try_get(2)?;
-    exported(
-        stamp,
-        id.clone(),
-        &DealRow {
-            id,
-            workspace_id: row.try_get(1)?,
-            cursor_at: Micros(stamp),
-            person_id: row.try_get(3)?,
-            agent_id: row.try_get(4)?,
-            owner_id: row.try_get(5)?,
-            status: row.try_get(6)?,
-            title: row.try_get(7)?,
-            props: object(row, 8)?,
-            created_at: Micros(row.try_get(9)?),
-            updated_at: Micros(row.try_get(10)?),
-            stage_code: row.try_get(11)?,
-            product_id: row.try_get(12)?,
-            external_id: row.try_get(13)?,
-        },
-    )
-}
-
-fn message(row: &SqliteRow) -> Result<ExportRow, StoreError> {
-    let id: String = row.try_get(0)?;
-    let stamp = row.try_get(2)?;
-    exported(
-        stamp,
-        id.clone(),
-        &MessageRow {
-            id,
-            workspace_id: row.try_get(1)?,
-            cursor_at: Micros(stamp),
-            conversation_id: row.try_get(3)?,
-            created_at: Micros(row.try_get(4)?),
-            actor: row.try_get(5)?,
-            kind: row.try_get(6)?,
-            content: row.try_get(7)?,
-            metadata: object(row, 8)?,
-            delivered_at: time(row, 9)?,
-            read_at: time(row, 10)?,
-        },
-    )
-}
-
-fn conversation(row: &SqliteRow) -> Result<ExportRow, StoreError> {
-    let id: String = row.try_get(0)?;
-    let stamp = row.try_get(2)?;
-    exported(
-        stamp,
-        id.clone(),
-        &ConversationRow {
-            id,
-            workspace_id: row.try_get(1)?,
-            cursor_at: Micros(stamp),
-            contact_id: row.try_get(3)?,
-            deal_id: row.try_get(4)?,
-            agent_id: row.try_get(5)?,
-            agent_type: row.try_get(6)?,
-            source: row.try_get(7)?,
-            channel: row.try_get(8)?,
-            status: row.try_get(9)?,
-            created_at: Micros(row.try_get(10)?),
-            updated_at: Micros(row.try_get(11)?),
-            first_message_at: time(row, 12)?,
-            answered_at: time(row, 13)?,
-            last_message_at: time(row, 14)?,
-            no_response_at: time(row, 15)?,
-            transferred_at: time(row, 16)?,
-            appointment_at: time(row, 17)?,
-            closed_at: time(row, 18)?,
-            props: object(row, 19)?,
-        },
-    )
-}
-
-fn exported<T: Serialize>(stamp: i64, id: String, row: &T) -> Result<ExportRow, StoreError> {
-    let json = super::json(row)?;
-    Ok(ExportRow { stamp, id, json })
-}
-
-fn time(row: &SqliteRow, at: usize) -> Result<Option<Micros>, StoreError> {
-    let time: Option<i64> = row.try_get(at)?;
-    Ok(time.map(Micros))
-}
-
-fn object(row: &SqliteRow, at: usize) -> Result<Box<RawValue>, StoreError> {
-    let text: String = row.try_get(at)?;
-    RawValue::from_string(text).map_err(|error| odd("export", "props", error))
 }
 
 #[cfg(test)]

@@ -1,22 +1,16 @@
 //! Keys by the digest of their text; the text itself never comes here.
 
-use sqlx::Row as _;
-use sqlx::sqlite::SqliteRow;
-
-use super::agents;
-use super::columns::Columns as _;
 use super::db::Db;
 use crate::domain::id::{KeyId, WorkspaceId};
-use crate::domain::key::{KeyKind, KeyRecord};
+use crate::domain::key::KeyRecord;
 use crate::domain::time::Micros;
-use crate::domain::workspace::Partner;
-use crate::store::error::odd;
+use crate::store::row::keys::{caller, latest, record};
 use crate::store::{Caller, StoreError};
 
 const AUTHENTICATE: &str = "
 select k.id as key_id, k.kind, k.workspace_id as key_workspace_id, k.partner_id, k.label, k.hint,
-  k.created_us, k.expires_us, k.revoked_us, k.last_used_us,
-  w.id, w.slug, w.name, w.region, w.time_zone, w.rate_limit,
+  k.created_us as created_at, k.expires_us as expires_at, k.revoked_us as revoked_at,
+  k.last_used_us as last_used_at, w.id, w.slug, w.name, w.region, w.time_zone, w.rate_limit,
   p.name as partner_name, p.workspace_id as partner_workspace_id
 from keys as k
 left join workspaces as w on w.id = k.workspace_id
@@ -28,21 +22,7 @@ pub async fn authenticate(db: &Db, digest: &[u8; 32]) -> Result<Option<Caller>, 
         .bind(&digest[..])
         .fetch_optional(db.readers())
         .await?;
-    let Some(row) = row else { return Ok(None) };
-    let key = record(&row)?;
-    let workspace = match key.workspace {
-        Some(_) => Some(agents::workspace(&row)?),
-        None => None,
-    };
-    let partner = match key.partner {
-        Some(id) => Some(Partner {
-            id,
-            workspace: row.id("partner_workspace_id")?,
-            name: row.try_get("partner_name")?,
-        }),
-        None => None,
-    };
-    Ok(Some(Caller::of(key, workspace, partner)))
+    row.as_ref().map(caller).transpose()
 }
 
 const CREATE: &str = "
@@ -70,8 +50,9 @@ pub async fn create(db: &Db, key: &KeyRecord, digest: &[u8; 32]) -> Result<(), S
 }
 
 const LIST: &str = "
-select id as key_id, kind, workspace_id as key_workspace_id, partner_id, label, hint, created_us,
-  expires_us, revoked_us, last_used_us
+select id as key_id, kind, workspace_id as key_workspace_id, partner_id, label, hint,
+  created_us as created_at, expires_us as expires_at, revoked_us as revoked_at,
+  last_used_us as last_used_at
 from keys
 where ?1 is null or workspace_id = ?1
 order by id";
@@ -109,41 +90,20 @@ set last_used_us = max(coalesce(last_used_us, 0), used.value ->> 1)
 from json_each(?1) as used
 where keys.id = used.value ->> 0";
 
-/// To the minute: a key that is in use all day costs few writes.
 pub async fn touch(db: &Db, used: &[(KeyId, Micros)]) -> Result<(), StoreError> {
     if used.is_empty() {
         return Ok(());
     }
-    // The latest use of each: an update from a list takes any one of several.
-    let mut latest = std::collections::BTreeMap::new();
-    for (id, at) in used {
-        let minute = at.0 - at.0.rem_euclid(Micros::MINUTE);
-        let entry = latest.entry(*id).or_insert(minute);
-        *entry = minute.max(*entry);
-    }
-    let rows: Vec<_> = latest.into_iter().collect();
+    let rows: Vec<_> = latest(used)
+        .into_iter()
+        .map(|(id, at)| (id, at.0))
+        .collect();
     let mut transaction = db.begin().await?;
     sqlx::query(TOUCH)
         .bind(super::json(&rows)?)
         .execute(&mut transaction.connection)
         .await?;
     transaction.commit().await
-}
-
-fn record(row: &SqliteRow) -> Result<KeyRecord, StoreError> {
-    let kind: &str = row.try_get("kind")?;
-    Ok(KeyRecord {
-        id: row.id("key_id")?,
-        kind: KeyKind::of(kind).ok_or_else(|| odd("keys", "kind", kind))?,
-        workspace: row.id_if("key_workspace_id")?,
-        partner: row.id_if("partner_id")?,
-        label: row.try_get("label")?,
-        hint: row.try_get("hint")?,
-        created_at: row.time("created_us")?,
-        expires_at: row.time_if("expires_us")?,
-        revoked_at: row.time_if("revoked_us")?,
-        last_used_at: row.time_if("last_used_us")?,
-    })
 }
 
 #[cfg(test)]

@@ -32,11 +32,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use serde::Serialize;
 use sqlx::Row as _;
 use uuid::Uuid;
 
 use self::db::Db;
+use super::row::json;
 use super::seen::{Seen, Sight};
 use super::*;
 use crate::clock::SharedClock;
@@ -117,13 +117,6 @@ impl SqliteStore {
     pub async fn limit_pages(&self, pages: u32) {
         self.db.limit_pages(pages).await;
     }
-}
-
-/// JSON text of our own types, for a parameter or a column.
-fn json<T: Serialize + ?Sized>(value: &T) -> Result<String, StoreError> {
-    serde_json::to_string(value).map_err(|error| StoreError::Inconsistent {
-        what: format!("a value that is no JSON: {error}"),
-    })
 }
 
 #[async_trait]

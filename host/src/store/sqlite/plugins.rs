@@ -1,13 +1,12 @@
 //! Components by their digest, which of them serve, and which files were refused.
 
 use sqlx::Row as _;
-use sqlx::sqlite::SqliteRow;
 
-use super::columns::Columns as _;
 use super::db::Db;
 use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
 use crate::limits;
+use crate::store::row::plugins::{activation, record, refusal};
 use crate::store::{Activation, PluginRecord, Refusal, StoreError};
 
 const PUT: &str = "
@@ -33,7 +32,7 @@ pub async fn put(db: &Db, plugin: &PluginRecord, wasm: &[u8]) -> Result<(), Stor
 }
 
 const ONE: &str = "
-select digest, description, contract, bytes, checks, golden, origin, stored_us
+select digest, description, contract, bytes, checks, golden, origin, stored_us as stored_at
 from plugins
 where digest = ?1";
 
@@ -61,7 +60,7 @@ pub async fn wasm(db: &Db, digest: &Digest) -> Result<Option<Vec<u8>>, StoreErro
 }
 
 const LIST: &str = "
-select digest, description, contract, bytes, checks, golden, origin, stored_us
+select digest, description, contract, bytes, checks, golden, origin, stored_us as stored_at
 from plugins
 order by stored_us, digest";
 
@@ -74,21 +73,8 @@ pub async fn list(db: &Db) -> Result<Vec<PluginRecord>, StoreError> {
         .collect()
 }
 
-fn record(row: &SqliteRow) -> Result<PluginRecord, StoreError> {
-    Ok(PluginRecord {
-        digest: Digest(row.try_get("digest")?),
-        description: row.json("description")?,
-        contract: row.try_get("contract")?,
-        bytes: row.number("bytes")?,
-        checks: row.json("checks")?,
-        golden: row.number("golden")?,
-        origin: row.try_get("origin")?,
-        stored_at: row.time("stored_us")?,
-    })
-}
-
 const ACTIVATIONS: &str = "
-select name, digest, previous, generation, activated_us
+select name, digest, previous, generation, activated_us as activated_at
 from activations
 order by name";
 
@@ -111,7 +97,7 @@ set previous = activations.digest, digest = excluded.digest, generation = exclud
 where activations.digest <> excluded.digest";
 
 const ACTIVATION: &str = "
-select name, digest, previous, generation, activated_us
+select name, digest, previous, generation, activated_us as activated_at
 from activations
 where name = ?1";
 
@@ -136,16 +122,6 @@ pub async fn activate(
     let activation = activation(&row)?;
     transaction.commit().await?;
     Ok(activation)
-}
-
-fn activation(row: &SqliteRow) -> Result<Activation, StoreError> {
-    Ok(Activation {
-        name: row.try_get("name")?,
-        digest: Digest(row.try_get("digest")?),
-        previous: row.try_get::<Option<String>, _>("previous")?.map(Digest),
-        generation: row.try_get("generation")?,
-        activated_at: row.time("activated_us")?,
-    })
 }
 
 const NOTE_REFUSAL: &str = "
@@ -173,7 +149,7 @@ pub async fn note_refusal(db: &Db, refusal: &Refusal) -> Result<(), StoreError> 
 }
 
 const REFUSALS: &str = "
-select origin, digest, reason, at_us
+select origin, digest, reason, at_us as at
 from refusals
 order by number desc";
 
@@ -183,14 +159,7 @@ pub async fn refusals(db: &Db) -> Result<Vec<Refusal>, StoreError> {
         .fetch_all(db.readers())
         .await?
         .iter()
-        .map(|row| {
-            Ok(Refusal {
-                origin: row.try_get("origin")?,
-                digest: row.try_get::<Option<String>, _>("digest")?.map(Digest),
-                reason: row.try_get("reason")?,
-                at: row.time("at_us")?,
-            })
-        })
+        .map(refusal)
         .collect()
 }
 

@@ -7,6 +7,7 @@ use sqlx::sqlite::SqliteConnection;
 use super::db::Db;
 use crate::domain::id::DeliveryId;
 use crate::domain::time::Micros;
+use crate::store::row::Columns as _;
 use crate::store::{Retention, StoreError};
 
 // An id sorts by the time it was made at, so it bounds what the index walks.
@@ -77,7 +78,6 @@ async fn deliveries(
     now: Micros,
     limit: u32,
 ) -> Result<u64, StoreError> {
-    use super::columns::Columns as _;
     let removed = sqlx::query(sql)
         .bind(first_id_after(before))
         .bind(before.0)

@@ -1,0 +1,53 @@
+//! Workspaces, their partners and their agents.
+
+use super::Columns;
+use crate::domain::id::AgentId;
+use crate::domain::workspace::{Agent, AgentKind, Partner, Workspace};
+use crate::store::StoreError;
+
+pub fn workspace(row: &impl Columns) -> Result<Workspace, StoreError> {
+    Ok(Workspace {
+        id: row.id("id")?,
+        slug: row.text("slug")?,
+        name: row.text("name")?,
+        region: row.text("region")?,
+        time_zone: row.text("time_zone")?,
+        rate_limit: row.number("rate_limit")?,
+    })
+}
+
+pub fn partner(row: &impl Columns) -> Result<Partner, StoreError> {
+    Ok(Partner {
+        id: row.id("id")?,
+        workspace: row.id("workspace_id")?,
+        name: row.text("name")?,
+    })
+}
+
+pub fn agent(row: &impl Columns) -> Result<Agent, StoreError> {
+    Ok(Agent {
+        id: AgentId(row.number("id")?),
+        workspace: row.id("workspace_id")?,
+        name: row.text("name")?,
+        number: row.text_if("number")?,
+        kind: row.word("agents", "kind", kind_of)?,
+        channel: row.text_if("channel")?,
+        adapter: row.text_if("adapter")?,
+        config: row.text("config")?,
+        internal: row.flag("internal")?,
+    })
+}
+
+/// The word for a kind in the store.
+pub fn kind_text(kind: AgentKind) -> &'static str {
+    match kind {
+        AgentKind::Ai => "ai",
+        AgentKind::Human => "human",
+    }
+}
+
+fn kind_of(text: &str) -> Option<AgentKind> {
+    [AgentKind::Ai, AgentKind::Human]
+        .into_iter()
+        .find(|kind| kind_text(*kind) == text)
+}

@@ -1,0 +1,33 @@
+//! A connection with all that it holds.
+
+use super::Columns;
+use crate::domain::connection::{Connection, Pause};
+use crate::domain::id::AgentId;
+use crate::store::StoreError;
+
+pub fn connection(row: &impl Columns) -> Result<Connection, StoreError> {
+    let reason = row.text_if("paused_reason")?;
+    let since = row.time_if("paused_at")?;
+    Ok(Connection {
+        id: row.text_id("id")?,
+        workspace: row.id("workspace_id")?,
+        partner: row.id("partner_id")?,
+        name: row.text("name")?,
+        plugin: row.text("plugin")?,
+        config: row.text("config")?,
+        config_version: row.number("config_version")?,
+        agent: row.number_if("agent_id")?.map(AgentId),
+        allow: row.json("allow")?,
+        checks: row.json("checks")?,
+        routes: row.json("routes")?,
+        secrets: row.json("secrets")?,
+        sealed: row.bytes("sealed")?,
+        region: row.text("region")?,
+        time_zone: row.text("time_zone")?,
+        dedupe_by_content: row.flag("dedupe_by_content")?,
+        paused: since.map(|since| Pause {
+            since,
+            reason: reason.unwrap_or_default(),
+        }),
+    })
+}

@@ -1,0 +1,53 @@
+//! A deal as the gateway shows it, with what hangs on it.
+
+use serde_json::{Map, Value};
+
+use super::Columns;
+use crate::domain::contact::phone_key;
+use crate::domain::deal::{AgentPart, DealPart, DealView, PersonPart, PropertyPart};
+use crate::domain::id::AgentId;
+use crate::store::StoreError;
+
+pub fn view(row: &impl Columns) -> Result<DealView, StoreError> {
+    let mut props: Map<String, Value> = row.json("props")?;
+    let external_id = row.text_if("external_id")?;
+    props.insert("externalIntegrationId".to_owned(), external_id.into());
+    Ok(DealView {
+        deal: DealPart {
+            id: row.id_text("id")?,
+            status: row.text("status")?,
+            created_at: row.time("created_at")?,
+            updated_at: row.time("updated_at")?,
+            owner_id: row.id_text_if("owner_id")?,
+            owner_name: row.text_if("owner_name")?,
+            owner_email: row.text_if("owner_email")?,
+            props: Value::Object(props),
+        },
+        person: PersonPart {
+            id: row.id_text("person_id")?,
+            name: row.text_if("person_name")?,
+            email: row.text_if("person_email")?,
+            phone_number: row.text_if("phone_number")?,
+        },
+        property: PropertyPart {
+            id: row.id_text_if("product_id")?,
+            name: row.text_if("product_name")?,
+            external_id: row.text_if("product_external_id")?,
+        },
+        agent: AgentPart {
+            id: row.number_if("agent_id")?.map(AgentId),
+            name: row.text_if("agent_name")?,
+            number: row.text_if("agent_number")?,
+        },
+    })
+}
+
+/// A key to find a contact by, from one as `domain::contact::phone_key` makes it
+/// or from the bare match key.
+pub fn phone_key_of(key: &str) -> String {
+    if key.starts_with("phone:") {
+        key.to_owned()
+    } else {
+        phone_key(key)
+    }
+}

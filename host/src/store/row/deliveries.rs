@@ -1,0 +1,67 @@
+//! Deliveries and their items: as they came, as they are worked on, as they are shown.
+
+use super::Columns;
+use crate::domain::delivery::{DeliveryStatus, ItemStatus};
+use crate::store::{DeliverySummary, HeldDelivery, ItemOutcome, Lease, NewDelivery, StoreError};
+
+/// The raw request.
+pub fn request(row: &impl Columns) -> Result<NewDelivery, StoreError> {
+    Ok(NewDelivery {
+        id: row.id("id")?,
+        workspace: row.id("workspace_id")?,
+        connection: row.text_id("connection_id")?,
+        received_at: row.time("received_at")?,
+        method: row.text("method")?,
+        path: row.text("path")?,
+        query: row.json("query")?,
+        headers: row.json("headers")?,
+        body: row.bytes("body")?,
+    })
+}
+
+/// For whoever is to convert it.
+pub fn held(row: &impl Columns, lease: Lease) -> Result<HeldDelivery, StoreError> {
+    Ok(HeldDelivery {
+        lease,
+        status: status(row)?,
+        delivery: request(row)?,
+        ran: row.json_if("ran")?,
+        attempts: row.number("attempts")?,
+        presented: row.bytes_if("presented")?,
+    })
+}
+
+pub fn summary(row: &impl Columns) -> Result<DeliverySummary, StoreError> {
+    Ok(DeliverySummary {
+        id: row.id("id")?,
+        connection_id: row.text_id("connection_id")?,
+        connection: row.text("connection")?,
+        received_at: row.time("received_at")?,
+        status: status(row)?,
+        bytes: row.number("body_bytes")?,
+        items: row.number("items")?,
+        attempts: row.number("attempts")?,
+        ran: row.json_if("ran")?,
+        error: row.text_if("error")?,
+    })
+}
+
+pub fn item(row: &impl Columns) -> Result<ItemOutcome, StoreError> {
+    Ok(ItemOutcome {
+        index: row.small("item")?,
+        status: item_status(row)?,
+        external_id: row.text_if("external_id")?,
+        deal_id: row.id_if("deal_id")?,
+        contact_id: row.id_if("contact_id")?,
+        message: row.text_if("message")?,
+        diff: Vec::new(),
+    })
+}
+
+pub fn status(row: &impl Columns) -> Result<DeliveryStatus, StoreError> {
+    row.word("deliveries", "status", DeliveryStatus::of)
+}
+
+pub fn item_status(row: &impl Columns) -> Result<ItemStatus, StoreError> {
+    row.word("items", "status", ItemStatus::of)
+}

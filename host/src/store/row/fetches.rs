@@ -1,0 +1,49 @@
+//! Fetches that are to be made, and what sources answered to them.
+
+use super::Columns;
+use crate::domain::exchange::{HttpResponse, Pairs};
+use crate::store::error::odd;
+use crate::store::{HeldFetch, KeptAnswer, Lease, StoreError};
+
+/// For whoever is to make it.
+pub fn held(row: &impl Columns, lease: Lease) -> Result<HeldFetch, StoreError> {
+    Ok(HeldFetch {
+        lease,
+        delivery: row.id("delivery_id")?,
+        workspace: row.id("workspace_id")?,
+        received_at: row.time("received_at")?,
+        index: row.small("item")?,
+        connection: row.text_id("connection_id")?,
+        received_by: row.text_id("received_by")?,
+        external_id: row.text_if("external_id")?,
+        request: row.json("request")?,
+        state: row.bytes("state")?,
+        hop: row.small("hop")?,
+        attempts: row.number("attempts")?,
+        ran: row.json("ran")?,
+        response: response(row)?,
+        until: row.time("until_at")?,
+    })
+}
+
+pub fn answer(row: &impl Columns) -> Result<KeptAnswer, StoreError> {
+    Ok(KeptAnswer {
+        number: row.number("number")?,
+        index: row.small("item")?,
+        hop: row.small("hop")?,
+        external_id: row.text_if("external_id")?,
+        request: row.json("request")?,
+        response: response(row)?.ok_or_else(|| odd("answers", "response_head", "null"))?,
+    })
+}
+
+/// The status and the headers of an answer are JSON, its body is bytes.
+pub fn response(row: &impl Columns) -> Result<Option<HttpResponse>, StoreError> {
+    let head: Option<(u16, Pairs)> = row.json_if("response_head")?;
+    let body = row.bytes_if("response_body")?;
+    Ok(head.map(|(status, headers)| HttpResponse {
+        status,
+        headers,
+        body: body.unwrap_or_default(),
+    }))
+}

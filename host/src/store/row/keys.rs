@@ -1,0 +1,54 @@
+//! Keys, and whom they let in.
+
+use std::collections::BTreeMap;
+
+use super::{Columns, agents};
+use crate::domain::id::KeyId;
+use crate::domain::key::{KeyKind, KeyRecord};
+use crate::domain::time::Micros;
+use crate::domain::workspace::Partner;
+use crate::store::{Caller, StoreError};
+
+pub fn caller(row: &impl Columns) -> Result<Caller, StoreError> {
+    let key = record(row)?;
+    let workspace = match key.workspace {
+        Some(_) => Some(agents::workspace(row)?),
+        None => None,
+    };
+    let partner = match key.partner {
+        Some(id) => Some(Partner {
+            id,
+            workspace: row.id("partner_workspace_id")?,
+            name: row.text("partner_name")?,
+        }),
+        None => None,
+    };
+    Ok(Caller::of(key, workspace, partner))
+}
+
+pub fn record(row: &impl Columns) -> Result<KeyRecord, StoreError> {
+    Ok(KeyRecord {
+        id: row.id("key_id")?,
+        kind: row.word("keys", "kind", KeyKind::of)?,
+        workspace: row.id_if("key_workspace_id")?,
+        partner: row.id_if("partner_id")?,
+        label: row.text("label")?,
+        hint: row.text("hint")?,
+        created_at: row.time("created_at")?,
+        expires_at: row.time_if("expires_at")?,
+        revoked_at: row.time_if("revoked_at")?,
+        last_used_at: row.time_if("last_used_at")?,
+    })
+}
+
+/// The latest use of each, to the minute: a key that is in use all day costs few
+/// writes, and an update from a list would take any one of several.
+pub fn latest(used: &[(KeyId, Micros)]) -> BTreeMap<KeyId, Micros> {
+    let mut latest = BTreeMap::new();
+    for (id, at) in used {
+        let minute = Micros(at.0 - at.0.rem_euclid(Micros::MINUTE));
+        let entry = latest.entry(*id).or_insert(minute);
+        *entry = minute.max(*entry);
+    }
+    latest
+}

@@ -1,0 +1,37 @@
+//! Components, which of them serve, and files that were refused.
+
+use super::Columns;
+use crate::domain::plugin::Digest;
+use crate::store::{Activation, PluginRecord, Refusal, StoreError};
+
+pub fn record(row: &impl Columns) -> Result<PluginRecord, StoreError> {
+    Ok(PluginRecord {
+        digest: Digest(row.text("digest")?),
+        description: row.json("description")?,
+        contract: row.text("contract")?,
+        bytes: row.number("bytes")?,
+        checks: row.json("checks")?,
+        golden: row.number("golden")?,
+        origin: row.text("origin")?,
+        stored_at: row.time("stored_at")?,
+    })
+}
+
+pub fn activation(row: &impl Columns) -> Result<Activation, StoreError> {
+    Ok(Activation {
+        name: row.text("name")?,
+        digest: Digest(row.text("digest")?),
+        previous: row.text_if("previous")?.map(Digest),
+        generation: row.number("generation")?,
+        activated_at: row.time("activated_at")?,
+    })
+}
+
+pub fn refusal(row: &impl Columns) -> Result<Refusal, StoreError> {
+    Ok(Refusal {
+        origin: row.text("origin")?,
+        digest: row.text_if("digest")?.map(Digest),
+        reason: row.text("reason")?,
+        at: row.time("at")?,
+    })
+}
