@@ -15,6 +15,7 @@ mod error;
 mod fleet;
 pub mod moving;
 pub mod once;
+mod planned;
 pub mod postgres;
 mod row;
 mod scope;

@@ -1,24 +1,21 @@
-//! A declared workspace becomes so: what is named is made or changed, nothing is
-//! removed, and the answer lists only what was not so before. One transaction,
-//! and one at a time over all hosts: two that declare the same find each other's.
+//! The statements by which a declared workspace becomes so (`store::planned`). One
+//! transaction, and one at a time over all hosts: two that declare the same find
+//! each other's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use sqlx::Row as _;
-use sqlx::postgres::PgArguments;
+use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::query::Query;
-use uuid::Uuid;
 
 use super::columns::{self, json, text};
 use super::db::{Db, Rows, Transaction};
 use crate::domain::id::{AgentId, ConnectionId, OwnerId, PartnerId, ProductId, WorkspaceId};
 use crate::domain::time::Micros;
-use crate::store::error::odd;
+use crate::store::planned::{self, Became, Statements, Wanted};
+use crate::store::row::Columns as _;
 use crate::store::row::agents::kind_text;
-use crate::store::{
-    Applied, AppliedChange, Plan, PlannedAgent, PlannedConnection, PlannedOwner, PlannedProduct,
-    StoreError,
-};
+use crate::store::{Applied, Plan, PlannedAgent, PlannedOwner, PlannedProduct, StoreError};
 
 /// Of hosts that apply at once. Any number that nobody else takes.
 const APPLY_LOCK: i64 = 0x6c65_6164_6170_706c;
@@ -38,63 +35,23 @@ pub async fn apply(
         .bind(APPLY_LOCK)
         .execute(&mut *transaction)
         .await?;
-    let mut apply = Apply {
+    let mut declare = Declare {
         transaction: &mut transaction,
-        now,
-        changes: Vec::new(),
+        workspace: None,
     };
-    let workspace = apply.workspace(plan).await?;
-    apply.transaction.name(&[workspace]).await?;
-    let mut partners = BTreeMap::new();
-    for name in &plan.partners {
-        partners.insert(name.clone(), apply.partner(workspace, name).await?);
-    }
-    let mut instances = BTreeMap::new();
-    for agent in &plan.agents {
-        instances.insert(agent.name.clone(), apply.agent(workspace, agent).await?);
-    }
-    for owner in &plan.owners {
-        apply.owner(workspace, owner).await?;
-    }
-    apply.products(workspace, &plan.products).await?;
-    let mut connections = BTreeMap::new();
-    for connection in &plan.connections {
-        // One that an earlier plan made is as good as one that this plan names.
-        let partner = match partners.get(&connection.partner) {
-            Some(id) => *id,
-            None => apply.known_partner(workspace, connection).await?,
-        };
-        let agent = match &connection.agent {
-            None => None,
-            Some(name) => Some(match instances.get(name) {
-                Some(id) => *id,
-                None => apply.known_agent(workspace, connection, name).await?,
-            }),
-        };
-        let id = apply
-            .connection(workspace, connection, partner, agent, plan)
-            .await?;
-        connections.insert(connection.name.clone(), id);
-    }
-    let changes = apply.changes;
+    let applied = planned::apply(&mut declare, plan, now).await?;
     if dry_run {
         transaction.rollback().await?;
     } else {
         transaction.commit().await?;
     }
-    Ok(Applied {
-        workspace_id: workspace,
-        changes,
-        connections,
-        instances,
-        partners,
-    })
+    Ok(applied)
 }
 
-struct Apply<'a> {
+struct Declare<'a> {
     transaction: &'a mut Transaction,
-    now: Micros,
-    changes: Vec<AppliedChange>,
+    /// Once it is entered.
+    workspace: Option<WorkspaceId>,
 }
 
 // Each statement below writes only what differs, so that the number of rows
@@ -209,37 +166,20 @@ set config = $2::json, secrets = $3::jsonb, sealed = $4, fingerprint = $5,
 where id = $1
 and fingerprint <> $5";
 
-impl Apply<'_> {
-    fn note(&mut self, kind: &str, name: &str, what: &str) {
-        self.changes.push(AppliedChange {
-            kind: kind.to_owned(),
-            name: name.to_owned(),
-            what: what.to_owned(),
-        });
+impl Declare<'_> {
+    fn of(&self) -> WorkspaceId {
+        self.workspace
+            .expect("a plan enters its workspace before it asks for what is in it")
     }
 
-    fn note_if_changed(&mut self, kind: &str, name: &str, rows: u64) {
-        if rows > 0 {
-            self.note(kind, name, "changed");
-        }
-    }
-
-    /// The id under which a name is known in the workspace, or `None`.
-    async fn find<T>(
-        &mut self,
-        sql: &'static str,
-        workspace: WorkspaceId,
-        name: &str,
-    ) -> Result<Option<T>, StoreError>
-    where
-        T: for<'r> sqlx::Decode<'r, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>,
-    {
-        let row = sqlx::query(sql)
-            .bind(workspace.0)
+    /// The row that has a name in the workspace, or `None`.
+    async fn find(&mut self, sql: &'static str, name: &str) -> Result<Option<PgRow>, StoreError> {
+        let found = sqlx::query(sql)
+            .bind(self.of().0)
             .bind(text(name))
             .fetch_optional(&mut **self.transaction)
             .await?;
-        Ok(row.map(|row| row.try_get(0)).transpose()?)
+        Ok(found)
     }
 
     /// How many rows it wrote.
@@ -250,25 +190,23 @@ impl Apply<'_> {
         let done = query.execute(&mut **self.transaction).await?;
         Ok(done.rows_affected())
     }
+}
 
-    async fn workspace(&mut self, plan: &Plan) -> Result<WorkspaceId, StoreError> {
+impl Statements for Declare<'_> {
+    async fn workspace(&mut self, slug: &str) -> Result<Option<WorkspaceId>, StoreError> {
         let found = sqlx::query(WORKSPACE)
-            .bind(text(&plan.slug))
+            .bind(text(slug))
             .fetch_optional(&mut **self.transaction)
             .await?;
-        if let Some(row) = found {
-            let id = WorkspaceId(row.try_get(0)?);
-            let change = sqlx::query(CHANGE_WORKSPACE)
-                .bind(id.0)
-                .bind(text(&plan.name))
-                .bind(text(&plan.region))
-                .bind(text(&plan.time_zone))
-                .bind(i64::from(plan.rate_limit));
-            let changed = self.write(change).await?;
-            self.note_if_changed("workspace", &plan.slug, changed);
-            return Ok(id);
-        }
-        let id = WorkspaceId::new(self.now);
+        found.map(|row| row.id("id")).transpose()
+    }
+
+    async fn new_workspace(
+        &mut self,
+        id: WorkspaceId,
+        plan: &Plan,
+        now: Micros,
+    ) -> Result<(), StoreError> {
         let new = sqlx::query(NEW_WORKSPACE)
             .bind(id.0)
             .bind(text(&plan.slug))
@@ -276,55 +214,58 @@ impl Apply<'_> {
             .bind(text(&plan.region))
             .bind(text(&plan.time_zone))
             .bind(i64::from(plan.rate_limit))
-            .bind(columns::at(self.now));
+            .bind(columns::at(now));
         self.write(new).await?;
-        self.note("workspace", &plan.slug, "created");
-        Ok(id)
+        Ok(())
     }
 
-    async fn partner(
+    async fn change_workspace(&mut self, id: WorkspaceId, plan: &Plan) -> Result<u64, StoreError> {
+        let change = sqlx::query(CHANGE_WORKSPACE)
+            .bind(id.0)
+            .bind(text(&plan.name))
+            .bind(text(&plan.region))
+            .bind(text(&plan.time_zone))
+            .bind(i64::from(plan.rate_limit));
+        self.write(change).await
+    }
+
+    async fn enter(&mut self, workspace: WorkspaceId) -> Result<(), StoreError> {
+        self.workspace = Some(workspace);
+        self.transaction.name(&[workspace]).await
+    }
+
+    async fn partner(&mut self, name: &str) -> Result<Option<PartnerId>, StoreError> {
+        let found = self.find(PARTNER, name).await?;
+        found.map(|row| row.id("id")).transpose()
+    }
+
+    async fn new_partner(
         &mut self,
-        workspace: WorkspaceId,
+        id: PartnerId,
         name: &str,
-    ) -> Result<PartnerId, StoreError> {
-        if let Some(id) = self.find(PARTNER, workspace, name).await? {
-            return Ok(PartnerId(id));
-        }
-        let id = PartnerId::new(self.now);
+        now: Micros,
+    ) -> Result<(), StoreError> {
         let new = sqlx::query(NEW_PARTNER)
-            .bind(workspace.0)
+            .bind(self.of().0)
             .bind(id.0)
             .bind(text(name))
-            .bind(columns::at(self.now));
+            .bind(columns::at(now));
         self.write(new).await?;
-        self.note("partner", name, "created");
-        Ok(id)
+        Ok(())
     }
 
-    async fn agent(
-        &mut self,
-        workspace: WorkspaceId,
-        agent: &PlannedAgent,
-    ) -> Result<AgentId, StoreError> {
-        if let Some(id) = self.find::<i64>(AGENT, workspace, &agent.name).await? {
-            let change = sqlx::query(CHANGE_AGENT)
-                .bind(id)
-                .bind(agent.number.as_deref().map(text))
-                .bind(kind_text(agent.kind))
-                .bind(agent.channel.as_deref().map(text))
-                .bind(agent.adapter.as_deref().map(text))
-                .bind(text(&agent.config))
-                .bind(agent.internal);
-            let changed = self.write(change).await?;
-            self.note_if_changed("agent", &agent.name, changed);
-            return Ok(AgentId(id));
-        }
+    async fn agent(&mut self, name: &str) -> Result<Option<AgentId>, StoreError> {
+        let found = self.find(AGENT, name).await?;
+        found.map(|row| Ok(AgentId(row.number("id")?))).transpose()
+    }
+
+    async fn new_agent(&mut self, agent: &PlannedAgent) -> Result<AgentId, StoreError> {
         let row = sqlx::query(NEXT_AGENT)
             .fetch_one(&mut **self.transaction)
             .await?;
         let id: i64 = row.try_get(0)?;
         let new = sqlx::query(NEW_AGENT)
-            .bind(workspace.0)
+            .bind(self.of().0)
             .bind(id)
             .bind(text(&agent.name))
             .bind(agent.number.as_deref().map(text))
@@ -334,38 +275,48 @@ impl Apply<'_> {
             .bind(text(&agent.config))
             .bind(agent.internal);
         self.write(new).await?;
-        self.note("agent", &agent.name, "created");
         Ok(AgentId(id))
     }
 
-    async fn owner(
-        &mut self,
-        workspace: WorkspaceId,
-        owner: &PlannedOwner,
-    ) -> Result<(), StoreError> {
-        if let Some(id) = self.find::<Uuid>(OWNER, workspace, &owner.email).await? {
-            let change = sqlx::query(CHANGE_OWNER).bind(id).bind(text(&owner.name));
-            let changed = self.write(change).await?;
-            self.note_if_changed("owner", &owner.email, changed);
-            return Ok(());
-        }
+    async fn change_agent(&mut self, id: AgentId, agent: &PlannedAgent) -> Result<u64, StoreError> {
+        let change = sqlx::query(CHANGE_AGENT)
+            .bind(id.0)
+            .bind(agent.number.as_deref().map(text))
+            .bind(kind_text(agent.kind))
+            .bind(agent.channel.as_deref().map(text))
+            .bind(agent.adapter.as_deref().map(text))
+            .bind(text(&agent.config))
+            .bind(agent.internal);
+        self.write(change).await
+    }
+
+    async fn owner(&mut self, email: &str) -> Result<Option<OwnerId>, StoreError> {
+        let found = self.find(OWNER, email).await?;
+        found.map(|row| row.id("id")).transpose()
+    }
+
+    async fn new_owner(&mut self, id: OwnerId, owner: &PlannedOwner) -> Result<(), StoreError> {
         let new = sqlx::query(NEW_OWNER)
-            .bind(workspace.0)
-            .bind(OwnerId::new(self.now).0)
+            .bind(self.of().0)
+            .bind(id.0)
             .bind(text(&owner.name))
             .bind(text(&owner.email));
         self.write(new).await?;
-        self.note("owner", &owner.email, "created");
         Ok(())
     }
 
-    async fn products(
+    async fn change_owner(&mut self, id: OwnerId, owner: &PlannedOwner) -> Result<u64, StoreError> {
+        let change = sqlx::query(CHANGE_OWNER).bind(id.0).bind(text(&owner.name));
+        self.write(change).await
+    }
+
+    async fn products<'a>(
         &mut self,
-        workspace: WorkspaceId,
-        planned: &[PlannedProduct],
-    ) -> Result<(), StoreError> {
+        planned: &'a [PlannedProduct],
+        now: Micros,
+    ) -> Result<Vec<(&'a str, Became)>, StoreError> {
         if planned.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         // The last word on a product counts: one statement may not change a row twice.
         let products: BTreeMap<&str, &PlannedProduct> = planned
@@ -374,134 +325,104 @@ impl Apply<'_> {
             .collect();
         let names: Vec<_> = products.keys().map(|name| text(name)).collect();
         let known = sqlx::query(KNOWN_PRODUCTS)
-            .bind(workspace.0)
+            .bind(self.of().0)
             .bind(&names)
             .fetch_all(&mut **self.transaction)
             .await?;
-        let known = known
-            .iter()
-            .map(|row| row.try_get(0))
-            .collect::<Result<std::collections::HashSet<String>, _>>()?;
-        let ids: Vec<_> = names.iter().map(|_| ProductId::new(self.now).0).collect();
+        let known = external_ids(&known)?;
+        let ids: Vec<_> = names.iter().map(|_| ProductId::new(now).0).collect();
         let titles: Vec<_> = products.values().map(|p| text(&p.name)).collect();
         let descriptions: Vec<_> = products
             .values()
             .map(|p| p.description.as_deref().map(text))
             .collect();
         let written = sqlx::query(PRODUCTS)
-            .bind(workspace.0)
+            .bind(self.of().0)
             .bind(ids)
             .bind(&names)
             .bind(titles)
             .bind(descriptions)
             .fetch_all(&mut **self.transaction)
             .await?;
-        let written = written
-            .iter()
-            .map(|row| row.try_get(0))
-            .collect::<Result<std::collections::HashSet<String>, _>>()?;
-        // Told in the order of the plan.
-        let mut told = std::collections::HashSet::new();
+        let written = external_ids(&written)?;
+        let mut told = HashSet::new();
+        let mut became = Vec::new();
         for product in planned {
             let name = text(&product.external_id);
             if written.contains(name.as_ref()) && told.insert(name.clone()) {
                 let what = if known.contains(name.as_ref()) {
-                    "changed"
+                    Became::Changed
                 } else {
-                    "created"
+                    Became::Created
                 };
-                self.note("product", &product.external_id, what);
+                became.push((product.external_id.as_str(), what));
             }
         }
-        Ok(())
+        Ok(became)
     }
 
-    async fn known_partner(
-        &mut self,
-        workspace: WorkspaceId,
-        planned: &PlannedConnection,
-    ) -> Result<PartnerId, StoreError> {
-        let found = self.find(PARTNER, workspace, &planned.partner).await?;
-        found
-            .map(PartnerId)
-            .ok_or_else(|| unknown(planned, "partner", &planned.partner))
+    async fn connection(&mut self, name: &str) -> Result<Option<ConnectionId>, StoreError> {
+        let found = self.find(CONNECTION, name).await?;
+        found.map(|row| row.text_id("id")).transpose()
     }
 
-    async fn known_agent(
+    async fn new_connection(
         &mut self,
-        workspace: WorkspaceId,
-        planned: &PlannedConnection,
-        name: &str,
-    ) -> Result<AgentId, StoreError> {
-        let found = self.find(AGENT, workspace, name).await?;
-        found
-            .map(AgentId)
-            .ok_or_else(|| unknown(planned, "agent", name))
-    }
-
-    async fn connection(
-        &mut self,
-        workspace: WorkspaceId,
-        planned: &PlannedConnection,
-        partner: PartnerId,
-        agent: Option<AgentId>,
-        plan: &Plan,
-    ) -> Result<ConnectionId, StoreError> {
-        let region = planned.region.as_ref().unwrap_or(&plan.region);
-        let time_zone = planned.time_zone.as_ref().unwrap_or(&plan.time_zone);
-        let known: Option<String> = self.find(CONNECTION, workspace, &planned.name).await?;
-        if let Some(id) = known {
-            let change = sqlx::query(CHANGE_CONNECTION)
-                .bind(&id)
-                .bind(partner.0)
-                .bind(text(&planned.plugin))
-                .bind(agent.map(|agent| agent.0))
-                .bind(json(&planned.allow)?)
-                .bind(json(&planned.checks)?)
-                .bind(json(&planned.routes)?)
-                .bind(text(region))
-                .bind(text(time_zone))
-                .bind(planned.dedupe_by_content);
-            let mut changed = self.write(change).await?;
-            let change = sqlx::query(CHANGE_CONFIGURATION)
-                .bind(&id)
-                .bind(text(&planned.config))
-                .bind(json(&planned.secrets)?)
-                .bind(&planned.sealed)
-                .bind(text(&planned.fingerprint));
-            changed += self.write(change).await?;
-            self.note_if_changed("connection", &planned.name, changed);
-            return id.parse().map_err(|_| odd("connections", "id", id));
-        }
-        let id = ConnectionId::generate();
+        id: &ConnectionId,
+        wanted: &Wanted<'_>,
+    ) -> Result<(), StoreError> {
+        let planned = wanted.planned;
         let new = sqlx::query(NEW_CONNECTION)
-            .bind(workspace.0)
+            .bind(self.of().0)
             .bind(id.as_str())
-            .bind(partner.0)
+            .bind(wanted.partner.0)
             .bind(text(&planned.name))
             .bind(text(&planned.plugin))
             .bind(text(&planned.config))
-            .bind(agent.map(|agent| agent.0))
+            .bind(wanted.agent.map(|agent| agent.0))
             .bind(json(&planned.allow)?)
             .bind(json(&planned.checks)?)
             .bind(json(&planned.routes)?)
             .bind(json(&planned.secrets)?)
             .bind(&planned.sealed)
             .bind(text(&planned.fingerprint))
-            .bind(text(region))
-            .bind(text(time_zone))
+            .bind(text(wanted.region))
+            .bind(text(wanted.time_zone))
             .bind(planned.dedupe_by_content);
         self.write(new).await?;
-        self.note("connection", &planned.name, "created");
-        Ok(id)
+        Ok(())
+    }
+
+    async fn change_connection(
+        &mut self,
+        id: &ConnectionId,
+        wanted: &Wanted<'_>,
+    ) -> Result<u64, StoreError> {
+        let planned = wanted.planned;
+        let change = sqlx::query(CHANGE_CONNECTION)
+            .bind(id.as_str())
+            .bind(wanted.partner.0)
+            .bind(text(&planned.plugin))
+            .bind(wanted.agent.map(|agent| agent.0))
+            .bind(json(&planned.allow)?)
+            .bind(json(&planned.checks)?)
+            .bind(json(&planned.routes)?)
+            .bind(text(wanted.region))
+            .bind(text(wanted.time_zone))
+            .bind(planned.dedupe_by_content);
+        let changed = self.write(change).await?;
+        let change = sqlx::query(CHANGE_CONFIGURATION)
+            .bind(id.as_str())
+            .bind(text(&planned.config))
+            .bind(json(&planned.secrets)?)
+            .bind(&planned.sealed)
+            .bind(text(&planned.fingerprint));
+        Ok(changed + self.write(change).await?)
     }
 }
 
-fn unknown(planned: &PlannedConnection, kind: &str, name: &str) -> StoreError {
-    StoreError::Refused(format!(
-        "connection `{}` names the {kind} `{name}`, which the workspace does not have: declare it too",
-        planned.name
-    ))
+fn external_ids(rows: &[PgRow]) -> Result<HashSet<String>, StoreError> {
+    rows.iter().map(|row| row.text("external_id")).collect()
 }
 
 pub(super) const SQL: &[&str] = &[

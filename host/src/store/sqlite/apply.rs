@@ -1,20 +1,17 @@
-//! A declared workspace becomes so: what is named is made or changed, nothing is
-//! removed, and the answer lists only what was not so before. One transaction.
+//! The statements by which a declared workspace becomes so (`store::planned`), in
+//! one transaction.
 
-use std::collections::BTreeMap;
-
-use sqlx::Row as _;
-use sqlx::sqlite::SqliteConnection;
+use sqlx::query::Query;
+use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqliteRow};
 
 use super::db::Db;
 use super::json;
 use crate::domain::id::{AgentId, ConnectionId, OwnerId, PartnerId, ProductId, WorkspaceId};
 use crate::domain::time::Micros;
+use crate::store::planned::{self, Became, Statements, Wanted};
+use crate::store::row::Columns as _;
 use crate::store::row::agents::kind_text;
-use crate::store::{
-    Applied, AppliedChange, Plan, PlannedAgent, PlannedConnection, PlannedOwner, PlannedProduct,
-    StoreError,
-};
+use crate::store::{Applied, Plan, PlannedAgent, PlannedOwner, PlannedProduct, StoreError};
 
 pub async fn apply(
     db: &Db,
@@ -23,64 +20,23 @@ pub async fn apply(
     dry_run: bool,
 ) -> Result<Applied, StoreError> {
     let mut transaction = db.begin().await?;
-    let mut apply = Apply {
+    let mut declare = Declare {
         connection: &mut transaction.connection,
-        now,
-        changes: Vec::new(),
+        workspace: String::new(),
     };
-    let workspace = apply.workspace(plan).await?;
-    let mut partners = BTreeMap::new();
-    for name in &plan.partners {
-        partners.insert(name.clone(), apply.partner(workspace, name).await?);
-    }
-    let mut instances = BTreeMap::new();
-    for agent in &plan.agents {
-        instances.insert(agent.name.clone(), apply.agent(workspace, agent).await?);
-    }
-    for owner in &plan.owners {
-        apply.owner(workspace, owner).await?;
-    }
-    for product in &plan.products {
-        apply.product(workspace, product).await?;
-    }
-    let mut connections = BTreeMap::new();
-    for connection in &plan.connections {
-        // One that an earlier plan made is as good as one that this plan names.
-        let partner = match partners.get(&connection.partner) {
-            Some(id) => *id,
-            None => apply.known_partner(workspace, connection).await?,
-        };
-        let agent = match &connection.agent {
-            None => None,
-            Some(name) => Some(match instances.get(name) {
-                Some(id) => *id,
-                None => apply.known_agent(workspace, connection, name).await?,
-            }),
-        };
-        let id = apply
-            .connection(workspace, connection, partner, agent, plan)
-            .await?;
-        connections.insert(connection.name.clone(), id);
-    }
-    let changes = apply.changes;
+    let applied = planned::apply(&mut declare, plan, now).await?;
     if dry_run {
         transaction.rollback().await?;
     } else {
         transaction.commit().await?;
     }
-    Ok(Applied {
-        workspace_id: workspace,
-        changes,
-        connections,
-        instances,
-        partners,
-    })
+    Ok(applied)
 }
 
-struct Apply<'a> {
+struct Declare<'a> {
     connection: &'a mut SqliteConnection,
-    now: Micros,
-    changes: Vec<AppliedChange>,
+    /// Empty until it is entered.
+    workspace: String,
 }
 
 // Each statement below writes only what differs, so that the number of rows
@@ -187,113 +143,123 @@ set config = ?2, secrets = ?3, sealed = ?4, fingerprint = ?5, config_version = c
 where id = ?1
 and fingerprint <> ?5";
 
-impl Apply<'_> {
-    fn note(&mut self, kind: &str, name: &str, what: &str) {
-        self.changes.push(AppliedChange {
-            kind: kind.to_owned(),
-            name: name.to_owned(),
-            what: what.to_owned(),
-        });
-    }
-
-    fn note_if_changed(&mut self, kind: &str, name: &str, rows: u64) {
-        if rows > 0 {
-            self.note(kind, name, "changed");
-        }
-    }
-
-    /// The id under which a name is known, or `None`.
-    async fn find<T>(
+impl Declare<'_> {
+    /// The row that has a name in the workspace, or `None`.
+    async fn find(
         &mut self,
         sql: &'static str,
-        scope: &str,
-        name: Option<&str>,
-    ) -> Result<Option<T>, StoreError>
-    where
-        T: for<'r> sqlx::Decode<'r, sqlx::Sqlite> + sqlx::Type<sqlx::Sqlite>,
-    {
-        let query = sqlx::query(sql).bind(scope);
-        let query = match name {
-            Some(name) => query.bind(name),
-            None => query,
-        };
-        let row = query.fetch_optional(&mut *self.connection).await?;
-        Ok(row.map(|row| row.try_get(0)).transpose()?)
+        name: &str,
+    ) -> Result<Option<SqliteRow>, StoreError> {
+        let found = sqlx::query(sql)
+            .bind(self.workspace.clone())
+            .bind(name)
+            .fetch_optional(&mut *self.connection)
+            .await?;
+        Ok(found)
     }
 
-    async fn workspace(&mut self, plan: &Plan) -> Result<WorkspaceId, StoreError> {
-        if let Some(id) = self.find::<String>(WORKSPACE, &plan.slug, None).await? {
-            let changed = sqlx::query(CHANGE_WORKSPACE)
-                .bind(&id)
-                .bind(&plan.name)
-                .bind(&plan.region)
-                .bind(&plan.time_zone)
-                .bind(i64::from(plan.rate_limit))
-                .execute(&mut *self.connection)
-                .await?
-                .rows_affected();
-            self.note_if_changed("workspace", &plan.slug, changed);
-            return parse("workspaces", id);
+    /// How many rows it wrote.
+    async fn write(
+        &mut self,
+        query: Query<'_, sqlx::Sqlite, SqliteArguments>,
+    ) -> Result<u64, StoreError> {
+        let done = query.execute(&mut *self.connection).await?;
+        Ok(done.rows_affected())
+    }
+
+    async fn product(
+        &mut self,
+        product: &PlannedProduct,
+        now: Micros,
+    ) -> Result<Became, StoreError> {
+        if let Some(row) = self.find(PRODUCT, &product.external_id).await? {
+            let change = sqlx::query(CHANGE_PRODUCT)
+                .bind(row.text("id")?)
+                .bind(&product.name)
+                .bind(product.description.as_deref());
+            return Ok(Became::changed(self.write(change).await?));
         }
-        let id = WorkspaceId::new(self.now);
-        sqlx::query(NEW_WORKSPACE)
+        let new = sqlx::query(NEW_PRODUCT)
+            .bind(self.workspace.clone())
+            .bind(ProductId::new(now).to_string())
+            .bind(&product.external_id)
+            .bind(&product.name)
+            .bind(product.description.as_deref());
+        self.write(new).await?;
+        Ok(Became::Created)
+    }
+}
+
+impl Statements for Declare<'_> {
+    async fn workspace(&mut self, slug: &str) -> Result<Option<WorkspaceId>, StoreError> {
+        let found = sqlx::query(WORKSPACE)
+            .bind(slug)
+            .fetch_optional(&mut *self.connection)
+            .await?;
+        found.map(|row| row.id("id")).transpose()
+    }
+
+    async fn new_workspace(
+        &mut self,
+        id: WorkspaceId,
+        plan: &Plan,
+        now: Micros,
+    ) -> Result<(), StoreError> {
+        let new = sqlx::query(NEW_WORKSPACE)
             .bind(id.to_string())
             .bind(&plan.slug)
             .bind(&plan.name)
             .bind(&plan.region)
             .bind(&plan.time_zone)
             .bind(i64::from(plan.rate_limit))
-            .bind(self.now.0)
-            .execute(&mut *self.connection)
-            .await?;
-        self.note("workspace", &plan.slug, "created");
-        Ok(id)
+            .bind(now.0);
+        self.write(new).await?;
+        Ok(())
     }
 
-    async fn partner(
+    async fn change_workspace(&mut self, id: WorkspaceId, plan: &Plan) -> Result<u64, StoreError> {
+        let change = sqlx::query(CHANGE_WORKSPACE)
+            .bind(id.to_string())
+            .bind(&plan.name)
+            .bind(&plan.region)
+            .bind(&plan.time_zone)
+            .bind(i64::from(plan.rate_limit));
+        self.write(change).await
+    }
+
+    async fn enter(&mut self, workspace: WorkspaceId) -> Result<(), StoreError> {
+        self.workspace = workspace.to_string();
+        Ok(())
+    }
+
+    async fn partner(&mut self, name: &str) -> Result<Option<PartnerId>, StoreError> {
+        let found = self.find(PARTNER, name).await?;
+        found.map(|row| row.id("id")).transpose()
+    }
+
+    async fn new_partner(
         &mut self,
-        workspace: WorkspaceId,
+        id: PartnerId,
         name: &str,
-    ) -> Result<PartnerId, StoreError> {
-        let scope = workspace.to_string();
-        if let Some(id) = self.find::<String>(PARTNER, &scope, Some(name)).await? {
-            return parse("partners", id);
-        }
-        let id = PartnerId::new(self.now);
-        sqlx::query(NEW_PARTNER)
-            .bind(&scope)
+        now: Micros,
+    ) -> Result<(), StoreError> {
+        let new = sqlx::query(NEW_PARTNER)
+            .bind(self.workspace.clone())
             .bind(id.to_string())
             .bind(name)
-            .bind(self.now.0)
-            .execute(&mut *self.connection)
-            .await?;
-        self.note("partner", name, "created");
-        Ok(id)
+            .bind(now.0);
+        self.write(new).await?;
+        Ok(())
     }
 
-    async fn agent(
-        &mut self,
-        workspace: WorkspaceId,
-        agent: &PlannedAgent,
-    ) -> Result<AgentId, StoreError> {
-        let scope = workspace.to_string();
-        if let Some(id) = self.find::<i64>(AGENT, &scope, Some(&agent.name)).await? {
-            let changed = sqlx::query(CHANGE_AGENT)
-                .bind(id)
-                .bind(agent.number.as_deref())
-                .bind(kind_text(agent.kind))
-                .bind(agent.channel.as_deref())
-                .bind(agent.adapter.as_deref())
-                .bind(&agent.config)
-                .bind(agent.internal)
-                .execute(&mut *self.connection)
-                .await?
-                .rows_affected();
-            self.note_if_changed("agent", &agent.name, changed);
-            return Ok(AgentId(id));
-        }
+    async fn agent(&mut self, name: &str) -> Result<Option<AgentId>, StoreError> {
+        let found = self.find(AGENT, name).await?;
+        found.map(|row| Ok(AgentId(row.number("id")?))).transpose()
+    }
+
+    async fn new_agent(&mut self, agent: &PlannedAgent) -> Result<AgentId, StoreError> {
         let row = sqlx::query(NEW_AGENT)
-            .bind(&scope)
+            .bind(&self.workspace)
             .bind(&agent.name)
             .bind(agent.number.as_deref())
             .bind(kind_text(agent.kind))
@@ -303,168 +269,114 @@ impl Apply<'_> {
             .bind(agent.internal)
             .fetch_one(&mut *self.connection)
             .await?;
-        self.note("agent", &agent.name, "created");
-        Ok(AgentId(row.try_get(0)?))
+        Ok(AgentId(row.number("id")?))
     }
 
-    async fn owner(
-        &mut self,
-        workspace: WorkspaceId,
-        owner: &PlannedOwner,
-    ) -> Result<(), StoreError> {
-        let scope = workspace.to_string();
-        if let Some(id) = self
-            .find::<String>(OWNER, &scope, Some(&owner.email))
-            .await?
-        {
-            let changed = sqlx::query(CHANGE_OWNER)
-                .bind(id)
-                .bind(&owner.name)
-                .execute(&mut *self.connection)
-                .await?
-                .rows_affected();
-            self.note_if_changed("owner", &owner.email, changed);
-            return Ok(());
-        }
-        sqlx::query(NEW_OWNER)
-            .bind(&scope)
-            .bind(OwnerId::new(self.now).to_string())
+    async fn change_agent(&mut self, id: AgentId, agent: &PlannedAgent) -> Result<u64, StoreError> {
+        let change = sqlx::query(CHANGE_AGENT)
+            .bind(id.0)
+            .bind(agent.number.as_deref())
+            .bind(kind_text(agent.kind))
+            .bind(agent.channel.as_deref())
+            .bind(agent.adapter.as_deref())
+            .bind(&agent.config)
+            .bind(agent.internal);
+        self.write(change).await
+    }
+
+    async fn owner(&mut self, email: &str) -> Result<Option<OwnerId>, StoreError> {
+        let found = self.find(OWNER, email).await?;
+        found.map(|row| row.id("id")).transpose()
+    }
+
+    async fn new_owner(&mut self, id: OwnerId, owner: &PlannedOwner) -> Result<(), StoreError> {
+        let new = sqlx::query(NEW_OWNER)
+            .bind(self.workspace.clone())
+            .bind(id.to_string())
             .bind(&owner.name)
-            .bind(&owner.email)
-            .execute(&mut *self.connection)
-            .await?;
-        self.note("owner", &owner.email, "created");
+            .bind(&owner.email);
+        self.write(new).await?;
         Ok(())
     }
 
-    async fn product(
+    async fn change_owner(&mut self, id: OwnerId, owner: &PlannedOwner) -> Result<u64, StoreError> {
+        let change = sqlx::query(CHANGE_OWNER)
+            .bind(id.to_string())
+            .bind(&owner.name);
+        self.write(change).await
+    }
+
+    async fn products<'a>(
         &mut self,
-        workspace: WorkspaceId,
-        product: &PlannedProduct,
+        planned: &'a [PlannedProduct],
+        now: Micros,
+    ) -> Result<Vec<(&'a str, Became)>, StoreError> {
+        let mut became = Vec::with_capacity(planned.len());
+        for product in planned {
+            let what = self.product(product, now).await?;
+            became.push((product.external_id.as_str(), what));
+        }
+        Ok(became)
+    }
+
+    async fn connection(&mut self, name: &str) -> Result<Option<ConnectionId>, StoreError> {
+        let found = self.find(CONNECTION, name).await?;
+        found.map(|row| row.text_id("id")).transpose()
+    }
+
+    async fn new_connection(
+        &mut self,
+        id: &ConnectionId,
+        wanted: &Wanted<'_>,
     ) -> Result<(), StoreError> {
-        let scope = workspace.to_string();
-        let name = &product.external_id;
-        if let Some(id) = self.find::<String>(PRODUCT, &scope, Some(name)).await? {
-            let changed = sqlx::query(CHANGE_PRODUCT)
-                .bind(id)
-                .bind(&product.name)
-                .bind(product.description.as_deref())
-                .execute(&mut *self.connection)
-                .await?
-                .rows_affected();
-            self.note_if_changed("product", name, changed);
-            return Ok(());
-        }
-        sqlx::query(NEW_PRODUCT)
-            .bind(&scope)
-            .bind(ProductId::new(self.now).to_string())
-            .bind(name)
-            .bind(&product.name)
-            .bind(product.description.as_deref())
-            .execute(&mut *self.connection)
-            .await?;
-        self.note("product", name, "created");
-        Ok(())
-    }
-
-    async fn known_partner(
-        &mut self,
-        workspace: WorkspaceId,
-        planned: &PlannedConnection,
-    ) -> Result<PartnerId, StoreError> {
-        let scope = workspace.to_string();
-        let found: Option<String> = self.find(PARTNER, &scope, Some(&planned.partner)).await?;
-        let id = found.ok_or_else(|| unknown(planned, "partner", &planned.partner))?;
-        parse("partners", id)
-    }
-
-    async fn known_agent(
-        &mut self,
-        workspace: WorkspaceId,
-        planned: &PlannedConnection,
-        name: &str,
-    ) -> Result<AgentId, StoreError> {
-        let scope = workspace.to_string();
-        let found: Option<i64> = self.find(AGENT, &scope, Some(name)).await?;
-        found
-            .map(AgentId)
-            .ok_or_else(|| unknown(planned, "agent", name))
-    }
-
-    async fn connection(
-        &mut self,
-        workspace: WorkspaceId,
-        planned: &PlannedConnection,
-        partner: PartnerId,
-        agent: Option<AgentId>,
-        plan: &Plan,
-    ) -> Result<ConnectionId, StoreError> {
-        let scope = workspace.to_string();
-        let region = planned.region.as_ref().unwrap_or(&plan.region);
-        let time_zone = planned.time_zone.as_ref().unwrap_or(&plan.time_zone);
-        let known: Option<String> = self.find(CONNECTION, &scope, Some(&planned.name)).await?;
-        if let Some(id) = known {
-            let mut changed = sqlx::query(CHANGE_CONNECTION)
-                .bind(&id)
-                .bind(partner.to_string())
-                .bind(&planned.plugin)
-                .bind(agent.map(|agent| agent.0))
-                .bind(json(&planned.allow)?)
-                .bind(json(&planned.checks)?)
-                .bind(json(&planned.routes)?)
-                .bind(region)
-                .bind(time_zone)
-                .bind(planned.dedupe_by_content)
-                .execute(&mut *self.connection)
-                .await?
-                .rows_affected();
-            changed += sqlx::query(CHANGE_CONFIGURATION)
-                .bind(&id)
-                .bind(&planned.config)
-                .bind(json(&planned.secrets)?)
-                .bind(&planned.sealed)
-                .bind(&planned.fingerprint)
-                .execute(&mut *self.connection)
-                .await?
-                .rows_affected();
-            self.note_if_changed("connection", &planned.name, changed);
-            return parse("connections", id);
-        }
-        let id = ConnectionId::generate();
-        sqlx::query(NEW_CONNECTION)
-            .bind(&scope)
+        let planned = wanted.planned;
+        let new = sqlx::query(NEW_CONNECTION)
+            .bind(self.workspace.clone())
             .bind(id.as_str())
-            .bind(partner.to_string())
+            .bind(wanted.partner.to_string())
             .bind(&planned.name)
             .bind(&planned.plugin)
             .bind(&planned.config)
-            .bind(agent.map(|agent| agent.0))
+            .bind(wanted.agent.map(|agent| agent.0))
             .bind(json(&planned.allow)?)
             .bind(json(&planned.checks)?)
             .bind(json(&planned.routes)?)
             .bind(json(&planned.secrets)?)
             .bind(&planned.sealed)
             .bind(&planned.fingerprint)
-            .bind(region)
-            .bind(time_zone)
-            .bind(planned.dedupe_by_content)
-            .execute(&mut *self.connection)
-            .await?;
-        self.note("connection", &planned.name, "created");
-        Ok(id)
+            .bind(wanted.region)
+            .bind(wanted.time_zone)
+            .bind(planned.dedupe_by_content);
+        self.write(new).await?;
+        Ok(())
     }
-}
 
-fn parse<T: std::str::FromStr>(table: &str, id: String) -> Result<T, StoreError> {
-    id.parse()
-        .map_err(|_| crate::store::error::odd(table, "id", id))
-}
-
-fn unknown(planned: &PlannedConnection, kind: &str, name: &str) -> StoreError {
-    StoreError::Refused(format!(
-        "connection `{}` names the {kind} `{name}`, which the workspace does not have: declare it too",
-        planned.name
-    ))
+    async fn change_connection(
+        &mut self,
+        id: &ConnectionId,
+        wanted: &Wanted<'_>,
+    ) -> Result<u64, StoreError> {
+        let planned = wanted.planned;
+        let change = sqlx::query(CHANGE_CONNECTION)
+            .bind(id.as_str())
+            .bind(wanted.partner.to_string())
+            .bind(&planned.plugin)
+            .bind(wanted.agent.map(|agent| agent.0))
+            .bind(json(&planned.allow)?)
+            .bind(json(&planned.checks)?)
+            .bind(json(&planned.routes)?)
+            .bind(wanted.region)
+            .bind(wanted.time_zone)
+            .bind(planned.dedupe_by_content);
+        let changed = self.write(change).await?;
+        let change = sqlx::query(CHANGE_CONFIGURATION)
+            .bind(id.as_str())
+            .bind(&planned.config)
+            .bind(json(&planned.secrets)?)
+            .bind(&planned.sealed)
+            .bind(&planned.fingerprint);
+        Ok(changed + self.write(change).await?)
+    }
 }
 
 #[cfg(test)]
