@@ -1,8 +1,43 @@
-//! From the driver's errors to the store's, by the database that gave them.
+//! How a store fails, by what the caller does about it; and from the driver's
+//! errors to these, by the database that gave them.
 
 use sqlx::postgres::PgDatabaseError;
 
-use super::{StoreError, postgres, sqlite};
+use super::{postgres, sqlite};
+
+/// Why a verb gave nothing, split by what the caller does about it.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// There is no room to write. Reads go on; tell the client 507.
+    #[error("the store has no room left: free disk space where the data folder is")]
+    Full,
+    /// The store cannot be reached or is busy past its deadline. Tell the client 503.
+    #[error("the store is not available: {0}")]
+    Unavailable(#[source] sqlx::Error),
+    /// The store is known to be lost, and is not even asked: who watches it has
+    /// said so in the log. Tell the client 503.
+    #[error("the store is not available: {0}")]
+    Lost(String),
+    /// As many writes wait as may. Tell the client 503.
+    #[error("too many writes are waiting for the store: try again shortly")]
+    Busy,
+    /// Others changed the same rows each time it was tried; alone it may get
+    /// through. Tell the client 503.
+    #[error("others write the same rows all the time: try again shortly")]
+    Contended,
+    /// What was found cannot be: a defect, or a damaged file.
+    #[error("the store holds something that cannot be: {what}")]
+    Inconsistent { what: String },
+    /// The store refused what no caller should send: a defect.
+    #[error("a query failed: {0}")]
+    Query(#[source] sqlx::Error),
+    /// What was asked for contradicts what is stored, in words for the operator.
+    #[error("{0}")]
+    Refused(String),
+    /// The store's file or schema cannot be used, and why.
+    #[error("the store cannot be opened: {0}")]
+    Open(String),
+}
 
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
@@ -28,6 +63,11 @@ impl From<sqlx::Error> for StoreError {
 }
 
 impl StoreError {
+    /// Whether the store's own watch tells of it, so that nobody else need.
+    pub fn is_told(&self) -> bool {
+        matches!(self, Self::Lost(_))
+    }
+
     /// The same failure for another one who waited; its source goes to the first only.
     pub fn again(&self) -> Self {
         match self {

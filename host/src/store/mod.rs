@@ -4,61 +4,63 @@
 //! vectors out, "not found" is `None`, `now` is an argument. What belongs to one
 //! tenant is reached with a [`Scope`], which only a key that the store knows
 //! gives. To add a verb: a method here, the same file name in each store's
-//! folder, a clause in the conformance suite.
+//! folder for its SQL, in `row` what its rows mean, a clause in the conformance
+//! suite.
 //!
 //! Two promises hold for every store. A stamp (`cursor_at`) becomes visible in
 //! stamp order within its workspace and entity, and never twice. What `commit`
 //! answered `Ok` survives a power cut.
 
 pub mod decide;
+mod declare;
 mod error;
 mod fleet;
 pub mod moving;
 pub mod once;
-mod planned;
+mod plan;
+mod plugin;
 pub mod postgres;
+mod read;
 mod row;
 mod scope;
 mod seen;
 pub mod sqlite;
+mod work;
+mod write;
 pub mod writer;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde::Serialize;
-use serde_json::{Map, Value};
 use tokio::sync::broadcast;
 use uuid::Uuid;
 
+pub use error::StoreError;
 pub use fleet::{
     Announcement, Beat, Debt, Fence, HostReport, Outage, Pool, Preparation, Price, Proposal,
     SeenHost, Serves,
 };
+pub use plan::*;
+pub use plugin::*;
+pub use read::*;
 pub use scope::{Caller, Scope};
+pub use work::*;
+pub use write::*;
 
 use self::seen::Seen;
 use self::sqlite::SqliteStore;
 use crate::clock::SharedClock;
 use crate::config::{self, StoreUrl};
-use crate::domain::connection::{AllowedHost, Connection, Pause};
+use crate::domain::connection::{Connection, Pause};
 use crate::domain::deal::DealView;
-use crate::domain::delivery::{DeliveryStatus, ItemStatus};
-use crate::domain::exchange::{
-    HttpRequest, HttpResponse, Pairs, Problem, SenderCheck, SenderChecks,
-};
-use crate::domain::id::{
-    AgentId, ConnectionId, ContactId, DealId, DeliveryId, HostId, KeyId, PartnerId, WorkspaceId,
-};
+use crate::domain::id::{ConnectionId, DeliveryId, HostId, KeyId, WorkspaceId};
 use crate::domain::key::KeyRecord;
-use crate::domain::lead::Action;
-use crate::domain::phone::Phone;
-use crate::domain::plugin::{Description, Digest, RanWith};
-use crate::domain::row::{Entity, ExportRow};
+use crate::domain::plugin::Digest;
+use crate::domain::row::Entity;
 use crate::domain::time::Micros;
-use crate::domain::workspace::{Agent, AgentKind, Partner, Workspace};
+use crate::domain::workspace::{Agent, Partner, Workspace};
 
 /// Where a store is.
 #[derive(Clone)]
@@ -146,40 +148,6 @@ pub async fn backup(
     progress: impl FnMut(u64, u64),
 ) -> Result<Backup, StoreError> {
     sqlite::backup::backup(file, to, progress).await
-}
-
-/// Why a verb gave nothing, split by what the caller does about it.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// There is no room to write. Reads go on; tell the client 507.
-    #[error("the store has no room left: free disk space where the data folder is")]
-    Full,
-    /// The store cannot be reached or is busy past its deadline. Tell the client 503.
-    #[error("the store is not available: {0}")]
-    Unavailable(#[source] sqlx::Error),
-    /// The store is known to be lost, and is not even asked: who watches it has
-    /// said so in the log. Tell the client 503.
-    #[error("the store is not available: {0}")]
-    Lost(String),
-    /// As many writes wait as may. Tell the client 503.
-    #[error("too many writes are waiting for the store: try again shortly")]
-    Busy,
-    /// Others changed the same rows each time it was tried; alone it may get
-    /// through. Tell the client 503.
-    #[error("others write the same rows all the time: try again shortly")]
-    Contended,
-    /// What was found cannot be: a defect, or a damaged file.
-    #[error("the store holds something that cannot be: {what}")]
-    Inconsistent { what: String },
-    /// The store refused what no caller should send: a defect.
-    #[error("a query failed: {0}")]
-    Query(#[source] sqlx::Error),
-    /// What was asked for contradicts what is stored, in words for the operator.
-    #[error("{0}")]
-    Refused(String),
-    /// The store's file or schema cannot be used, and why.
-    #[error("the store cannot be opened: {0}")]
-    Open(String),
 }
 
 #[async_trait]
@@ -419,499 +387,4 @@ pub trait Store: Send + Sync + 'static {
         price: Price,
         now: Micros,
     ) -> Result<Debt, StoreError>;
-}
-
-impl StoreError {
-    /// Whether the store's own watch tells of it, so that nobody else need.
-    pub fn is_told(&self) -> bool {
-        matches!(self, Self::Lost(_))
-    }
-}
-
-#[derive(Clone, Debug, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Backlog {
-    /// Deliveries waiting for conversion.
-    pub queued: u64,
-    /// Items waiting for a fetch.
-    pub fetches: u64,
-    pub failed: u64,
-    pub parked: u64,
-    pub quarantined: u64,
-    pub oldest_waiting: Option<Micros>,
-}
-
-/// How long things are kept, in microseconds.
-#[derive(Clone, Debug)]
-pub struct Retention {
-    /// Finished deliveries: bodies, headers, items, answers to their fetches.
-    pub deliveries: i64,
-    pub quarantine: i64,
-}
-
-// ---- writes
-
-/// One thing to commit. Writes of many requests share one transaction.
-#[derive(Clone, Debug)]
-pub enum Write {
-    /// A delivery came in, with what came of it.
-    Accept(Box<Acceptance>),
-    /// A stored delivery was converted again.
-    Convert(Box<Reconversion>),
-    /// A stored delivery is let go of as it was: nothing came of the work.
-    Release { delivery: DeliveryId, lease: Lease },
-    /// A fetch was answered: kept before the plugin reads it.
-    Answer(Box<FetchAnswer>),
-    /// A fetch is settled.
-    Settle(Box<FetchSettlement>),
-}
-
-#[derive(Clone, Debug)]
-pub enum Written {
-    Done(DeliveryOutcome),
-    /// Somebody else holds the work by now; nothing was changed.
-    Stale,
-    /// The connection's quarantine is full: the delivery was not kept.
-    NotKept,
-}
-
-/// Who holds a piece of work: a number that grows with every claim of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lease(pub i64);
-
-/// The raw request, secrets in headers and query redacted.
-#[derive(Clone, Debug)]
-pub struct NewDelivery {
-    pub id: DeliveryId,
-    pub workspace: WorkspaceId,
-    pub connection: ConnectionId,
-    pub received_at: Micros,
-    pub method: String,
-    pub path: String,
-    pub query: Pairs,
-    pub headers: Pairs,
-    pub body: Vec<u8>,
-}
-
-#[derive(Clone, Debug)]
-pub struct Acceptance {
-    pub delivery: NewDelivery,
-    pub result: ConversionResult,
-}
-
-/// What converting a delivery gave.
-#[derive(Clone, Debug)]
-pub struct ConversionResult {
-    /// `None`: follows from the items. Else queued (not converted yet), failed,
-    /// parked, rejected or quarantined, without items.
-    pub status: Option<DeliveryStatus>,
-    pub items: Vec<NewItem>,
-    pub ran: Option<RanWith>,
-    /// Why it was refused, failed or quarantined.
-    pub error: Option<String>,
-    pub notes: Vec<String>,
-    /// Failures of this digest so far, this one included.
-    pub attempts: u32,
-    /// When it is due again: for queued and failed.
-    pub next_attempt_at: Option<Micros>,
-    /// For quarantined: what the sender presented, sealed, to be checked again on release.
-    pub presented: Option<Vec<u8>>,
-}
-
-#[derive(Clone, Debug)]
-pub struct NewItem {
-    /// Its place in the delivery, from 0.
-    pub index: u32,
-    pub result: ItemResult,
-}
-
-#[derive(Clone, Debug)]
-pub enum ItemResult {
-    Lead(Box<NewLead>),
-    Fetch(Box<NewFetch>),
-    Ignored(String),
-    Invalid(Problem),
-    /// The route that nobody answers to, in words.
-    Unrouted(String),
-}
-
-impl ItemResult {
-    /// Of a fetch whose answer holds no item.
-    pub fn nothing() -> Self {
-        Self::Ignored("the answer to the fetch held nothing".to_owned())
-    }
-}
-
-/// The key by which a repeat is recognised, within its connection.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DedupeKey {
-    /// `id:` and the external id, or `content:` and a hash.
-    pub key: String,
-    /// It holds this long, in microseconds; `None`: for ever.
-    pub window: Option<i64>,
-}
-
-/// A lead, normalised, addressed to a connection of the delivery's workspace.
-#[derive(Clone, Debug)]
-pub struct NewLead {
-    pub connection: ConnectionId,
-    pub agent: Option<AgentId>,
-    pub dedupe: Option<DedupeKey>,
-    pub action: Action,
-    pub external_id: Option<String>,
-    pub name: Option<String>,
-    /// Best first.
-    pub phones: Vec<Phone>,
-    /// Best first, normalised.
-    pub emails: Vec<String>,
-    /// See `domain::contact::keys`; empty: a contact of its own.
-    pub contact_keys: Vec<String>,
-    /// External ids of products, best first; the first that is known is linked.
-    pub products: Vec<String>,
-    pub title: Option<String>,
-    pub deal_props: Map<String, Value>,
-    pub contact_props: Map<String, Value>,
-}
-
-#[derive(Clone, Debug)]
-pub struct NewFetch {
-    pub connection: ConnectionId,
-    pub dedupe: Option<DedupeKey>,
-    pub external_id: Option<String>,
-    pub request: HttpRequest,
-    pub state: Vec<u8>,
-    /// 1 for the first.
-    pub hop: u32,
-    pub due_at: Micros,
-    /// Past this it is given up.
-    pub until: Micros,
-}
-
-/// A stored delivery converted again: a retry, or an operator's replay.
-#[derive(Clone, Debug)]
-pub struct Reconversion {
-    pub delivery: DeliveryId,
-    pub lease: Lease,
-    pub mode: Mode,
-    pub result: ConversionResult,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// It never finished: items are accepted as usual.
-    Retry,
-    /// Items that are finished give a diff; with `apply` it is written, save
-    /// what a person edited since.
-    Replay { apply: bool },
-}
-
-#[derive(Clone, Debug)]
-pub struct FetchAnswer {
-    pub delivery: DeliveryId,
-    pub index: u32,
-    pub lease: Lease,
-    /// What was asked, by which version and with which state of its own: it need
-    /// not be the one that made the pointer.
-    pub request: HttpRequest,
-    pub state: Vec<u8>,
-    pub ran: RanWith,
-    pub response: HttpResponse,
-}
-
-#[derive(Clone, Debug)]
-pub struct FetchSettlement {
-    pub delivery: DeliveryId,
-    pub index: u32,
-    pub lease: Lease,
-    pub ran: Option<RanWith>,
-    pub outcome: FetchOutcome,
-}
-
-#[derive(Clone, Debug)]
-pub enum FetchOutcome {
-    /// The first takes this item's place, the others are new items of the delivery.
-    Items(Vec<ItemResult>),
-    Retry {
-        at: Micros,
-        error: String,
-    },
-    /// Given up.
-    Failed {
-        error: String,
-    },
-    /// As retry, and the connection's fetches are paused.
-    Stop {
-        at: Micros,
-        reason: String,
-    },
-}
-
-/// What a delivery is after a commit.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DeliveryOutcome {
-    pub delivery: DeliveryId,
-    pub status: DeliveryStatus,
-    pub items: Vec<ItemOutcome>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ItemOutcome {
-    #[serde(rename = "item")]
-    pub index: u32,
-    pub status: ItemStatus,
-    pub external_id: Option<String>,
-    pub deal_id: Option<DealId>,
-    pub contact_id: Option<ContactId>,
-    /// Why it is ignored, invalid, unrouted or failed.
-    pub message: Option<String>,
-    /// Of a replay: what would change, or did.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub diff: Vec<FieldDiff>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct FieldDiff {
-    /// `deal.title`, `deal.props.message`, `contact.name`.
-    pub field: String,
-    pub before: Value,
-    pub after: Value,
-    pub applied: bool,
-    /// A person edited it since: left as it is.
-    pub edited_by_person: bool,
-}
-
-// ---- work
-
-#[derive(Clone, Debug)]
-pub enum Job {
-    Convert(Box<HeldDelivery>),
-    Fetch(Box<HeldFetch>),
-}
-
-#[derive(Clone, Debug)]
-pub struct HeldDelivery {
-    pub lease: Lease,
-    pub status: DeliveryStatus,
-    pub delivery: NewDelivery,
-    /// What it was last tried with.
-    pub ran: Option<RanWith>,
-    pub attempts: u32,
-    pub presented: Option<Vec<u8>>,
-}
-
-#[derive(Clone, Debug)]
-pub struct HeldFetch {
-    pub lease: Lease,
-    pub delivery: DeliveryId,
-    pub workspace: WorkspaceId,
-    pub received_at: Micros,
-    pub index: u32,
-    /// The connection that the item was routed to.
-    pub connection: ConnectionId,
-    /// The connection that the delivery came to: its converter made the item.
-    pub received_by: ConnectionId,
-    pub external_id: Option<String>,
-    pub request: HttpRequest,
-    pub state: Vec<u8>,
-    pub hop: u32,
-    pub attempts: u32,
-    pub ran: RanWith,
-    /// Kept from an attempt that was cut off after the answer.
-    pub response: Option<HttpResponse>,
-    pub until: Micros,
-}
-
-// ---- reads
-
-/// What a source answered to a fetch that is settled.
-#[derive(Clone, Debug, PartialEq)]
-pub struct KeptAnswer {
-    /// Grows in the order in which a delivery's fetches were settled.
-    pub number: i64,
-    /// The place of the item that the fetch was for.
-    pub index: u32,
-    pub hop: u32,
-    pub external_id: Option<String>,
-    pub request: HttpRequest,
-    pub response: HttpResponse,
-}
-
-#[derive(Clone, Debug, Default)]
-pub struct DeliveryFilter {
-    pub workspace: Option<WorkspaceId>,
-    pub connection: Option<ConnectionId>,
-    pub status: Option<DeliveryStatus>,
-    pub since: Option<Micros>,
-    pub before: Option<DeliveryId>,
-    pub limit: u32,
-}
-
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct DeliverySummary {
-    pub id: DeliveryId,
-    pub connection_id: ConnectionId,
-    pub connection: String,
-    pub received_at: Micros,
-    pub status: DeliveryStatus,
-    pub bytes: u64,
-    pub items: u32,
-    pub attempts: u32,
-    pub ran: Option<RanWith>,
-    pub error: Option<String>,
-}
-
-#[derive(Clone, Debug)]
-pub struct DeliveryDetail {
-    pub summary: DeliverySummary,
-    pub workspace: WorkspaceId,
-    pub request: NewDelivery,
-    pub notes: Vec<String>,
-    pub next_attempt_at: Option<Micros>,
-    pub items: Vec<ItemOutcome>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DealFilter {
-    /// Only deals that came through this partner's connections.
-    pub partner: Option<PartnerId>,
-    /// `domain::contact::phone_key`.
-    pub phone_key: Option<String>,
-    /// Normalised.
-    pub email: Option<String>,
-    pub deal: Option<DealId>,
-    pub external_id: Option<String>,
-}
-
-#[derive(Clone, Debug)]
-pub struct ExportPage {
-    pub rows: Vec<ExportRow>,
-    /// Rows up to `upper` remain after these.
-    pub more: bool,
-    /// The bound that applied.
-    pub upper: i64,
-    /// The feed clock in the same snapshot: below a cursor's bound, the store is
-    /// behind or was restored.
-    pub clock: i64,
-}
-
-// ---- declarations
-
-/// A workspace as an operator wants it, secrets already sealed.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    pub slug: String,
-    pub name: String,
-    pub region: String,
-    pub time_zone: String,
-    pub rate_limit: u32,
-    pub partners: Vec<String>,
-    pub agents: Vec<PlannedAgent>,
-    pub owners: Vec<PlannedOwner>,
-    pub connections: Vec<PlannedConnection>,
-    pub products: Vec<PlannedProduct>,
-}
-
-#[derive(Clone, Debug)]
-pub struct PlannedAgent {
-    pub name: String,
-    pub number: Option<String>,
-    pub kind: AgentKind,
-    pub channel: Option<String>,
-    pub adapter: Option<String>,
-    pub config: String,
-    pub internal: bool,
-}
-
-#[derive(Clone, Debug)]
-pub struct PlannedOwner {
-    pub name: String,
-    pub email: String,
-}
-
-#[derive(Clone, Debug)]
-pub struct PlannedConnection {
-    pub name: String,
-    pub partner: String,
-    pub plugin: String,
-    pub config: String,
-    /// Name of the agent.
-    pub agent: Option<String>,
-    pub allow: Vec<AllowedHost>,
-    pub checks: Vec<SenderCheck>,
-    pub routes: BTreeMap<String, Vec<String>>,
-    pub secrets: Vec<String>,
-    pub sealed: Vec<u8>,
-    /// The same as the last time: configuration and secrets are left alone and the version stays.
-    pub fingerprint: String,
-    pub region: Option<String>,
-    pub time_zone: Option<String>,
-    pub dedupe_by_content: bool,
-}
-
-#[derive(Clone, Debug)]
-pub struct PlannedProduct {
-    pub external_id: String,
-    pub name: String,
-    pub description: Option<String>,
-}
-
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Applied {
-    pub workspace_id: WorkspaceId,
-    pub changes: Vec<AppliedChange>,
-    pub connections: BTreeMap<String, ConnectionId>,
-    pub instances: BTreeMap<String, AgentId>,
-    pub partners: BTreeMap<String, PartnerId>,
-}
-
-#[derive(Clone, Debug, Serialize, PartialEq)]
-pub struct AppliedChange {
-    /// `workspace`, `partner`, `agent`, `owner`, `connection`, `product`.
-    pub kind: String,
-    pub name: String,
-    /// `created` or `changed`; what stays is not listed.
-    pub what: String,
-}
-
-// ---- plugins
-
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PluginRecord {
-    pub digest: Digest,
-    pub description: Description,
-    /// `leadhost:converter@1.0.0`.
-    pub contract: String,
-    pub bytes: u64,
-    /// What it checks under the empty configuration: an activation that weakens this asks first.
-    pub checks: SenderChecks,
-    /// Golden cases that it carries and passed.
-    pub golden: u32,
-    /// `upload`, or the file that it came from.
-    pub origin: String,
-    pub stored_at: Micros,
-}
-
-#[derive(Clone, Debug, Serialize, PartialEq)]
-#[serde(rename_all = "camelCase")]
-pub struct Activation {
-    pub name: String,
-    pub digest: Digest,
-    /// What served before: ready for a rollback.
-    pub previous: Option<Digest>,
-    pub generation: i64,
-    pub activated_at: Micros,
-}
-
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Refusal {
-    pub origin: String,
-    pub digest: Option<Digest>,
-    pub reason: String,
-    pub at: Micros,
 }

@@ -1,4 +1,4 @@
-//! The statements by which a declared workspace becomes so (`store::planned`). One
+//! The statements by which a declared workspace becomes so (`store::declare`). One
 //! transaction, and one at a time over all hosts: two that declare the same find
 //! each other's.
 
@@ -12,7 +12,7 @@ use super::columns::{self, json, text};
 use super::db::{Db, Rows, Transaction};
 use crate::domain::id::{AgentId, ConnectionId, OwnerId, PartnerId, ProductId, WorkspaceId};
 use crate::domain::time::Micros;
-use crate::store::planned::{self, Became, Statements, Wanted};
+use crate::store::declare::{self, Became, Statements, Wanted};
 use crate::store::row::Columns as _;
 use crate::store::row::agents::kind_text;
 use crate::store::{Applied, Plan, PlannedAgent, PlannedOwner, PlannedProduct, StoreError};
@@ -35,11 +35,11 @@ pub async fn apply(
         .bind(APPLY_LOCK)
         .execute(&mut *transaction)
         .await?;
-    let mut declare = Declare {
+    let mut statements = Declare {
         transaction: &mut transaction,
         workspace: None,
     };
-    let applied = planned::apply(&mut declare, plan, now).await?;
+    let applied = declare::apply(&mut statements, plan, now).await?;
     if dry_run {
         transaction.rollback().await?;
     } else {

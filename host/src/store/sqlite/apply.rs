@@ -1,4 +1,4 @@
-//! The statements by which a declared workspace becomes so (`store::planned`), in
+//! The statements by which a declared workspace becomes so (`store::declare`), in
 //! one transaction.
 
 use sqlx::query::Query;
@@ -8,7 +8,7 @@ use super::db::Db;
 use super::json;
 use crate::domain::id::{AgentId, ConnectionId, OwnerId, PartnerId, ProductId, WorkspaceId};
 use crate::domain::time::Micros;
-use crate::store::planned::{self, Became, Statements, Wanted};
+use crate::store::declare::{self, Became, Statements, Wanted};
 use crate::store::row::Columns as _;
 use crate::store::row::agents::kind_text;
 use crate::store::{Applied, Plan, PlannedAgent, PlannedOwner, PlannedProduct, StoreError};
@@ -20,11 +20,11 @@ pub async fn apply(
     dry_run: bool,
 ) -> Result<Applied, StoreError> {
     let mut transaction = db.begin().await?;
-    let mut declare = Declare {
+    let mut statements = Declare {
         connection: &mut transaction.connection,
         workspace: String::new(),
     };
-    let applied = planned::apply(&mut declare, plan, now).await?;
+    let applied = declare::apply(&mut statements, plan, now).await?;
     if dry_run {
         transaction.rollback().await?;
     } else {

@@ -1,0 +1,88 @@
+//! A workspace as an operator declares it, and what the declaration changed.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::domain::connection::AllowedHost;
+use crate::domain::exchange::SenderCheck;
+use crate::domain::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
+use crate::domain::workspace::AgentKind;
+
+/// A workspace as an operator wants it, secrets already sealed.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub slug: String,
+    pub name: String,
+    pub region: String,
+    pub time_zone: String,
+    pub rate_limit: u32,
+    pub partners: Vec<String>,
+    pub agents: Vec<PlannedAgent>,
+    pub owners: Vec<PlannedOwner>,
+    pub connections: Vec<PlannedConnection>,
+    pub products: Vec<PlannedProduct>,
+}
+
+#[derive(Clone, Debug)]
+pub struct PlannedAgent {
+    pub name: String,
+    pub number: Option<String>,
+    pub kind: AgentKind,
+    pub channel: Option<String>,
+    pub adapter: Option<String>,
+    pub config: String,
+    pub internal: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct PlannedOwner {
+    pub name: String,
+    pub email: String,
+}
+
+#[derive(Clone, Debug)]
+pub struct PlannedConnection {
+    pub name: String,
+    pub partner: String,
+    pub plugin: String,
+    pub config: String,
+    /// Name of the agent.
+    pub agent: Option<String>,
+    pub allow: Vec<AllowedHost>,
+    pub checks: Vec<SenderCheck>,
+    pub routes: BTreeMap<String, Vec<String>>,
+    pub secrets: Vec<String>,
+    pub sealed: Vec<u8>,
+    /// The same as the last time: configuration and secrets are left alone and the version stays.
+    pub fingerprint: String,
+    pub region: Option<String>,
+    pub time_zone: Option<String>,
+    pub dedupe_by_content: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct PlannedProduct {
+    pub external_id: String,
+    pub name: String,
+    pub description: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Applied {
+    pub workspace_id: WorkspaceId,
+    pub changes: Vec<AppliedChange>,
+    pub connections: BTreeMap<String, ConnectionId>,
+    pub instances: BTreeMap<String, AgentId>,
+    pub partners: BTreeMap<String, PartnerId>,
+}
+
+#[derive(Clone, Debug, Serialize, PartialEq)]
+pub struct AppliedChange {
+    /// `workspace`, `partner`, `agent`, `owner`, `connection`, `product`.
+    pub kind: String,
+    pub name: String,
+    /// `created` or `changed`; what stays is not listed.
+    pub what: String,
+}

@@ -1,0 +1,104 @@
+//! What is read: by operators, by partners, by data clients.
+
+use serde::Serialize;
+
+use crate::domain::delivery::DeliveryStatus;
+use crate::domain::exchange::{HttpRequest, HttpResponse};
+use crate::domain::id::{ConnectionId, DealId, DeliveryId, PartnerId, WorkspaceId};
+use crate::domain::plugin::RanWith;
+use crate::domain::row::ExportRow;
+use crate::domain::time::Micros;
+use crate::store::{ItemOutcome, NewDelivery};
+
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Backlog {
+    /// Deliveries waiting for conversion.
+    pub queued: u64,
+    /// Items waiting for a fetch.
+    pub fetches: u64,
+    pub failed: u64,
+    pub parked: u64,
+    pub quarantined: u64,
+    pub oldest_waiting: Option<Micros>,
+}
+
+/// How long things are kept, in microseconds.
+#[derive(Clone, Debug)]
+pub struct Retention {
+    /// Finished deliveries: bodies, headers, items, answers to their fetches.
+    pub deliveries: i64,
+    pub quarantine: i64,
+}
+
+/// What a source answered to a fetch that is settled.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeptAnswer {
+    /// Grows in the order in which a delivery's fetches were settled.
+    pub number: i64,
+    /// The place of the item that the fetch was for.
+    pub index: u32,
+    pub hop: u32,
+    pub external_id: Option<String>,
+    pub request: HttpRequest,
+    pub response: HttpResponse,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct DeliveryFilter {
+    pub workspace: Option<WorkspaceId>,
+    pub connection: Option<ConnectionId>,
+    pub status: Option<DeliveryStatus>,
+    pub since: Option<Micros>,
+    pub before: Option<DeliveryId>,
+    pub limit: u32,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeliverySummary {
+    pub id: DeliveryId,
+    pub connection_id: ConnectionId,
+    pub connection: String,
+    pub received_at: Micros,
+    pub status: DeliveryStatus,
+    pub bytes: u64,
+    pub items: u32,
+    pub attempts: u32,
+    pub ran: Option<RanWith>,
+    pub error: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+pub struct DeliveryDetail {
+    pub summary: DeliverySummary,
+    pub workspace: WorkspaceId,
+    pub request: NewDelivery,
+    pub notes: Vec<String>,
+    pub next_attempt_at: Option<Micros>,
+    pub items: Vec<ItemOutcome>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DealFilter {
+    /// Only deals that came through this partner's connections.
+    pub partner: Option<PartnerId>,
+    /// `domain::contact::phone_key`.
+    pub phone_key: Option<String>,
+    /// Normalised.
+    pub email: Option<String>,
+    pub deal: Option<DealId>,
+    pub external_id: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+pub struct ExportPage {
+    pub rows: Vec<ExportRow>,
+    /// Rows up to `upper` remain after these.
+    pub more: bool,
+    /// The bound that applied.
+    pub upper: i64,
+    /// The feed clock in the same snapshot: below a cursor's bound, the store is
+    /// behind or was restored.
+    pub clock: i64,
+}

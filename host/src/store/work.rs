@@ -1,0 +1,47 @@
+//! Work in somebody's hands, with all that it needs.
+
+use crate::domain::delivery::DeliveryStatus;
+use crate::domain::exchange::{HttpRequest, HttpResponse};
+use crate::domain::id::{ConnectionId, DeliveryId, WorkspaceId};
+use crate::domain::plugin::RanWith;
+use crate::domain::time::Micros;
+use crate::store::{Lease, NewDelivery};
+
+#[derive(Clone, Debug)]
+pub enum Job {
+    Convert(Box<HeldDelivery>),
+    Fetch(Box<HeldFetch>),
+}
+
+#[derive(Clone, Debug)]
+pub struct HeldDelivery {
+    pub lease: Lease,
+    pub status: DeliveryStatus,
+    pub delivery: NewDelivery,
+    /// What it was last tried with.
+    pub ran: Option<RanWith>,
+    pub attempts: u32,
+    pub presented: Option<Vec<u8>>,
+}
+
+#[derive(Clone, Debug)]
+pub struct HeldFetch {
+    pub lease: Lease,
+    pub delivery: DeliveryId,
+    pub workspace: WorkspaceId,
+    pub received_at: Micros,
+    pub index: u32,
+    /// The connection that the item was routed to.
+    pub connection: ConnectionId,
+    /// The connection that the delivery came to: its converter made the item.
+    pub received_by: ConnectionId,
+    pub external_id: Option<String>,
+    pub request: HttpRequest,
+    pub state: Vec<u8>,
+    pub hop: u32,
+    pub attempts: u32,
+    pub ran: RanWith,
+    /// Kept from an attempt that was cut off after the answer.
+    pub response: Option<HttpResponse>,
+    pub until: Micros,
+}
