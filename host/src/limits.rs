@@ -259,3 +259,6 @@ pub const SEEN_EVERY_SECONDS: u64 = 10;
 /// held in memory twice, and copied again when the move is cut off.
 pub const MOVED_ROWS: u32 = 1_000;
 pub const MOVED_BYTES: u64 = 8 << 20;
+
+/// Connections that wait to be accepted, as far as the kernel's own bound lets them.
+pub const ACCEPT_QUEUE: u32 = 4_096;

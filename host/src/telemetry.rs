@@ -147,6 +147,19 @@ fn seconds() -> Histogram {
     Histogram::new(SECONDS)
 }
 
+/// Why requests are refused to protect the service.
+const SHED: [&str; 4] = ["bodies", "deadline", "store", "fleet"];
+
+/// Every reason is there from the start: a rate over it sees the first one too.
+fn from_zero(reasons: [&'static str; 4]) -> Family<ReasonLabel, Counter> {
+    let family = Family::default();
+    for reason in reasons {
+        let _: Counter =
+            Family::<ReasonLabel, Counter>::get_or_create_owned(&family, &ReasonLabel { reason });
+    }
+    family
+}
+
 impl Metrics {
     pub fn new() -> Self {
         let mut registry = Registry::with_prefix("leadhost");
@@ -177,7 +190,7 @@ impl Metrics {
             ),
             connections: register!(Gauge::default(), "connections", "Open client connections"),
             shed: register!(
-                Family::default(),
+                from_zero(SHED),
                 "shed",
                 "Requests refused to protect the service, by reason"
             ),
@@ -306,7 +319,7 @@ impl Metrics {
         self.connections.dec();
     }
 
-    /// `reason`: `bodies`, `writer`, `backlog`, `deadline`, `store`, `fleet`.
+    /// `reason`: one of [`SHED`].
     pub fn shed(&self, reason: &'static str) {
         self.shed.get_or_create(&ReasonLabel { reason }).inc();
     }

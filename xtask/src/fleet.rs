@@ -33,7 +33,7 @@ behind a load balancer, all on the loopback interface.
 
     127.0.0.1:8080         the load balancer: gateway and data API
     127.0.0.1:8101, 8102   hosts a and b; their admin APIs are on 8111 and 8112
-    127.0.0.1:54320        the database
+    127.0.0.1:25432        the database
 
 It installs postgresql and haproxy where they are missing and it may (root on Debian).
 Ctrl-C stops all of it in order; starting again keeps everything.
@@ -74,14 +74,34 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     let here = std::env::current_dir().context("finding the current folder")?;
     let data = here.join(data.as_deref().unwrap_or("data-fleet"));
 
+    let _alone = alone(&data)?;
     let programs = server::programs(install)?;
     let balancer = balancer(install);
     let service = run::build(install, profile)?;
 
     let server = Server::start(programs, &data)?;
     let outcome = hosts_on(&server, &service, &data, balancer);
+    if outcome.is_err() && server.was_running {
+        // Hosts of a task that was killed may still use it.
+        return outcome.map_err(|failure| {
+            failure.hint("an earlier run may have left hosts behind: end the processes that service.json or service.json.before of the folders a and b name")
+        });
+    }
     server.stop()?;
     outcome
+}
+
+/// One task at a time in a data folder: a second would take the first one's
+/// database away at its end.
+fn alone(data: &Path) -> Result<fs::File, Failure> {
+    fs::create_dir_all(data).context(format!("creating {}", data.display()))?;
+    let path = data.join("lock");
+    let file = fs::File::create(&path).context(format!("opening {}", path.display()))?;
+    file.try_lock().map_err(|_| {
+        Failure::new(format!("a fleet runs in {} already", data.display()))
+            .hint("stop that one with Ctrl-C in its terminal, or name another --data-dir")
+    })?;
+    Ok(file)
 }
 
 /// The hosts and what stands before them, until they are told to stop.
@@ -150,8 +170,9 @@ fn start(
             .arg("--first-apply")
             .arg(repository::root().join("examples/quickstart/workspace.toml"));
     }
-    // What an earlier run has left would look like a host that is ready.
-    let _ = fs::remove_file(address_file(data, host));
+    // What a crash has left would look like a host that is ready. One that still
+    // runs keeps its port, and this start fails.
+    let _ = fs::rename(address_file(data, host), folder.join("service.json.before"));
     command
         .stdin(Stdio::null())
         // Its own lines to try are for a host alone.
@@ -247,7 +268,7 @@ export LEADHOST_DATA_DIR={a}
 {leadhost} plugin list
 {leadhost} delivery list
 
-# Stop one as a crash would; the other goes on. Start it again with this task.
+# Stop one as a crash would; the other goes on. To have it back: Ctrl-C here, and the same task again.
 kill -9 $(sed -n 's/.*\"process\": \\([0-9]*\\).*/\\1/p' {b}/service.json)
 ",
         script = root.join("examples/quickstart/try-it.sh").display(),

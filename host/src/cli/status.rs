@@ -79,10 +79,15 @@ fn show(status: &Value) {
 
 /// Of a service of several hosts.
 fn show_hosts(status: &Value) {
-    let hosts: Vec<Vec<String>> = status["hosts"]
-        .as_array()
-        .into_iter()
-        .flatten()
+    let all = status["hosts"].as_array().map_or(&[][..], Vec::as_slice);
+    // One that was started anew is not told as dead beside itself.
+    let is_back = |host: &Value| {
+        let same = |other: &&Value| other["name"] == host["name"] && other["alive"] == true;
+        host["alive"] != true && all.iter().any(|other| same(&other))
+    };
+    let hosts: Vec<Vec<String>> = all
+        .iter()
+        .filter(|host| !is_back(host))
         .map(|host| {
             let own = host["id"] == status["host"]["id"];
             let state = match (own, host["alive"] == true) {

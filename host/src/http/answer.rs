@@ -80,7 +80,7 @@ pub async fn answer(
             };
         }
         // Load balancers and collectors ask all the time, and mean nobody's request.
-        if is_probe && status == 200 {
+        if is_probe {
             told!(debug);
         } else {
             told!(info);

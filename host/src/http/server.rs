@@ -14,7 +14,7 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
 
 use super::answer::answer;
 use super::io::{Progress, Watched};
@@ -34,14 +34,34 @@ pub struct BindError {
 /// Listens on `host:port`; port 0 takes a free one, which the answer names.
 pub async fn bind(address: &str) -> Result<(TcpListener, SocketAddr), BindError> {
     let bound = async {
-        let listener = TcpListener::bind(address).await?;
-        let local = listener.local_addr()?;
-        Ok((listener, local))
+        let mut refused = None;
+        for found in lookup_host(address).await? {
+            match listen(found) {
+                Ok(listener) => {
+                    let local = listener.local_addr()?;
+                    return Ok((listener, local));
+                }
+                Err(error) => refused = Some(error),
+            }
+        }
+        Err(refused.unwrap_or_else(|| io::Error::other("the name has no address")))
     };
     bound.await.map_err(|source| BindError {
         address: address.to_owned(),
         source,
     })
+}
+
+/// With room in the kernel's queue for a burst of connections: the usual 128
+/// resets the rest.
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(limits::ACCEPT_QUEUE)
 }
 
 /// Where the surfaces of a running host are.

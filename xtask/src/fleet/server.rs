@@ -12,7 +12,8 @@ use crate::failure::{Context, Failure};
 use crate::install::Install;
 use crate::process;
 
-const PORT: &str = "54320";
+/// Below the ports that the system hands out by itself.
+const PORT: &str = "25432";
 const LOGIN: &str = "leadhost";
 const DATABASE: &str = "leads";
 
@@ -29,6 +30,8 @@ pub struct Server {
     programs: Binaries,
     folder: PathBuf,
     password: String,
+    /// It ran before: a task that was killed has left it behind.
+    pub was_running: bool,
 }
 
 impl Server {
@@ -40,34 +43,48 @@ impl Server {
             &data.join("database.password"),
             "head -c 24 /dev/urandom | base64 | tr -d '/+='",
         )?;
-        let server = Self {
+        let mut server = Self {
             programs,
             folder,
             password,
+            was_running: false,
         };
         if !server.cluster().join("PG_VERSION").exists() {
             server.make()?;
         }
-        // One that a killed task has left behind runs on: it is taken over.
-        if server
+        server.was_running = server
             .control("status")
             .output()
-            .is_ok_and(|said| said.status.success())
-        {
-            return Ok(server);
+            .is_ok_and(|said| said.status.success());
+        if !server.was_running {
+            server.run()?;
         }
-        process::output(
-            server
-                .control("start")
+        Ok(server)
+    }
+
+    fn run(&self) -> Result<(), Failure> {
+        let log = self.folder.join("log");
+        let started = process::output(
+            self.control("start")
                 .args(["--wait", "--timeout", "60", "--log"])
-                .arg(server.folder.join("log"))
+                .arg(&log)
                 .arg("--options")
                 .arg(format!(
                     "-p {PORT} -c listen_addresses=127.0.0.1 -c unix_socket_directories={} -c max_connections=100",
-                    server.folder.display()
+                    self.folder.display()
                 )),
-        )?;
-        Ok(server)
+        );
+        if started.is_ok() {
+            return Ok(());
+        }
+        let said = fs::read_to_string(&log).unwrap_or_default();
+        let last: Vec<&str> = said.lines().rev().take(5).collect();
+        let last: Vec<&str> = last.into_iter().rev().collect();
+        Err(Failure::new(format!(
+            "the database does not start on 127.0.0.1:{PORT}; its log {} ends with\n{}",
+            log.display(),
+            last.join("\n")
+        )))
     }
 
     /// The login and the database of the service, as an administrator would

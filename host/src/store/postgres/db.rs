@@ -77,6 +77,7 @@ pub enum Rows<'a> {
 impl Db {
     /// Does not connect yet.
     pub fn new(url: &str, connections: u32, seen: Arc<Seen>) -> Result<Self, StoreError> {
+        check_parameters(url)?;
         let options = PgConnectOptions::from_str(url)
             .map_err(|error| StoreError::Open(format!("store.url is not understood: {error}")))?
             .application_name("leadhost")
@@ -222,6 +223,45 @@ impl Db {
             }
         }
     }
+}
+
+/// What a URL may say beside user, host and database. The driver passes over
+/// what it does not know, and a misspelt `sslmode` would be no encryption.
+const PARAMETERS: [&str; 18] = [
+    "application_name",
+    "dbname",
+    "host",
+    "hostaddr",
+    "options",
+    "password",
+    "port",
+    "ssl-ca",
+    "ssl-cert",
+    "ssl-key",
+    "ssl-mode",
+    "ssl-root-cert",
+    "sslcert",
+    "sslkey",
+    "sslmode",
+    "sslrootcert",
+    "statement-cache-capacity",
+    "user",
+];
+
+fn check_parameters(url: &str) -> Result<(), StoreError> {
+    let Ok(url) = url::Url::parse(url) else {
+        // The driver says what is wrong.
+        return Ok(());
+    };
+    for (name, _) in url.query_pairs() {
+        if !PARAMETERS.contains(&&*name) && !name.starts_with("options[") {
+            return Err(StoreError::Open(format!(
+                "store.url has a parameter `{name}`, which there is not; there are {}",
+                PARAMETERS.join(", ")
+            )));
+        }
+    }
+    Ok(())
 }
 
 impl Rows<'_> {

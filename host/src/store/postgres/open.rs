@@ -290,11 +290,7 @@ async fn migrate(owner: &mut PgConnection) -> Result<(), StoreError> {
         owner
             .execute(AssertSqlSafe(format!(
                 "{sql};
-                 insert into schema_versions (version) values ({});
-                 grant usage on schema {SCHEMA} to {ROLE};
-                 grant select, insert, update, delete on all tables in schema {SCHEMA} to {ROLE};
-                 revoke insert, update, delete on schema_versions from {ROLE};
-                 grant usage on all sequences in schema {SCHEMA} to {ROLE}",
+                 insert into schema_versions (version) values ({})",
                 number + 1
             )))
             .await
@@ -302,6 +298,23 @@ async fn migrate(owner: &mut PgConnection) -> Result<(), StoreError> {
                 StoreError::Open(format!("migration {} failed: {error}", number + 1))
             })?;
     }
+    // At every start: a dump that was restored where the role was not yet has its
+    // tables without it.
+    owner
+        .execute(AssertSqlSafe(format!(
+            "begin;
+             grant usage on schema {SCHEMA} to {ROLE};
+             grant select, insert, update, delete on all tables in schema {SCHEMA} to {ROLE};
+             revoke insert, update, delete on schema_versions from {ROLE};
+             grant usage on all sequences in schema {SCHEMA} to {ROLE};
+             commit"
+        )))
+        .await
+        .map_err(|error| {
+            StoreError::Open(format!(
+                "the role {ROLE} cannot be given its rights in the schema {SCHEMA}: {error}"
+            ))
+        })?;
     Ok(())
 }
 
