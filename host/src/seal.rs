@@ -386,6 +386,19 @@ fn old_keys(folder: &Path, environment: &Environment) -> Result<Vec<Key>, KeyErr
     Ok(keys)
 }
 
+/// The id of the key that a data folder's secrets are sealed with: as it is
+/// noted there, else that of the key that is there.
+pub fn key_of(folder: &Path) -> Result<Option<String>, KeyError> {
+    if let Some(id) = marker(folder)? {
+        return Ok(Some(id));
+    }
+    let path = folder.join(KEY_FILE);
+    let Some(text) = read_if_there(&path)? else {
+        return Ok(None);
+    };
+    Ok(Some(Key::parse(&text, &path.display().to_string())?.name()))
+}
+
 /// The id of the key that the folder's store was last sealed with.
 pub fn marker(folder: &Path) -> Result<Option<String>, KeyError> {
     let text = read_if_there(&folder.join(MARKER_FILE))?;

@@ -231,6 +231,88 @@ async fn a_source_that_was_served_since_is_moved_anew() {
     everything_arrived(&file, &database, &report).await;
 }
 
+#[tokio::test]
+async fn an_earlier_move_is_not_taken_for_that_of_what_came_in_since() {
+    let Some(database) = empty_database().await else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let double = GraphDouble::start(GraphOptions::default()).expect("a free port");
+    let keys = fill(folder.path(), &double).await;
+    let file = folder.path().join("leadhost.db");
+    let left = folder.path().join("leadhost.moved");
+    let from = format!("sqlite://{}", file.display());
+    let migrate = |more: &[&str]| {
+        let arguments = ["migrate", "--from", &from, "--to", database.url(), "--json"];
+        let output = leadhost(folder.path(), &[&arguments[..], more].concat());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let report: Option<Value> = serde_json::from_slice(&output.stdout).ok();
+        (output.status.code(), said, report)
+    };
+    // The key is known without the note beside it, as after a restore.
+    let noted = folder.path().join("sealing.id");
+    let id = std::fs::read_to_string(&noted).expect("the key is noted");
+    std::fs::remove_file(&noted).expect("it is ours");
+    let (code, said, report) = migrate(&[]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(report.expect("JSON")["sealingKey"], id.trim());
+    let rehearsed = deals(&database).await;
+
+    // A setting alone is content too, and a lead all the more.
+    for lead in [false, true] {
+        std::fs::remove_file(&left).expect("the file was left");
+        let service = start(folder.path(), &PATIENT).await;
+        if lead {
+            let portal = address(&keys, "portal");
+            let late = send(service.address("gateway"), &portal, "late").await;
+            assert_eq!(late["status"], "converted", "{late}");
+        } else {
+            service.run(&["connection", "pause", "portal", "--reason", "a rest"]);
+        }
+        assert!(service.stop());
+        let (code, said, _) = migrate(&[]);
+        assert_eq!(code, Some(1), "{said}");
+        let deals = format!("{rehearsed} deals");
+        for words in ["earlier move", &deals, "nothing was done", "--restart"] {
+            assert!(said.contains(words), "{said}");
+        }
+        assert!(
+            !left.exists(),
+            "the file is not left, since it did not move"
+        );
+        if !lead {
+            let service = start(folder.path(), &PATIENT).await;
+            service.run(&["connection", "resume", "portal"]);
+            assert!(service.stop());
+            std::fs::write(&left, "").expect("a file");
+        }
+    }
+    assert_eq!(deals(&database).await, rehearsed);
+
+    let (code, said, report) = migrate(&["--restart"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(left.exists());
+    let report = report.expect("JSON");
+    assert_eq!(report["before"], false, "{report}");
+    everything_arrived(&file, &database, &report).await;
+    assert_eq!(deals(&database).await, rehearsed + 1);
+
+    // What a host took in from the database is nowhere else.
+    let to = ["--store-url", database.url()];
+    let service = start(folder.path(), &[&PATIENT[..], &to].concat()).await;
+    let portal = address(&keys, "portal");
+    let new = send(service.address("gateway"), &portal, "new").await;
+    assert_eq!(new["status"], "converted", "{new}");
+    assert!(service.stop());
+    let (code, said, _) = migrate(&["--restart"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("a host has served it"), "{said}");
+    assert_eq!(deals(&database).await, rehearsed + 2);
+    let (code, said, report) = migrate(&[]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(report.expect("JSON")["before"], true);
+}
+
 const PORTS: [&str; 4] = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
 
 /// A store with everything in it: leads, repeats, what was refused, what waits
@@ -384,6 +466,14 @@ async fn everything_arrived(file: &Path, database: &Database, report: &Value) {
     let sql = format!("select count(*) from store where id = '{id}' and sealing_key is not null");
     assert_eq!(count(&sql).await, 1);
     source.close().await.unwrap();
+}
+
+async fn deals(database: &Database) -> i64 {
+    let mut connection = database.connect().await;
+    let row = connection
+        .fetch_one("select count(*) from leadhost.deals")
+        .await;
+    row.unwrap().get(0)
 }
 
 async fn begun(database: &Database) -> bool {

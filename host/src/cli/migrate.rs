@@ -32,7 +32,7 @@ pub struct Migrate {
         hide_env_values = true
     )]
     to: String,
-    /// Throw away what an unfinished move brought, and begin anew
+    /// Throw away what an earlier move brought, if no host has served it since, and begin anew
     #[arg(long)]
     restart: bool,
     /// Rows of one transaction
@@ -58,7 +58,7 @@ impl Migrate {
         // What is written beside the store is its owner's only.
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
         let folder = from.parent().unwrap_or(Path::new(".")).to_owned();
-        let key = seal::marker(&folder).map_err(|error| Failure::new(error.to_string()))?;
+        let key = seal::key_of(&folder).map_err(|error| Failure::new(error.to_string()))?;
         let order = Order {
             from: &from,
             to: &to,

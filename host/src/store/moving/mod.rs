@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use uuid::Uuid;
 
-use self::source::Source;
+use self::source::{Counters, Source};
 use self::tables::{TABLES, Table};
 use self::target::{Found, Target};
 use self::value::Sum;
@@ -32,7 +32,7 @@ pub struct Order<'a> {
     pub to: &'a StoreUrl,
     /// Rows of one transaction.
     pub rows: u32,
-    /// What an unfinished move brought is thrown away first.
+    /// What an earlier move brought is thrown away first, if no host has served it.
     pub again: bool,
     /// The id of the key that the source's secrets are sealed with.
     pub sealing_key: Option<&'a str>,
@@ -91,7 +91,8 @@ pub async fn run(
     let counters = source.counters().await?;
     let (id, to) = (source.id, order.to.to_string());
     let mut target = match Target::open(order.to, id, &counters, order.again).await? {
-        Found::Done(progress) => {
+        Found::Done(at, progress) => {
+            unchanged(&mut source, &counters, &at, &progress, watch).await?;
             source.leave(&to)?;
             return Ok(moved(id, true, &progress));
         }
@@ -170,25 +171,7 @@ async fn compare(
             of,
         });
     };
-    watched(0);
-    let mut wanted = Sum::default();
-    let mut last = None;
-    loop {
-        let page = source
-            .page(
-                table,
-                last.as_ref(),
-                limits::MOVED_ROWS,
-                limits::MOVED_BYTES,
-            )
-            .await?;
-        page.rows.iter().for_each(|row| wanted.add(row));
-        watched(wanted.rows);
-        match page.last {
-            Some(key) => last = Some(key),
-            None => break,
-        }
-    }
+    let wanted = sum(source, table, &mut watched).await?;
     let found = target
         .sum(table, |rows| watched(wanted.rows + rows))
         .await?;
@@ -205,6 +188,68 @@ async fn compare(
         });
     }
     target.checked(table, &found).await
+}
+
+/// The source's side of a table.
+async fn sum(
+    source: &mut Source,
+    table: &Table,
+    watched: &mut dyn FnMut(u64),
+) -> Result<Sum, StoreError> {
+    watched(0);
+    let mut sum = Sum::default();
+    let mut last = None;
+    loop {
+        let page = source
+            .page(
+                table,
+                last.as_ref(),
+                limits::MOVED_ROWS,
+                limits::MOVED_BYTES,
+            )
+            .await?;
+        page.rows.iter().for_each(|row| sum.add(row));
+        watched(sum.rows);
+        match page.last {
+            Some(key) => last = Some(key),
+            None => return Ok(sum),
+        }
+    }
+}
+
+/// A move that is done is repeated by doing nothing, only while every row of the
+/// source is as it was: what came in since would be left behind.
+async fn unchanged(
+    source: &mut Source,
+    counters: &Counters,
+    done_at: &str,
+    progress: &target::Progress,
+    watch: &mut dyn FnMut(Step<'_>),
+) -> Result<(), StoreError> {
+    let mut same = progress.source == *counters;
+    for table in &TABLES {
+        if !same {
+            break;
+        }
+        let known = progress.tables.get(table.name).cloned().unwrap_or_default();
+        let mut watched = |rows| {
+            watch(Step::Comparing {
+                table: table.name,
+                rows,
+                of: known.rows,
+            });
+        };
+        let found = sum(source, table, &mut watched).await?;
+        same = known.checked == Some(found.text());
+    }
+    if same {
+        return Ok(());
+    }
+    let deals = progress.tables.get("deals").map_or(0, |deals| deals.rows);
+    Err(StoreError::Refused(format!(
+        "the database holds an earlier move of the store {} (done at {done_at}, {deals} deals, {} deliveries), and the file has other content since ({} deliveries): nothing was done now, and what is new in the file is not moved. Move into another, empty database, or empty this one and move anew with --restart, if no host has served it since",
+        source.id, progress.source.deliveries, counters.deliveries,
+    )))
 }
 
 fn moved(store: Uuid, before: bool, progress: &target::Progress) -> Moved {

@@ -27,6 +27,9 @@ pub struct Progress {
     pub source: Counters,
     /// By name. A table that is not here was not begun.
     pub tables: BTreeMap<String, TableProgress>,
+    /// A host has opened the store since the move was done. Hosts note it.
+    #[serde(default)]
+    pub served: bool,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -50,8 +53,8 @@ pub struct Target {
 pub enum Found {
     /// The move is under way; true: it began earlier.
     Ready(Target, bool),
-    /// This store has been moved here before, and this is how it went.
-    Done(Progress),
+    /// This store has been moved here before: when, and how it went.
+    Done(String, Progress),
 }
 
 // Of the session: it ends with the connection. A run that was just cut off may
@@ -66,7 +69,13 @@ set lock_timeout = '30s';
 set statement_timeout = 0;
 set timezone = 'UTC';
 set synchronous_commit = off";
-const MOVE: &str = "select source, done_at is not null, progress::text from moves";
+const MOVE: &str = "select source, done_at::text, progress::text from moves";
+// Hosts of an earlier version left no note, but other traces.
+const SERVED: &str = "
+select exists (select from hosts)
+  or exists (select from commit_markers)
+  or exists (select from store where server is not null)
+  or exists (select from feed_clock where last_us > $1)";
 const LIVE_HOSTS: &str = "
 select string_agg(name, ', ')
 from hosts
@@ -102,7 +111,7 @@ impl Target {
         let found = sqlx::query(MOVE).fetch_optional(&mut connection).await?;
         let mut progress = None;
         if let Some(row) = found {
-            let (id, done, text): (Uuid, bool, String) =
+            let (id, done, text): (Uuid, Option<String>, String) =
                 (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?);
             if id != source {
                 return Err(StoreError::Refused(format!(
@@ -113,8 +122,11 @@ impl Target {
                 serde_json::from_str(&text).map_err(|error| StoreError::Inconsistent {
                     what: format!("the record of the move does not read: {error}"),
                 })?;
-            if done {
-                return Ok(Found::Done(read));
+            if let Some(at) = done {
+                if !again {
+                    return Ok(Found::Done(at, read));
+                }
+                refuse_served(&mut connection, source, &at, &read).await?;
             }
             progress = Some(read);
         }
@@ -322,6 +334,7 @@ async fn begin(
     let progress = Progress {
         source: counters.clone(),
         tables: BTreeMap::new(),
+        served: false,
     };
     sqlx::query(BEGIN_MOVE)
         .bind(source)
@@ -331,7 +344,28 @@ async fn begin(
     Ok(progress)
 }
 
-/// Undoes what an unfinished move brought.
+/// What hosts may have written since the move is nowhere else: it is not emptied.
+async fn refuse_served(
+    connection: &mut PgConnection,
+    source: Uuid,
+    done_at: &str,
+    progress: &Progress,
+) -> Result<(), StoreError> {
+    let traces: bool = sqlx::query(SERVED)
+        .bind(progress.source.last_stamp)
+        .fetch_one(connection)
+        .await?
+        .try_get(0)?;
+    if progress.served || traces {
+        return Err(StoreError::Refused(format!(
+            "the store {source} was moved into this database before (done at {done_at}), and a host has served it from there since: --restart would throw away what came in. Nothing was done now. Move into another, empty database; if what is in this one is not needed, `drop schema {} cascade` as its owner empties it",
+            postgres::SCHEMA,
+        )));
+    }
+    Ok(())
+}
+
+/// Undoes what a move brought that nobody has served from.
 async fn empty(connection: &mut PgConnection) -> Result<(), StoreError> {
     let tables: Vec<_> = TABLES.iter().map(|table| table.into).collect();
     let mut transaction = connection.begin().await?;

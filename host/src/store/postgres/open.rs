@@ -60,6 +60,12 @@ const UNFINISHED_MOVE: &str = "
 select source, began_at::text
 from moves
 where done_at is null";
+// What came in by then is nowhere else: another move may not empty the database.
+const NOTE_SERVED: &str = "
+update moves
+set progress = (progress::jsonb || '{\"served\": true}')::json
+where done_at is not null
+and progress ->> 'served' is distinct from 'true'";
 const NEW_STORE: &str = "insert into store (id) values ($1) on conflict do nothing";
 const OWNED: &str = "
 select count(*)
@@ -77,6 +83,7 @@ where rolname = current_user";
 pub async fn prepare(db: &Db, clock: &dyn Clock) -> Result<Uuid, StoreError> {
     let mut owner = bring_up_to_date(db).await?;
     refuse_half_a_store(&mut owner).await?;
+    sqlx::query(NOTE_SERVED).execute(&mut owner).await?;
     sqlx::query(NEW_STORE)
         .bind(uuid_at(clock.now()))
         .execute(&mut owner)
@@ -342,6 +349,7 @@ pub(super) const SQL: &[&str] = &[
     UNFINISHED_MOVE,
     LOOK,
     NOTE_SERVER,
+    NOTE_SERVED,
     NEW_STORE,
     OWNED,
     BYPASSES,
