@@ -86,6 +86,9 @@ pub struct PostgresStore {
 
 const PING: &str = "select 1";
 
+#[doc(hidden)]
+pub use db::HELLO;
+
 /// Every statement by its area: for tests, which try them where a server is.
 #[doc(hidden)]
 pub const STATEMENTS: &[(&str, &[&str])] = &[

@@ -18,11 +18,12 @@ use crate::store::StoreError;
 use crate::store::seen::Sight;
 
 /// In order; a migration is added, never edited.
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     include_str!("../../../migrations/postgres/0001_begin.sql"),
     include_str!("../../../migrations/postgres/0002_fleet.sql"),
     include_str!("../../../migrations/postgres/0003_moving.sql"),
     include_str!("../../../migrations/postgres/0004_server.sql"),
+    include_str!("../../../migrations/postgres/0005_policies.sql"),
 ];
 
 /// The oldest server that is tried.
