@@ -91,7 +91,12 @@ impl Host {
 
     /// A client of the admin API.
     pub fn admin(&self) -> Result<Client, Failure> {
-        let path = self.folder.join("admin.key");
+        self.admin_with_key_of(self)
+    }
+
+    /// Of several hosts on a database only the first has made a key.
+    pub fn admin_with_key_of(&self, other: &Self) -> Result<Client, Failure> {
+        let path = other.folder.join("admin.key");
         let key = std::fs::read_to_string(&path)
             .map_err(|error| format!("{}: {error}", path.display()))?;
         Client::connect(self.admin, Some(key.trim()))

@@ -73,7 +73,6 @@ fn seed(database: &Database<'_>, workspace: &Workspace) -> Result<(), Failure> {
     let last = first + i64::try_from(MESSAGES)? * 1_000_000;
     let id = &workspace.id;
     database.say(&[
-        "set search_path = leadhost",
         &format!(
             "insert into leadhost.messages (workspace_id, cursor_us, id, conversation_id, created_at, actor, kind, content, metadata, delivered_at, read_at)
              select '{id}', {first} + n * 1000000,
@@ -86,7 +85,7 @@ fn seed(database: &Database<'_>, workspace: &Workspace) -> Result<(), Failure> {
                ('{{\"externalId\":\"m.' || n || '\",\"template\":null}}')::json,
                to_timestamp({first} / 1000000 + n) + interval '400 ms',
                case n % 3 when 0 then null else to_timestamp({first} / 1000000 + n) + interval '900 ms' end
-             from generate_series(1, {MESSAGES}) as n"
+             from generate_series(1::bigint, {MESSAGES}) as n"
         ),
         // 2 is the number of messages in the feed clock.
         &format!(

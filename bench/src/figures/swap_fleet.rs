@@ -156,7 +156,7 @@ fn swap(
 ) -> Result<(), Failure> {
     let mut admins = hosts
         .iter()
-        .map(Host::admin)
+        .map(|host| host.admin_with_key_of(&hosts[0]))
         .collect::<Result<Vec<_>, _>>()?;
     let quiet = |spells: &mut Spells| {
         let from = Instant::now();
