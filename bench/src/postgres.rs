@@ -1,12 +1,13 @@
 //! The PostgreSQL server of the figures: a cluster of its own, made for the run
 //! and gone after it, which all sides share in turns. It flushes to disk as a
-//! server in earnest does.
+//! server in earnest does. However this program ends, a watch that holds the
+//! other end of a pipe stops the server and removes its files.
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgConnection};
@@ -28,13 +29,21 @@ max_wal_size = '8GB'
 checkpoint_timeout = '30min'
 ";
 
+/// What the watch does: $1 programs, $2 cluster, $3 folder.
+const WATCH: &str = r#"
+cat > /dev/null
+"$1/pg_ctl" stop -D "$2" -m immediate
+rm -rf "$3"
+"#;
+
 /// Owns the databases, as the service's login does: it may make roles and is
 /// no superuser.
 const LOGIN: &str = "leadhost_bench";
 
 pub struct Server {
     programs: Binaries,
-    folder: tempfile::TempDir,
+    folder: PathBuf,
+    watch: Child,
     port: u16,
     made: std::cell::Cell<u32>,
 }
@@ -56,12 +65,21 @@ impl Server {
     pub fn start(arguments: &Arguments) -> Result<Self, Failure> {
         let programs = Binaries::find()?;
         let folder = place(arguments, &programs)?;
+        let watch = programs
+            .as_account("/bin/sh")
+            .args(["-c", WATCH, "watch"])
+            .args([&programs.folder, &folder.join("cluster"), &folder])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
             .local_addr()?
             .port();
         let server = Self {
             programs,
             folder,
+            watch,
             port,
             made: std::cell::Cell::new(0),
         };
@@ -76,7 +94,7 @@ impl Server {
         )?;
         let file = server.cluster().join("postgresql.conf");
         let usual = fs::read_to_string(&file)?;
-        let sockets = server.folder.path().display();
+        let sockets = server.folder.display();
         fs::write(
             &file,
             format!("{usual}{SETTINGS}port = {port}\nunix_socket_directories = '{sockets}'\n"),
@@ -175,7 +193,7 @@ impl Server {
                 .arg("--pgdata")
                 .arg(self.cluster())
                 .arg("--log")
-                .arg(self.folder.path().join("log"))
+                .arg(self.folder.join("log"))
                 .args(arguments),
         )
     }
@@ -193,15 +211,19 @@ impl Server {
     }
 
     fn cluster(&self) -> PathBuf {
-        self.folder.path().join("cluster")
+        self.folder.join("cluster")
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        if let Err(error) = self.control(&["stop", "-m", "immediate"]) {
-            eprintln!("the database server of the figures is still there: {error}");
+        // The pipe breaks, and the watch does the rest.
+        drop(self.watch.stdin.take());
+        if let Err(error) = self.watch.wait() {
+            eprintln!("the database server of the figures may still be there: {error}");
         }
+        // Empty by now; its parent may not be the account's.
+        let _ = fs::remove_dir(&self.folder);
     }
 }
 
@@ -232,10 +254,10 @@ impl Database<'_> {
 
 /// A folder that the server's account owns, beside the build's results; where
 /// the account may not reach that, the system's own for such.
-fn place(arguments: &Arguments, programs: &Binaries) -> Result<tempfile::TempDir, Failure> {
+fn place(arguments: &Arguments, programs: &Binaries) -> Result<PathBuf, Failure> {
     let usual = arguments.scratch()?;
     let Some(account) = &programs.account else {
-        return Ok(usual);
+        return Ok(usual.keep());
     };
     let reached = usual
         .path()
@@ -249,7 +271,7 @@ fn place(arguments: &Arguments, programs: &Binaries) -> Result<tempfile::TempDir
     };
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700))?;
     chown(folder.path(), Some(account.uid), Some(account.gid))?;
-    Ok(folder)
+    Ok(folder.keep())
 }
 
 fn parent(process: &str) -> Option<String> {

@@ -111,7 +111,13 @@ fn report(
             count(MESSAGES as f64),
             arguments.rounds
         ),
-        &["form", "store", "rows/s", "the whole pull", "times SQLite"],
+        &[
+            "form",
+            "store",
+            "rows/s",
+            "the whole pull",
+            "of SQLite's time",
+        ],
     );
     let mut data = Vec::new();
     for (at, form) in FORMS.iter().take(FORMS_HERE).enumerate() {

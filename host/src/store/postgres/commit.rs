@@ -208,12 +208,10 @@ async fn load_for(
             .values()
             .filter_map(|fetch| Some((fetch.connection.clone(), fetch.dedupe_key.clone()?))),
     );
-    load::claims(connection, &mut known, &mut locked, &needs.claims).await?;
-    let mut people = load::contact_keys(connection, &mut known, &needs.contact_keys).await?;
+    let mut people = load::keys(connection, &mut known, &mut locked, &needs).await?;
     let deals = deals_that_may_change(&known, &needs);
     people.extend(load::deals(connection, &mut known, &deals).await?);
     load::contacts(connection, &mut known, &people).await?;
-    load::products(connection, &mut known, &needs.products).await?;
     load::first_agents(connection, &mut known, &needs.first_agents).await?;
     load::quarantine(connection, &mut known, &needs.quarantine).await?;
     Ok((known, locked))

@@ -1,11 +1,12 @@
-//! Loads what a batch touches, and locks what it may change: one statement a
-//! table, whatever the number of writes.
+//! Loads what a batch touches, and locks what it may change: at most one
+//! statement a table, whatever the number of writes.
 //!
 //! Every batch locks in the same order, so that two hosts never wait for each
 //! other in a circle: work in the queue, dedupe keys, deals, contacts, each
 //! sorted. What is new is inserted after all of these locks are held (`save`),
 //! and the clocks of the feeds come last (`stamp`).
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
@@ -16,7 +17,7 @@ use uuid::Uuid;
 use super::columns;
 use crate::domain::id::{AgentId, ConnectionId, ContactId, DealId, DeliveryId, WorkspaceId};
 use crate::store::StoreError;
-use crate::store::decide::{ClaimKey, Known};
+use crate::store::decide::{ClaimKey, Known, Needs};
 use crate::store::row::{Columns as _, known};
 
 /// The place of a delivery itself in the queue, beside those of its items' fetches.
@@ -161,38 +162,98 @@ pub async fn deliveries(
     Ok(())
 }
 
-const CLAIMS: &str = "
-select wanted.at, d.workspace_id, d.delivery_id, d.item, d.until_at, d.deal_id, d.contact_id
-from unnest($1::text[], $2::text[]) with ordinality as wanted (connection_id, key, at)
-join dedupe as d
-  on d.connection_id = wanted.connection_id
-  and d.key = wanted.key
-order by d.connection_id, d.key
-for update of d";
+// Nearly every batch asks all three, and a question alone costs more than its
+// answer. Keys are locked in their order before anything else is looked at.
+const KEYS: &str = "
+with claims as materialized (
+  select wanted.at, d.workspace_id, d.delivery_id, d.item, d.until_at, d.deal_id, d.contact_id
+  from unnest($1::text[], $2::text[]) with ordinality as wanted (connection_id, key, at)
+  join dedupe as d
+    on d.connection_id = wanted.connection_id
+    and d.key = wanted.key
+  order by d.connection_id, d.key
+  for update of d
+)
+select 'claim' as of, at, contact_id, workspace_id, delivery_id, item, until_at, deal_id,
+  null::uuid as product_id
+from claims
+union all
+select 'contact', wanted.at, k.contact_id, null, null, null, null, null, null
+from unnest($3::uuid[], $4::text[]) with ordinality as wanted (workspace_id, key, at)
+join contact_keys as k
+  on k.workspace_id = wanted.workspace_id
+  and k.key = wanted.key
+union all
+select 'product', wanted.at, null, null, null, null, null, null, p.id
+from unnest($5::uuid[], $6::text[]) with ordinality as wanted (workspace_id, external_id, at)
+cross join lateral (
+  select id
+  from products
+  where workspace_id = wanted.workspace_id
+  and external_id = wanted.external_id
+  offset 0
+) as p";
 
-pub async fn claims(
+/// Who has the keys that deliveries claim, which are locked; whom the contacts'
+/// keys name, and which products the leads do. A contact's key once made stays
+/// as it is, so it needs no lock; one that is made meanwhile meets the batch
+/// when that saves its own. Gives the people.
+pub async fn keys(
     connection: &mut PgConnection,
     known: &mut Known,
     locked: &mut Locked,
-    wanted: &BTreeSet<ClaimKey>,
-) -> Result<(), StoreError> {
-    if wanted.is_empty() {
-        return Ok(());
+    needs: &Needs,
+) -> Result<BTreeSet<(WorkspaceId, ContactId)>, StoreError> {
+    let mut people = BTreeSet::new();
+    if needs.claims.is_empty() && needs.contact_keys.is_empty() && needs.products.is_empty() {
+        return Ok(people);
     }
-    let wanted: Vec<&ClaimKey> = wanted.iter().collect();
-    let owners: Vec<&str> = wanted.iter().map(|(owner, _)| owner.as_str()).collect();
-    let keys: Vec<_> = wanted.iter().map(|(_, key)| columns::text(key)).collect();
-    let rows = sqlx::query(CLAIMS)
+    let claims: Vec<&ClaimKey> = needs.claims.iter().collect();
+    let contacts: Vec<_> = needs.contact_keys.iter().collect();
+    let products: Vec<_> = needs.products.iter().collect();
+    let (owners, keys) = columns_of(&claims, |owner| owner.as_str());
+    let (contacts_of, contact_keys) = columns_of(&contacts, |workspace| workspace.0);
+    let (products_of, external_ids) = columns_of(&products, |workspace| workspace.0);
+    let rows = sqlx::query(KEYS)
         .bind(owners)
         .bind(keys)
+        .bind(contacts_of)
+        .bind(contact_keys)
+        .bind(products_of)
+        .bind(external_ids)
         .fetch_all(connection)
         .await?;
     for row in rows {
-        let key = asked(&wanted, &row)?;
-        locked.claims.insert((*key).clone());
-        known.claims.insert((*key).clone(), known::claim(&row)?);
+        match row.try_get("of")? {
+            "claim" => {
+                let key = asked(&claims, &row)?;
+                locked.claims.insert((*key).clone());
+                known.claims.insert((*key).clone(), known::claim(&row)?);
+            }
+            "contact" => {
+                let key = asked(&contacts, &row)?;
+                let contact = row.id("contact_id")?;
+                known.contact_keys.insert((*key).clone(), contact);
+                people.insert((key.0, contact));
+            }
+            _ => {
+                let key = asked(&products, &row)?;
+                let product = row.id("product_id")?;
+                known.products.insert((*key).clone(), product);
+            }
+        }
     }
-    Ok(())
+    Ok(people)
+}
+
+/// Keys by who has them, as two columns.
+fn columns_of<'a, O, C>(
+    keys: &[&'a (O, String)],
+    owner: impl Fn(&'a O) -> C,
+) -> (Vec<C>, Vec<Cow<'a, str>>) {
+    keys.iter()
+        .map(|(of, key)| (owner(of), columns::text(key)))
+        .unzip()
 }
 
 /// What was asked at the place that the row answers, from 1 as SQL counts. The
@@ -205,40 +266,6 @@ fn asked<'a, T>(wanted: &'a [T], row: &PgRow) -> Result<&'a T, StoreError> {
         .ok_or_else(|| StoreError::Inconsistent {
             what: format!("an answer to question {at}, which was not asked"),
         })
-}
-
-const CONTACT_KEYS: &str = "
-select wanted.at, k.contact_id
-from unnest($1::uuid[], $2::text[]) with ordinality as wanted (workspace_id, key, at)
-join contact_keys as k
-  on k.workspace_id = wanted.workspace_id
-  and k.key = wanted.key";
-
-/// Whom the keys name. A key once made stays as it is, so it needs no lock.
-pub async fn contact_keys(
-    connection: &mut PgConnection,
-    known: &mut Known,
-    wanted: &BTreeSet<(WorkspaceId, String)>,
-) -> Result<BTreeSet<(WorkspaceId, ContactId)>, StoreError> {
-    let mut found = BTreeSet::new();
-    if wanted.is_empty() {
-        return Ok(found);
-    }
-    let wanted: Vec<_> = wanted.iter().collect();
-    let workspaces: Vec<Uuid> = wanted.iter().map(|(workspace, _)| workspace.0).collect();
-    let keys: Vec<_> = wanted.iter().map(|(_, key)| columns::text(key)).collect();
-    let rows = sqlx::query(CONTACT_KEYS)
-        .bind(workspaces)
-        .bind(keys)
-        .fetch_all(connection)
-        .await?;
-    for row in rows {
-        let key = asked(&wanted, &row)?;
-        let contact = row.id("contact_id")?;
-        known.contact_keys.insert((*key).clone(), contact);
-        found.insert((key.0, contact));
-    }
-    Ok(found)
 }
 
 const DEALS: &str = "
@@ -311,41 +338,6 @@ pub async fn contacts(
     Ok(())
 }
 
-const PRODUCTS: &str = "
-select wanted.at, p.id
-from unnest($1::uuid[], $2::text[]) with ordinality as wanted (workspace_id, external_id, at)
-cross join lateral (
-  select id
-  from products
-  where workspace_id = wanted.workspace_id
-  and external_id = wanted.external_id
-  offset 0
-) as p";
-
-pub async fn products(
-    connection: &mut PgConnection,
-    known: &mut Known,
-    wanted: &BTreeSet<(WorkspaceId, String)>,
-) -> Result<(), StoreError> {
-    if wanted.is_empty() {
-        return Ok(());
-    }
-    let wanted: Vec<_> = wanted.iter().collect();
-    let workspaces: Vec<Uuid> = wanted.iter().map(|(workspace, _)| workspace.0).collect();
-    let ids: Vec<_> = wanted.iter().map(|(_, id)| columns::text(id)).collect();
-    let rows = sqlx::query(PRODUCTS)
-        .bind(workspaces)
-        .bind(ids)
-        .fetch_all(connection)
-        .await?;
-    for row in rows {
-        let key = asked(&wanted, &row)?;
-        let product = row.id("id")?;
-        known.products.insert((*key).clone(), product);
-    }
-    Ok(())
-}
-
 const FIRST_AGENTS: &str = "
 select a.workspace_id, min(a.id) as id
 from agents as a
@@ -408,11 +400,9 @@ pub(super) const SQL: &[&str] = &[
     DELIVERIES,
     ITEMS,
     FETCHES,
-    CLAIMS,
-    CONTACT_KEYS,
+    KEYS,
     DEALS,
     CONTACTS,
-    PRODUCTS,
     FIRST_AGENTS,
     QUARANTINE,
 ];
