@@ -1,10 +1,12 @@
 #!/bin/sh
-# Posts leads to the demo workspace and reads them back. Run it as it is, or
-# paste single lines: `cargo xtask run` prints them with its own files put in.
+# Posts leads to the demo workspace, reads them back, and plays a conversation.
+# Run it as it is, or paste single lines: `cargo xtask run` prints them with its
+# own files put in.
 set -eu
-keys=${1:-data/keys.json} service=${2:-data/service.json}
+keys=${1:-data/keys.json} service=${2:-data/service.json} leadhost=${3:-target/release/leadhost}
 # ---
-of() { sed -n "s/^ *\"$1\": \"\(.*\)\",\{0,1\}$/\1/p" "$keys" "$service" | head -n 1; }
+of() { sed -n "s/^ *\"$1\": \"\{0,1\}\([^\",{]*\)\"\{0,1\},\{0,1\}$/\1/p" "$keys" "$service" | head -n 1; }
+outbox() { "$leadhost" outbox "$@" --data-dir "$(dirname "$service")"; }
 url=http://$(of gateway)
 
 # A portal pushes a lead; its sender signs in with HTTP Basic.
@@ -25,3 +27,23 @@ curl -sS -G "$url/deal" -H "x-service-api-key: $(of partnerKey)" --data-urlencod
 data=http://$(of data)
 curl -sS "$data/v1/whoami" -H "Authorization: Bearer $(of workspaceKey)"; echo
 curl -sS "$data/v1/export/deals?limit=10" -H "Authorization: Bearer $(of workspaceKey)"; echo
+
+# A partner sends a template by the assistant; the answer names the conversation.
+curl -sS "$url/send-notification" -H "x-service-api-key: $(of partnerKey)" -H 'Content-Type: application/json' -d '{"name":"Helena Duarte","phoneNumber":"(11) 90000-0001","instanceId":'"$(of assistant)"',"source":"crm","template":{"name":"visit_reminder","language":{"code":"pt_BR"},"components":[{"type":"body","parameters":[{"type":"text","text":"Helena"},{"type":"text","text":"AP-0042"}]}]}}'; echo
+
+# The form's lead was greeted in the same breath: this is what went out.
+outbox
+
+# The lead answers, by phone; then both sides are there, and the conversation is answered.
+outbox reply '(21) 98888-7777' 'Pode ser no sábado?'
+outbox --instance assistant
+curl -sS "$data/v1/export/conversations?limit=10" -H "Authorization: Bearer $(of workspaceKey)"; echo
+
+# The portal's deal gets an owner and goes to people: a ticket opens at the desk.
+deal=$(curl -sS -G "$url/deal" -H "x-service-api-key: $(of partnerKey)" --data-urlencode 'phoneNumber=(11) 90000-0001' | sed 's/^\[{"deal":{"id":"\([^"]*\)".*/\1/')
+curl -sS -X PATCH "$url/deal/$deal" -H "x-service-api-key: $(of partnerKey)" -H 'Content-Type: application/json' -d '{"ownerEmail":"nilda@example.com","stageCode":"transferred"}'; echo
+"$leadhost" deal show "$deal" --data-dir "$(dirname "$service")"
+
+# Somebody takes the ticket and has answered, by an access token.
+ticket=$(curl -sS "$url/tickets?status=open" -H "Authorization: Bearer $(of accessToken)" | sed 's/^{"tickets":\[{"id":"\([^"]*\)".*/\1/')
+curl -sS -X PATCH "$url/tickets/$ticket" -H "Authorization: Bearer $(of accessToken)" -H 'Content-Type: application/json' -d '{"status":"answered","ownerEmail":"nilda@example.com"}'; echo

@@ -10,6 +10,23 @@ use serde::Deserialize;
 /// The defaults, as shipped: `leadhost config` prints them.
 pub const DEFAULTS: &str = include_str!("../config.default.toml");
 
+/// Seconds of 365 days.
+const YEAR: i128 = 31_536_000;
+
+/// Days: what is counted in microseconds stays far from the end of time.
+const CENTURY: i128 = 36_500;
+
+/// Keys of a configuration by the names that files give them, with value and bounds.
+macro_rules! bounded {
+    ($config:expr; $($section:ident.$key:ident: $bounds:expr;)+) => {
+        [$((
+            concat!(stringify!($section), ".", stringify!($key)),
+            i128::from($config.$section.$key),
+            $bounds,
+        )),+]
+    };
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     #[error("cannot read the configuration file {}: {source}", path.display())]
@@ -19,6 +36,13 @@ pub enum ConfigError {
     },
     #[error("{origin} is not a configuration: {message}")]
     Invalid { origin: String, message: String },
+    #[error("{key} = {value} is out of bounds: it takes {least} to {most}")]
+    OutOfBounds {
+        key: &'static str,
+        value: i128,
+        least: i128,
+        most: i128,
+    },
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -28,6 +52,9 @@ pub struct Config {
     pub store: Store,
     pub plugins: Plugins,
     pub worker: Worker,
+    pub messages: Messages,
+    pub search: Search,
+    pub analytics: Analytics,
     pub intake: Intake,
     pub retention: Retention,
     pub log: Log,
@@ -46,6 +73,14 @@ pub struct Server {
     pub body_seconds: u64,
     pub answer_seconds: u64,
     pub drain_seconds: u64,
+}
+
+impl Server {
+    /// The address of a path as the world sees it, where it is known.
+    pub fn public(&self, path: &str) -> Option<String> {
+        let base = self.public_url.trim_end_matches('/');
+        (!base.is_empty()).then(|| format!("{base}{path}"))
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -128,6 +163,27 @@ pub struct Worker {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+pub struct Messages {
+    pub answer_seconds: u64,
+    pub backoff_first_seconds: i64,
+    pub backoff_longest_seconds: i64,
+    pub templates_minutes: i64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Search {
+    pub memory_mib: usize,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Analytics {
+    pub refresh_seconds: u64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Intake {
     pub waiting: u64,
 }
@@ -137,6 +193,7 @@ pub struct Intake {
 pub struct Retention {
     pub deliveries_days: i64,
     pub quarantine_days: i64,
+    pub idempotency_hours: i64,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -164,12 +221,52 @@ impl Config {
         let origin = file.map_or("the command line".to_owned(), |path| {
             path.display().to_string()
         });
-        toml::Value::Table(table)
-            .try_into()
-            .map_err(|error: toml::de::Error| ConfigError::Invalid {
-                origin,
-                message: error.to_string(),
-            })
+        let config: Self =
+            toml::Value::Table(table)
+                .try_into()
+                .map_err(|error: toml::de::Error| ConfigError::Invalid {
+                    origin,
+                    message: error.to_string(),
+                })?;
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Whether times can be counted with: a retention of no time, or of none that
+    /// ends, removes what it shall keep, or nothing.
+    fn check(&self) -> Result<(), ConfigError> {
+        let times = bounded! {
+            self;
+            server.header_seconds: 1..=YEAR;
+            server.body_seconds: 1..=YEAR;
+            server.answer_seconds: 1..=YEAR;
+            server.drain_seconds: 0..=YEAR;
+            plugins.compile_seconds: 0..=YEAR;
+            worker.lease_seconds: 1..=YEAR;
+            worker.fetch_seconds: 1..=YEAR;
+            worker.fetch_days: 1..=CENTURY;
+            worker.backoff_first_seconds: 0..=YEAR;
+            worker.backoff_longest_seconds: 0..=YEAR;
+            messages.answer_seconds: 0..=YEAR;
+            messages.backoff_first_seconds: 0..=YEAR;
+            messages.backoff_longest_seconds: 0..=YEAR;
+            messages.templates_minutes: 1..=YEAR / 60;
+            analytics.refresh_seconds: 0..=YEAR;
+            retention.deliveries_days: 1..=CENTURY;
+            retention.quarantine_days: 1..=CENTURY;
+            retention.idempotency_hours: 1..=YEAR / 3_600;
+        };
+        for (key, value, bounds) in times {
+            if !bounds.contains(&value) {
+                return Err(ConfigError::OutOfBounds {
+                    key,
+                    value,
+                    least: *bounds.start(),
+                    most: *bounds.end(),
+                });
+            }
+        }
+        Ok(())
     }
 }
 
@@ -261,5 +358,29 @@ mod tests {
         );
         let error = over("worker.speed", "3").expect_err("unknown").to_string();
         assert!(error.contains("worker.speed"), "{error}");
+    }
+
+    #[test]
+    fn a_time_out_of_bounds_is_refused_by_name() {
+        let over =
+            |key: &str, value: &str| Config::load(None, &[(key.to_owned(), value.to_owned())]);
+        for (key, least, most) in [
+            ("retention.deliveries_days", 1, 36_500),
+            ("retention.quarantine_days", 1, 36_500),
+            ("retention.idempotency_hours", 1, 8_760),
+        ] {
+            for right in [least, most] {
+                over(key, &right.to_string()).expect("within bounds");
+            }
+            for wrong in [-1, 0, most + 1, 999_999_999, i64::MAX, i64::MIN] {
+                let error = over(key, &wrong.to_string()).expect_err("out of bounds");
+                assert_eq!(
+                    error.to_string(),
+                    format!("{key} = {wrong} is out of bounds: it takes {least} to {most}")
+                );
+            }
+        }
+        let lease = over("worker.lease_seconds", "-1").expect_err("out of bounds");
+        assert!(matches!(lease, ConfigError::OutOfBounds { .. }), "{lease}");
     }
 }

@@ -2,7 +2,7 @@
 //! channel. What is specific to a source or a channel runs as a WebAssembly
 //! component that can be swapped while the service runs; what is stable is here.
 //!
-//! Direction of imports: `main -> http, pipeline -> app -> store, plugin -> domain`.
+//! Direction of imports: `main -> http, pipeline -> app -> store, plugin, search -> domain`.
 
 pub mod app;
 pub mod cli;
@@ -15,6 +15,7 @@ pub mod limits;
 pub mod pipeline;
 pub mod plugin;
 pub mod seal;
+pub mod search;
 pub mod shutdown;
 pub mod store;
 pub mod telemetry;

@@ -22,6 +22,9 @@ pub const FETCH_STATE_BYTES: usize = 64 << 10;
 /// Fetches that one item may chain.
 pub const FETCH_HOPS: u32 = 4;
 
+/// Characters of a lead's word in a greeting: above it channels refuse the message.
+pub const GREETING_WORD_CHARACTERS: usize = 500;
+
 /// Attempts of one fetch before it is given up: once an hour, the longest backoff,
 /// for longer than the 90 days that Meta keeps a lead. The days are what ends it.
 pub const FETCH_ATTEMPTS: u32 = 2_400;
@@ -44,6 +47,49 @@ pub const EXPORT_PAGE_DEFAULT: u32 = 100;
 
 /// Deals of one lookup.
 pub const DEALS_PER_LOOKUP: u32 = 100;
+
+/// Rows of a deal's history, and notes of it, that operators are shown.
+pub const DEAL_PAST: u32 = 200;
+
+/// Tickets of one page of the desk.
+pub const TICKETS_PAGE_MAX: u32 = 100;
+pub const TICKETS_PAGE_DEFAULT: u32 = 20;
+
+/// Characters of a term that products are searched by: longer than any name that
+/// people type.
+pub const SEARCH_TERM_CHARACTERS: usize = 200;
+
+/// Words of a term that count: each costs a walk through the index.
+pub const SEARCH_TERM_WORDS: usize = 8;
+
+/// Words of a product's name, and characters of a word, that are searched: what
+/// comes after them is a description, or no language's word.
+pub const SEARCH_NAME_WORDS: usize = 64;
+pub const SEARCH_WORD_CHARACTERS: usize = 64;
+
+/// Products of one page of a search, and when nothing is said.
+pub const SEARCH_PAGE_MAX: usize = 100;
+pub const SEARCH_PAGE_DEFAULT: usize = 10;
+
+/// Microseconds for which an index is searched before its feed is asked again: a
+/// product is found within two seconds.
+pub const SEARCH_FRESH_MICROS: i64 = 1_000_000;
+
+/// Microseconds for which an index that has no room is not tried to be loaded again.
+pub const SEARCH_REFUSED_MICROS: i64 = 60_000_000;
+
+/// Products that are read at once when an index is loaded: some milliseconds of the store.
+pub const SEARCH_LOAD_ROWS: u32 = 5_000;
+
+/// Changes past which an index is loaded anew rather than followed with: half a
+/// second's work.
+pub const SEARCH_CHANGES: usize = 50_000;
+
+/// Seconds in which an index has to be loaded: ten million products take less.
+pub const SEARCH_LOAD_SECONDS: u64 = 300;
+
+/// Seconds that a search waits for its index: a million products take less.
+pub const SEARCH_WAIT_SECONDS: u64 = 20;
 
 /// Connections of the admin surface, beside those of the others.
 pub const ADMIN_CONNECTIONS: usize = 64;
@@ -262,3 +308,292 @@ pub const MOVED_BYTES: u64 = 8 << 20;
 
 /// Connections that wait to be accepted, as far as the kernel's own bound lets them.
 pub const ACCEPT_QUEUE: u32 = 4_096;
+
+/// Bytes of the id that the host gives a message, as the contract promises it.
+pub const MESSAGE_ID_BYTES: usize = 64;
+
+/// Ids that a provider gives one message: one is usual, a message in parts has some.
+pub const EXTERNAL_IDS_PER_MESSAGE: usize = 16;
+
+/// Bytes of a provider's id or name of something: the longest known have some
+/// hundred, and an index takes no more than a few of these.
+pub const EXTERNAL_ID_BYTES: usize = 512;
+
+/// Fields of a route: one or two are usual.
+pub const ROUTE_FIELDS: usize = 32;
+
+/// Bytes of a word of an adapter (a status, a type, a code): longer ones are cut.
+pub const CHANNEL_WORD_BYTES: usize = 128;
+
+/// Bytes of what a provider says of an error: longer texts are cut.
+pub const CHANNEL_TEXT_BYTES: usize = 4 << 10;
+
+/// Errors of one status; providers give one.
+pub const ERRORS_PER_STATUS: usize = 16;
+
+/// A bound of the merging itself, so it stands with it.
+pub use crate::domain::message::ERRORS_PER_MESSAGE;
+
+/// Bytes of what a contact wrote, as shown and exported: channels take some four
+/// thousand characters. The delivery keeps what is cut.
+pub const MESSAGE_CONTENT_BYTES: usize = 64 << 10;
+
+/// Templates of one page of a provider's list: providers give at most a thousand.
+pub const TEMPLATES_PER_PAGE: usize = 2_000;
+
+/// Bytes of a template's text and components: a carousel of ten cards has some 20 KiB.
+pub const TEMPLATE_BYTES: usize = 256 << 10;
+
+/// Placeholders of one template.
+pub const PLACEHOLDERS_PER_TEMPLATE: usize = 256;
+
+/// Characters of a contact's name and of other names in a request.
+pub const NAME_CHARACTERS: usize = 255;
+
+/// Characters of a notification's words for the assistant.
+pub const SPECIAL_INSTRUCTIONS_CHARACTERS: usize = 4_000;
+
+/// Characters of a phone as a partner writes it; more than any spelling has.
+pub const PHONE_CHARACTERS: usize = 64;
+
+pub use crate::domain::contact::EMAIL_CHARACTERS;
+
+pub use crate::domain::analytics::SOURCE_CHARACTERS;
+
+/// Characters of a template's name: what WhatsApp allows.
+pub const TEMPLATE_NAME_CHARACTERS: usize = 512;
+
+/// Characters of a language's code: the longest tag that is in use.
+pub const LANGUAGE_CHARACTERS: usize = 35;
+
+/// Components of a template: a header, a body, and more buttons than any channel shows.
+pub const TEMPLATE_COMPONENTS: usize = 50;
+
+/// The greatest index of a button.
+pub const BUTTON_INDEX: u32 = 99;
+
+/// Parameters of one component, and replacements of the legacy format.
+pub const TEMPLATE_PARAMETERS: usize = 100;
+
+/// Characters of a parameter: above what any channel sends in one message.
+pub const PARAMETER_CHARACTERS: usize = 4_096;
+
+/// Characters of a link to a file.
+pub const LINK_CHARACTERS: usize = 2_048;
+
+/// Characters of an id in a partner's own system, of a product or a deal.
+pub const EXTERNAL_ID_CHARACTERS: usize = 512;
+
+/// Characters of what kind of note a deal's log is.
+pub const LOG_TYPE_CHARACTERS: usize = 64;
+
+/// Characters of what a note says at length; deals are shown without it.
+pub const LOG_DESCRIPTION_CHARACTERS: usize = 4_000;
+
+/// Bytes of a note's data as JSON: the deal shows the newest five of them on every
+/// page that it is on.
+pub const LOG_METADATA_BYTES: usize = 4 << 10;
+
+/// Issues that one body is told: the first ones say what is wrong.
+pub const ISSUES: usize = 100;
+
+/// Characters of an idempotency key.
+pub const IDEMPOTENCY_KEY_CHARACTERS: usize = 255;
+
+/// Seconds that a notification waits for the first list of its instance's
+/// templates; without it they are not checked.
+pub const TEMPLATES_WAIT_SECONDS: u64 = 3;
+
+/// Seconds between two attempts to get an instance's list of templates, also
+/// when a template is asked for that is not in it.
+pub const TEMPLATES_AGAIN_SECONDS: i64 = 60;
+
+/// Pages of a list of templates, and templates in it: a provider that goes on
+/// past that goes in circles.
+pub const TEMPLATE_PAGES: usize = 100;
+pub const TEMPLATES_PER_INSTANCE: usize = 10_000;
+
+/// Bytes of all templates of an instance: they are kept in memory while it sends.
+pub const TEMPLATE_LIST_BYTES: usize = 32 << 20;
+
+/// Seconds that a provider may make sends wait: as long as messages are kept.
+pub const HOLD_LONGEST_SECONDS: i64 = 24 * 3_600;
+
+/// Milliseconds between two attempts to write down what came of a send.
+pub const SETTLE_AGAIN_MS: u64 = 250;
+
+/// Seconds for which that a message was taken is tried to be written down, also
+/// when its lease has ended: a store that was away comes back within minutes.
+pub const SETTLE_ACCEPTED_SECONDS: u64 = 600;
+
+/// Microseconds that what a channel says of an unknown message is kept: a provider
+/// repeats a webhook for as long.
+pub const REFERENCE_KEPT_MICROS: i64 = 7 * 24 * 3_600 * 1_000_000;
+
+/// What is kept of unknown messages, past which the oldest goes: another system may
+/// send through the same number.
+pub const REFERENCES_UNKNOWN: u32 = 1_000_000;
+
+/// Seconds in which a connection to the outside has to stand, TLS included: a far
+/// end that is there takes one.
+pub const EGRESS_CONNECT_SECONDS: u64 = 5;
+
+/// Addresses of a name that are tried, and seconds for one: past it the next.
+pub const EGRESS_ADDRESSES: usize = 4;
+pub const EGRESS_ADDRESS_SECONDS: u64 = 2;
+
+/// Seconds that a connection to the outside is kept for the next request. Less
+/// than after which common servers close it (some after five): a request that
+/// crosses with that is one of which nobody knows whether it was taken.
+pub const EGRESS_KEPT_SECONDS: u64 = 4;
+
+/// Seconds after which a connection to the outside is not used again, however busy:
+/// a name that leads elsewhere by then is followed.
+pub const EGRESS_CONNECTION_SECONDS: u64 = 300;
+
+/// Connections to the outside that are kept, of one far end and in all.
+pub const EGRESS_KEPT_PER_PLACE: usize = 64;
+pub const EGRESS_KEPT: usize = 256;
+
+/// Requests to the outside under way at once, of one far end and in all: one that
+/// hangs leaves room for the others.
+pub const EGRESS_CALLS_PER_PLACE: usize = 128;
+pub const EGRESS_CALLS: usize = 512;
+
+/// Milliseconds that an answered connection may take to be ready for another
+/// request: it is at once, unless the far end did not read the request to its end.
+pub const EGRESS_READY_MS: u64 = 100;
+
+/// TLS sessions that are remembered, so that a further connection to the same
+/// far end costs less.
+pub const EGRESS_TLS_SESSIONS: usize = 256;
+
+/// Products of one transaction of an import: a few milliseconds of the writer.
+pub const IMPORT_ROWS: usize = 1_000;
+
+/// Rows of a kind that go in one transaction when a person is erased: short enough not
+/// to be felt by leads.
+pub const ERASED_AT_ONCE: u32 = 200;
+
+/// Deals, conversations and deliveries that go in one transaction: more hangs on each.
+pub const ERASED_WHOLE_AT_ONCE: u32 = 20;
+
+/// Deliveries that are searched for a person at once, and bytes of them.
+pub const SEARCHED_AT_ONCE: u32 = 500;
+pub const SEARCHED_BYTES: u64 = 8 << 20;
+
+/// Deliveries that a receipt names of those that were left; the others are counted.
+pub const LEFT_SHOWN: usize = 100;
+
+/// Deliveries that were left whose ids an erasure remembers: a record of at most some
+/// hundred kilobytes, and far more than name one person.
+pub const LEFT_REMEMBERED: usize = 10_000;
+
+/// Times that erasing a person goes on without getting anywhere, since somebody writes
+/// what it removes, and milliseconds between two.
+pub const ERASE_ATTEMPTS: u32 = 100;
+pub const ERASE_PAUSE_MS: u64 = 20;
+
+/// Times that the log of a SQLite file is tried to be emptied after somebody was erased,
+/// while others read from it.
+pub const LOG_EMPTIED_ATTEMPTS: u32 = 20;
+
+/// Products that an operator removes in one request.
+pub const REMOVED_PRODUCTS: usize = 1_000;
+
+/// Microseconds that removals are told to who follows a feed within: indexes follow
+/// by the second, and one that has not looked for that long is built anew.
+pub const TOMBSTONES_KEPT_MICROS: i64 = 7 * 24 * 3_600 * 1_000_000;
+
+/// Bytes of one line of a catalogue: a description that is as long as may be, each
+/// of its characters written as an escape, and some columns that nobody takes.
+pub const IMPORT_LINE_BYTES: usize = 256 << 10;
+
+/// Rows of one transaction of an import into a store with one writer: interactive
+/// writes wait no longer than for these, some milliseconds.
+pub const IMPORT_ROWS_ALONE: usize = 250;
+
+/// Bytes of products that one transaction of an import has in it.
+pub const IMPORT_PART_BYTES: usize = 1 << 20;
+
+/// Refused lines of an import that its answer tells; all are counted.
+pub const IMPORT_PROBLEMS_TOLD: usize = 1_000;
+
+/// Columns that an import does not take and names in its answer.
+pub const IMPORT_NAMES_TOLD: usize = 20;
+
+/// Products of a workspace that one import may bring: several times what the index
+/// of names is made for, and a line that repeats for ever comes to an end.
+pub const IMPORT_LINES: u64 = 20_000_000;
+
+/// Characters of a product's external id: an index is on it.
+pub const PRODUCT_EXTERNAL_ID_CHARACTERS: usize = 255;
+
+/// Characters of a product's description: several pages.
+pub const PRODUCT_DESCRIPTION_CHARACTERS: usize = 10_000;
+
+/// Changes that one step reads into a rollup: some milliseconds of the writer.
+pub const ROLLUP_CHANGES: u32 = 1_000;
+
+/// The same in a store with one writer: interactive writes wait no longer than for these.
+pub const ROLLUP_CHANGES_ALONE: u32 = 250;
+
+/// Steps of rollups at once, however many connections the store has: more would
+/// only take the machine from requests.
+pub const ROLLUP_STEPS_AT_ONCE: usize = 4;
+
+/// Seconds after which a run ends without what has more to read, which goes on in
+/// the next: other workspaces are shown as of then.
+pub const ROLLUP_RUN_SECONDS: u64 = 10;
+
+/// Looks, a millisecond apart, at whether a request waits for the writer before a
+/// step of a rollup begins: longer than a commit takes, and under full load the
+/// rollups still move.
+pub const ROLLUP_WAITS: u32 = 20;
+
+/// Milliseconds between two rounds of rollups at least, however short the setting.
+pub const ROLLUP_REST_MS: u64 = 50;
+
+/// Zones of a workspace that have a cube of local days; others are answered from slots.
+pub const ZONES_PER_WORKSPACE: usize = 8;
+
+/// Requests for a zone before it gets a cube: a single question is cheaper without.
+pub const ZONE_REQUESTS: u64 = 3;
+
+/// Microseconds without a request after which a zone's cube goes.
+pub const ZONE_UNUSED_MICROS: i64 = 30 * 24 * 3_600 * 1_000_000;
+
+/// Slots that one step adds to a cube: four days.
+pub const CUBE_SLOTS: i32 = 4 * 96;
+
+/// Slots that one query adds up, so that none takes long: a month.
+pub const ROLLUP_SLOTS_AT_ONCE: i32 = 31 * 96;
+
+/// Days of a cube that one query reads: each may have many cells.
+pub const CUBE_DAYS_AT_ONCE: i64 = 62;
+
+/// Zones whose requests a host counts between two runs; past it none is added.
+pub const ZONES_COUNTED: usize = 10_000;
+
+/// Rows of one answer of analytics; past it the client is asked to narrow its question.
+pub const ANALYTICS_ROWS: usize = 200_000;
+
+/// Counts that are put together on the spot, in less than a millisecond; more go to a
+/// thread of their own.
+pub const ANALYTICS_INLINE_CELLS: usize = 4_096;
+
+/// Counts by day and key that one answer of analytics is made of, some dozens of
+/// mebibytes: ten years of a hundred keys. Sources are partners' words, and may be as
+/// many as conversations.
+pub const ANALYTICS_CELLS: usize = 500_000;
+
+/// Seconds after which what analytics shows is stale: about twice the six hours that
+/// its refreshing may take.
+pub const ANALYTICS_STALE_SECONDS: i64 = 12 * 3_600;
+
+/// The first year that analytics can be asked for: local days of every zone begin
+/// with a quarter of an hour since then.
+pub const ANALYTICS_FIRST_YEAR: i32 = 1980;
+
+/// Local days past the present that analytics looks for: no conversation begins later.
+pub const ANALYTICS_DAYS_AHEAD: i32 = 2;

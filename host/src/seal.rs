@@ -24,6 +24,8 @@ use hmac::{Hmac, Mac as _};
 use sha2::{Digest as _, Sha256};
 use zeroize::{Zeroize as _, Zeroizing};
 
+use crate::domain::hex;
+
 /// The environment's name for the key; over the key file.
 pub const KEY_VARIABLE: &str = "LEADHOST_SEALING_KEY";
 /// The environment's name for keys that only open, separated by commas.
@@ -207,7 +209,7 @@ impl Sealer {
         let key = std::iter::once(&self.current)
             .chain(&self.old)
             .find(|key| key.id == id)
-            .ok_or_else(|| OpenError::UnknownKey(hex(id)))?;
+            .ok_or_else(|| OpenError::UnknownKey(hex::of(id)))?;
         let nonce: [u8; NONCE_BYTES] = nonce.try_into().expect("the length was just cut");
         key.cipher
             .decrypt(
@@ -246,7 +248,7 @@ impl Sealer {
         let mut mac = Hmac::<Sha256>::new_from_slice(&*self.current.fingerprint)
             .expect("HMAC takes a key of any length");
         mac.update(bytes);
-        hex(&mac.finalize().into_bytes())
+        hex::of(&mac.finalize().into_bytes())
     }
 }
 
@@ -348,7 +350,7 @@ impl Key {
     }
 
     fn name(&self) -> String {
-        hex(&self.id)
+        hex::of(&self.id)
     }
 }
 
@@ -435,10 +437,6 @@ fn write_private(path: &Path, text: &str) -> Result<(), KeyError> {
 fn at(path: &Path) -> impl FnOnce(io::Error) -> KeyError {
     let path = path.to_owned();
     move |source| KeyError::File { path, source }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

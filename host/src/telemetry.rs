@@ -5,6 +5,7 @@
 //! of a tenant, a connection or a person.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use prometheus_client::encoding::EncodeLabelSet;
@@ -17,13 +18,14 @@ use prometheus_client::registry::{Registry, Unit};
 use tracing_subscriber::EnvFilter;
 
 use crate::config;
+use crate::domain::analytics::MetricSet;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::exchange::HttpResponse;
 use crate::domain::time::Micros;
-use crate::egress::EgressError;
+use crate::egress::{Connections, EgressError};
 use crate::plugin::{CallError, Loaded};
 use crate::store::writer::Commit;
-use crate::store::{Backlog, FetchOutcome, Pool, Serves};
+use crate::store::{Backlog, FetchOutcome, Pool, RollupStatus, Serves};
 
 #[derive(Debug, thiserror::Error)]
 #[error("`log.filter` is not a filter: {0}; write it like `info,leadhost=debug`")]
@@ -75,6 +77,17 @@ struct StateLabel {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct SetLabel {
+    set: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct SetLabels {
+    set: &'static str,
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct ReasonLabel {
     reason: &'static str,
 }
@@ -113,6 +126,18 @@ pub struct Metrics {
     fetches: Family<OutcomeLabel, Counter>,
     egress: Family<OutcomeLabel, Counter>,
     egress_seconds: Histogram,
+    notifications: Family<OutcomeLabel, Counter>,
+    notification_host_seconds: Histogram,
+    sends: Family<OutcomeLabel, Counter>,
+    provider_seconds: Histogram,
+    searches: Family<OutcomeLabel, Counter>,
+    search_seconds: Histogram,
+    search_load_seconds: Histogram,
+    search_indexes: Gauge,
+    search_index_bytes: Gauge,
+    templates_asked: Family<OutcomeLabel, Counter>,
+    egress_connections: Family<StateLabel, Counter>,
+    egress_kept: Gauge,
     backlog: Family<StatusLabel, Gauge>,
     oldest_waiting: Gauge,
     store_up: Gauge,
@@ -120,6 +145,13 @@ pub struct Metrics {
     generations: Family<PluginLabel, Gauge>,
     hosts: Gauge,
     hosts_behind: Gauge,
+    rollup_runs: Family<SetLabels, Counter>,
+    rollup_seconds: Histograms<SetLabel>,
+    rollup_changes: Family<SetLabel, Counter>,
+    rollup_age: Family<SetLabel, Gauge>,
+    rollup_behind: Family<SetLabel, Gauge>,
+    rollup_making: Family<SetLabel, Gauge>,
+    rollup_cubes: Family<SetLabel, Gauge>,
 }
 
 impl Default for Metrics {
@@ -152,10 +184,9 @@ const SHED: [&str; 4] = ["bodies", "deadline", "store", "fleet"];
 
 /// Every reason is there from the start: a rate over it sees the first one too.
 fn from_zero(reasons: [&'static str; 4]) -> Family<ReasonLabel, Counter> {
-    let family = Family::default();
+    let family = Family::<ReasonLabel, Counter>::default();
     for reason in reasons {
-        let _: Counter =
-            Family::<ReasonLabel, Counter>::get_or_create_owned(&family, &ReasonLabel { reason });
+        drop(family.get_or_create(&ReasonLabel { reason }));
     }
     family
 }
@@ -258,6 +289,70 @@ impl Metrics {
                 "Time of one request to the outside",
                 seconds
             ),
+            notifications: register!(
+                Family::default(),
+                "notifications",
+                "Requests to send a message, by what the partner heard"
+            ),
+            notification_host_seconds: register!(
+                seconds(),
+                "notification_host_duration",
+                "Time of a request to send a message without the provider's",
+                seconds
+            ),
+            sends: register!(
+                Family::default(),
+                "sends",
+                "Attempts to send a message: accepted, unknown, or the class of the refusal"
+            ),
+            provider_seconds: register!(
+                seconds(),
+                "provider_duration",
+                "Time of one call that sends a message",
+                seconds
+            ),
+            searches: register!(
+                Family::default(),
+                "searches",
+                "Searches for products: found, nothing, loading, too_large, failed"
+            ),
+            search_seconds: register!(
+                seconds(),
+                "search_duration",
+                "Time of a search for products, waiting for its index included",
+                seconds
+            ),
+            search_load_seconds: register!(
+                seconds(),
+                "search_load_duration",
+                "Time of loading a workspace's index of products",
+                seconds
+            ),
+            search_indexes: register!(
+                Gauge::default(),
+                "search_indexes",
+                "Indexes of products in memory"
+            ),
+            search_index_bytes: register!(
+                Gauge::default(),
+                "search_index_bytes",
+                "Bytes of the indexes of products in memory"
+            ),
+            templates_asked: register!(
+                Family::default(),
+                "template_lists",
+                "Askings for an instance's list of templates, by outcome"
+            ),
+            egress_connections: register!(
+                Family::default(),
+                "egress_connections",
+                "Requests to the outside, by whether their connection was opened for them or reused"
+            ),
+            egress_kept: register!(
+                Gauge::default(),
+                "egress_connections_kept",
+                "Connections to the outside that wait for their next request"
+            ),
             backlog: register!(
                 Family::default(),
                 "backlog",
@@ -289,6 +384,43 @@ impl Metrics {
                 Gauge::default(),
                 "hosts_behind",
                 "Plugins that a live host does not serve as it should, over all hosts"
+            ),
+            rollup_runs: register!(
+                Family::default(),
+                "rollup_runs",
+                "Runs that count analytics on this host, by metric set: ended or cut"
+            ),
+            rollup_seconds: register!(
+                Histograms::new_with_constructor(seconds),
+                "rollup_run_duration",
+                "Time of a run that counts analytics",
+                seconds
+            ),
+            rollup_changes: register!(
+                Family::default(),
+                "rollup_changes",
+                "Changes that were read into analytics on this host"
+            ),
+            rollup_age: register!(
+                Family::default(),
+                "rollup_age",
+                "Time since what analytics shows; -1 before the first run ended",
+                seconds
+            ),
+            rollup_behind: register!(
+                Family::default(),
+                "rollup_behind",
+                "Workspaces that the last run could not count, or not to the end"
+            ),
+            rollup_making: register!(
+                Family::default(),
+                "rollup_making",
+                "Builds of analytics that are being made"
+            ),
+            rollup_cubes: register!(
+                Family::default(),
+                "rollup_cubes",
+                "Zones with counts of their local days, over all workspaces"
             ),
             registry,
         }
@@ -399,12 +531,75 @@ impl Metrics {
         let result = call.await;
         let outcome = match &result {
             Ok(response) => class(response.status),
+            Err(EgressError::NoAnswer { .. }) => "no_answer",
             Err(error) if error.is_transient() => "unreachable",
             Err(_) => "refused",
         };
         self.egress.get_or_create(&OutcomeLabel { outcome }).inc();
         self.egress_seconds.observe(started.elapsed().as_secs_f64());
         result
+    }
+
+    /// What a partner heard of a notification.
+    pub fn notification(&self, outcome: &'static str) {
+        self.notifications
+            .get_or_create(&OutcomeLabel { outcome })
+            .inc();
+    }
+
+    /// The host's share of a notification's time.
+    pub fn notified(&self, seconds: f64) {
+        self.notification_host_seconds.observe(seconds);
+    }
+
+    /// An attempt to send: `accepted`, `unknown`, or the class of the refusal.
+    pub fn send(&self, outcome: &'static str) {
+        self.sends.get_or_create(&OutcomeLabel { outcome }).inc();
+    }
+
+    /// The provider's share of a send's time.
+    pub fn provider(&self, seconds: f64) {
+        self.provider_seconds.observe(seconds);
+    }
+
+    /// A search for products: `found`, `nothing`, or why it could not be done.
+    pub fn searched(&self, outcome: &'static str, seconds: f64) {
+        self.searches.get_or_create(&OutcomeLabel { outcome }).inc();
+        self.search_seconds.observe(seconds);
+    }
+
+    /// A workspace's index of products was loaded.
+    pub fn search_loaded(&self, seconds: f64) {
+        self.search_load_seconds.observe(seconds);
+    }
+
+    /// How many indexes of products there are, and the room that they take.
+    pub fn search_indexes(&self, count: usize, bytes: usize) {
+        let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        self.search_indexes.set(number(count));
+        self.search_index_bytes.set(number(bytes));
+    }
+
+    /// An instance's provider was asked for its templates.
+    pub fn templates_asked(&self, outcome: &'static str) {
+        self.templates_asked
+            .get_or_create(&OutcomeLabel { outcome })
+            .inc();
+    }
+
+    /// How connections to the outside are used.
+    pub fn egress(&self, connections: Connections) {
+        for (state, count) in [
+            ("opened", connections.opened),
+            ("reused", connections.reused),
+        ] {
+            self.egress_connections
+                .get_or_create(&StateLabel { state })
+                .inner()
+                .store(count, Ordering::Relaxed);
+        }
+        self.egress_kept
+            .set(i64::try_from(connections.kept).unwrap_or(i64::MAX));
     }
 
     pub fn backlog(&self, backlog: &Backlog, now: Micros) {
@@ -414,6 +609,8 @@ impl Metrics {
             ("failed", backlog.failed),
             ("parked", backlog.parked),
             ("quarantined", backlog.quarantined),
+            ("sends", backlog.sends),
+            ("unknown", backlog.unknown),
         ];
         for (status, count) in states {
             self.backlog
@@ -454,6 +651,43 @@ impl Metrics {
             self.generations
                 .get_or_create(&PluginLabel { plugin })
                 .set(serving);
+        }
+    }
+
+    /// A run that counts a metric set ended, or was cut.
+    pub fn rollup_run(&self, set: MetricSet, ended: bool, changes: u64, seconds: f64) {
+        let outcome = if ended { "ended" } else { "cut" };
+        let set = set.as_str();
+        self.rollup_runs
+            .get_or_create(&SetLabels { set, outcome })
+            .inc();
+        if ended {
+            self.rollup_seconds
+                .get_or_create(&SetLabel { set })
+                .observe(seconds);
+        }
+        self.rollup_changes
+            .get_or_create(&SetLabel { set })
+            .inc_by(changes);
+    }
+
+    /// How the rollups are doing, whichever host keeps them.
+    pub fn rollups(&self, rollups: &[RollupStatus], now: Micros) {
+        let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        for rollup in rollups {
+            let label = SetLabel {
+                set: rollup.set.as_str(),
+            };
+            let age = rollup
+                .as_of
+                .map_or(-1, |as_of| (now.0 - as_of.0).max(0) / Micros::SECOND);
+            self.rollup_age.get_or_create(&label).set(age);
+            let behind = number(rollup.behind.len());
+            self.rollup_behind.get_or_create(&label).set(behind);
+            let making = number(rollup.making.len());
+            self.rollup_making.get_or_create(&label).set(making);
+            let cubes = i64::try_from(rollup.cubes).unwrap_or(i64::MAX);
+            self.rollup_cubes.get_or_create(&label).set(cubes);
         }
     }
 

@@ -2,11 +2,12 @@
 
 use std::marker::PhantomData;
 
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 
 use crate::{
     Completion, Conversion, Delivery, Description, Failure, HandshakeAnswer, Item, Problem,
-    SenderPolicy, bindings::exports::leadhost::converter::converter::Guest,
+    SenderPolicy, bindings::converter::exports::leadhost::converter::converter::Guest,
+    config::parse_config,
 };
 
 /// A lead source in code. Only [`describe`](Converter::describe) and
@@ -15,7 +16,7 @@ use crate::{
 /// The functions have no `self`: a call gets a fresh instance, so there is
 /// nothing to remember from one delivery to the next.
 pub trait Converter {
-    /// The configuration of a connection; [`NoConfig`] where there is none.
+    /// The configuration of a connection; [`NoConfig`](crate::NoConfig) where there is none.
     /// Fields that a connection may leave out need `#[serde(default)]`.
     type Config: DeserializeOwned + Default;
 
@@ -48,10 +49,6 @@ pub trait Converter {
     }
 }
 
-/// The configuration of a converter that takes none. Accepts any object.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-pub struct NoConfig {}
-
 /// Makes a component of a type that implements [`Converter`]. Once per crate.
 ///
 /// ```ignore
@@ -64,7 +61,7 @@ macro_rules! export_converter {
         #[allow(unsafe_code)]
         const _: () = {
             type Exported = $crate::Exported<$converter>;
-    $crate::__export_converter_bindings!(Exported with_types_in $crate::__bindings);
+    $crate::__export_converter_bindings!(Exported with_types_in $crate::__bindings::converter);
         };
     };
 }
@@ -79,32 +76,28 @@ impl<C: Converter> Guest for Exported<C> {
     }
 
     fn sender_checks(config: String) -> Result<SenderPolicy, Problem> {
-        C::sender_checks(&parse_config::<C>(&config)?)
+        C::sender_checks(&parsed::<C>(&config)?)
     }
 
     fn handshake(delivery: Delivery) -> Result<Option<HandshakeAnswer>, Problem> {
-        C::handshake(&parse_config::<C>(&delivery.config)?, &delivery)
+        C::handshake(&parsed::<C>(&delivery.config)?, &delivery)
     }
 
     fn convert(delivery: Delivery) -> Result<Conversion, Problem> {
-        C::convert(&parse_config::<C>(&delivery.config)?, &delivery)
+        C::convert(&parsed::<C>(&delivery.config)?, &delivery)
     }
 
     fn complete(completion: Completion) -> Result<Vec<Item>, Failure> {
         // A configuration is the operator's to mend: the fetches wait for it.
-        let config = parse_config::<C>(&completion.config)
-            .map_err(|problem| Failure::stop(problem.message))?;
+        let config =
+            parsed::<C>(&completion.config).map_err(|problem| Failure::stop(problem.message))?;
         C::complete(&config, &completion)
     }
 }
 
-fn parse_config<C: Converter>(text: &str) -> Result<C::Config, Problem> {
-    if text.trim().is_empty() {
-        return Ok(C::Config::default());
-    }
-    serde_json::from_str(text).map_err(|error| {
-        Problem::new(format!(
-            "the connection's configuration does not fit the converter: {error}"
-        ))
-    })
+fn parsed<C: Converter>(text: &str) -> Result<C::Config, Problem> {
+    parse_config(
+        text,
+        "the connection's configuration does not fit the converter",
+    )
 }

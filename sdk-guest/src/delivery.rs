@@ -1,4 +1,4 @@
-//! What a delivery holds, in the forms that converters ask for.
+//! What a delivery holds, in the forms that plugins ask for.
 
 use serde_json::Value;
 
@@ -97,7 +97,7 @@ pub fn first_header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&
         .map(|(_, value)| value.as_str())
 }
 
-fn first_pair<'a>(pairs: &'a [(String, String)], name: &str) -> Option<&'a str> {
+pub(crate) fn first_pair<'a>(pairs: &'a [(String, String)], name: &str) -> Option<&'a str> {
     pairs
         .iter()
         .find(|(key, _)| key == name)

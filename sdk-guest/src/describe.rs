@@ -1,9 +1,9 @@
-//! Saying who a converter is.
+//! Saying who a plugin is.
 
 use crate::{Description, SecretDeclaration};
 
 impl Description {
-    /// A converter of that name and version that takes no configuration and
+    /// A plugin of that name and version that takes no configuration and
     /// needs no secret.
     pub fn new(name: &str, version: &str, summary: &str) -> Self {
         Self {
@@ -22,17 +22,17 @@ impl Description {
         self
     }
 
-    /// A secret that a connection must have.
+    /// A secret that a connection or instance must have.
     pub fn required_secret(self, name: &str, summary: &str) -> Self {
         self.secret(name, summary, true)
     }
 
-    /// A secret that a connection may have.
+    /// A secret that a connection or instance may have.
     pub fn optional_secret(self, name: &str, summary: &str) -> Self {
         self.secret(name, summary, false)
     }
 
-    /// A host that fetches go to when the configuration says nothing else.
+    /// A host that requests go to when the configuration says nothing else.
     pub fn host(mut self, host: &str) -> Self {
         self.hosts.push(host.into());
         self

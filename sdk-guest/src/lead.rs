@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use crate::text::present;
 use crate::{Consent, Lead, Listing};
 
 impl Default for Lead {
@@ -123,18 +124,6 @@ impl Lead {
     pub fn attribute(mut self, name: impl Into<String>, value: &Value) -> Self {
         self.attributes.push((name.into(), value.to_string()));
         self
-    }
-}
-
-fn present(text: impl Into<Option<String>>) -> Option<String> {
-    let text = text.into()?;
-    let trimmed = text.trim();
-    if trimmed.is_empty() {
-        None
-    } else if trimmed.len() == text.len() {
-        Some(text)
-    } else {
-        Some(trimmed.to_owned())
     }
 }
 

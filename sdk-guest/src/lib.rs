@@ -1,18 +1,24 @@
-//! What a Leadhost converter is written with.
+//! What a Leadhost plugin is written with.
 //!
 //! A converter implements [`Converter`] and names itself once to
-//! [`export_converter!`]; everything that it does not say has a default. It
-//! computes and nothing else: what it wants from outside (a request with a
+//! [`export_converter!`], an adapter implements [`Adapter`] and names itself to
+//! [`export_adapter!`]; everything that they do not say has a default. They
+//! compute and nothing else: what a plugin wants from outside (a request with a
 //! secret in it, a check of the sender) it describes, and the host does it.
 //!
 //! The crate builds for `wasm32-unknown-unknown` and `wasm32-wasip2` and for
-//! the machine at hand, where [`testing::run_golden`] walks a converter's
-//! golden cases. Nothing in it panics on what a sender sends.
+//! the machine at hand, where [`testing::run_golden`] and
+//! [`testing::run_golden_adapter`] walk a plugin's golden cases. Nothing in it
+//! panics on what a sender sends.
 
+mod adapter;
+mod answer;
 mod bindings;
+mod config;
 mod converter;
 mod delivery;
 mod describe;
+mod event;
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 mod heap;
 mod item;
@@ -20,39 +26,52 @@ mod lead;
 mod reply;
 mod request;
 mod sender;
+mod template;
 
 pub mod form;
 pub mod json;
 pub mod multipart;
+pub mod requested;
 #[cfg(not(target_family = "wasm"))]
 pub mod testing;
 pub mod text;
 pub mod time;
 
-pub use bindings::exports::leadhost::converter::converter::{
+pub use adapter::{Adapter, ExportedAdapter};
+pub use bindings::adapter::exports::leadhost::adapter::adapter::{
+    Accepted, ChannelError, ContactChange, Event, EventBody, InboundMessage, Placeholder, Refused,
+    SendAnswer, SendStep, StatusUpdate, Template, TemplateChange, TemplatePage, TemplateSend,
+    TemplateStep, Webhook,
+};
+pub use bindings::converter::exports::leadhost::converter::converter::{
     Completion, Consent, Conversion, Failure, Fetch, Item, Lead, Listing, Outcome,
 };
-pub use bindings::leadhost::types::core::{
+pub use bindings::core::{
     Content, Delivery, Description, HandshakeAnswer, HttpRequest, HttpResponse, Location, Problem,
     Reply, Requirement, SecretDeclaration, Segment, SenderCheck, SenderPolicy, SignedPart, Slot,
     SlotArgument,
 };
-pub use converter::{Converter, Exported, NoConfig};
+pub use config::NoConfig;
+pub use converter::{Converter, Exported};
 pub use delivery::{body_bytes, content_json, content_text, first_header};
 pub use item::MAX_ITEMS;
 pub use json::{first_of, is_absent, parse_json, text_at, text_of};
 pub use request::{
     IntoSegments, basic, hmac_base64, hmac_hex, lit, literal_argument, secret, secret_argument,
 };
+pub use requested::RequestedTemplate;
+pub use template::placeholders_in;
 pub use text::digits;
 pub use time::{epoch_to_rfc3339, time_text};
 
-/// The JSON crate that the helpers speak, so that a converter needs no other
+/// The JSON crate that the helpers speak, so that a plugin needs no other
 /// version of it.
 pub use serde_json;
 
 #[doc(hidden)]
-pub use bindings::__export_lead_converter as __export_converter_bindings;
+pub use bindings::adapter::__export_channel_adapter as __export_adapter_bindings;
+#[doc(hidden)]
+pub use bindings::converter::__export_lead_converter as __export_converter_bindings;
 #[doc(hidden)]
 pub mod __bindings {
     pub use crate::bindings::*;

@@ -1,6 +1,6 @@
 //! What the sender hears, where the converter says it.
 
-use crate::{HandshakeAnswer, IntoSegments, Reply, Requirement};
+use crate::{Delivery, HandshakeAnswer, IntoSegments, Problem, Reply, Requirement};
 
 impl Reply {
     /// 200 with a plain text.
@@ -33,6 +33,27 @@ impl HandshakeAnswer {
             require: Vec::new(),
             reply,
         }
+    }
+
+    /// The handshake of WebSub, which Meta's products speak: the bare
+    /// `hub.challenge`, where the secret equals `hub.verify_token`. None where
+    /// the request is no such handshake.
+    pub fn hub_challenge(delivery: &Delivery, secret: &str) -> Result<Option<Self>, Problem> {
+        // Some gateways turn the dots into underscores.
+        for [mode, challenge, token] in [
+            ["hub.mode", "hub.challenge", "hub.verify_token"],
+            ["hub_mode", "hub_challenge", "hub_verify_token"],
+        ] {
+            if delivery.query_field(mode) != Some("subscribe") {
+                continue;
+            }
+            let Some(challenge) = delivery.query_field(challenge) else {
+                return Err(Problem::new("the handshake has no challenge").at(challenge));
+            };
+            let reply = Reply::text(challenge);
+            return Ok(Some(Self::new(reply).require(secret, token)));
+        }
+        Ok(None)
     }
 
     /// The host compares the secret with the query field, and answers 403

@@ -1,8 +1,11 @@
 //! The admin API as its clients meet it: what it does, and what it refuses.
 
+mod erase;
+mod workspaces;
+
 use leadhost::domain::key::PlainKey;
 use leadhost_tests::components::component;
-use leadhost_tests::{Answer, Ask, Host, On};
+use leadhost_tests::{Answer, Ask, Host, On, Options};
 use serde_json::{Value, json};
 
 leadhost_tests::on_every_store! {
@@ -31,7 +34,7 @@ struct Operator {
 
 impl Operator {
     async fn new(on: On) -> Self {
-        let host = Host::new(on).await;
+        let host = Host::start(Options::patient(on)).await;
         let key = host.admin_key().await;
         Self { host, key }
     }

@@ -22,15 +22,6 @@ const BETWEEN: usize = 150;
 
 const SENDERS: usize = 8;
 
-/// Conversions end within their request also on a busy machine, so that a lead
-/// that was acknowledged is a deal.
-const PATIENT: [&str; 4] = [
-    "--set",
-    "plugins.inline_ms=30000",
-    "--set",
-    "plugins.deadline_ms=30000",
-];
-
 /// A copy, and how far each sender was before it began.
 struct Copied {
     file: PathBuf,
@@ -45,7 +36,7 @@ async fn copies_under_load_hold_what_was_acknowledged_and_nothing_after_a_gap() 
     let text = |value: &serde_json::Value| value.as_str().expect("a text").to_owned();
     let path = format!("/ingest-lead/{}", text(&keys["connections"]["portal"]));
     let key = text(&keys["workspaceKey"]);
-    let service = start(folder.path(), &PATIENT).await;
+    let service = start(folder.path(), &[]).await;
     let load = Load::begin(service.address("gateway"), &path);
 
     let copies = tempfile::tempdir().expect("a folder");
@@ -81,7 +72,7 @@ async fn copies_under_load_hold_what_was_acknowledged_and_nothing_after_a_gap() 
 
     for copy in &taken {
         let home = restored(folder.path(), &copy.file);
-        let service = start(home.path(), &PATIENT).await;
+        let service = start(home.path(), &[]).await;
         let found = deals(service.address("data"), &key).await;
         let newest = found.values().max().expect("deals").clone();
         let until_then: BTreeMap<_, _> = live

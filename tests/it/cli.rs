@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use leadhost_tests::components::target;
+use leadhost_tests::program::binary;
 use leadhost_tests::service::leadhost;
 use leadhost_tests::{On, Service};
 use serde_json::{Value, json};
@@ -108,11 +109,14 @@ async fn the_lines_to_try_work_as_they_are(on: On) {
         return;
     }
     let folder = folder();
-    let _service = demo(&on, folder.path());
+    let service = demo(&on, folder.path());
+    // Known before the first greeting, on a busy machine too.
+    service.run(&["instance", "sync-templates", "assistant"]);
     let tried = Command::new("sh")
         .arg(quickstart().with_file_name("try-it.sh"))
         .arg(folder.path().join("keys.json"))
         .arg(folder.path().join("service.json"))
+        .arg(binary())
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&tried.stdout);
@@ -124,6 +128,19 @@ async fn the_lines_to_try_work_as_they_are(on: On) {
         .enumerate()
     {
         assert!(lines[line].contains(part), "line {line}: {said}");
+    }
+    for part in [
+        "\"success\":true",
+        "Olá Rui, aqui é da Vista",
+        "Helena, a sua visita a AP-0042",
+        "from +5521988887777",
+        "Pode ser no sábado?",
+        "\"status\":\"answered\"",
+        "Deal updated",
+        "stage_code",
+        "\"name\":\"Nilda Prado\"",
+    ] {
+        assert!(said.contains(part), "no `{part}`: {said}");
     }
 }
 
@@ -164,6 +181,58 @@ async fn every_command_works_against_a_running_service(on: On) {
         "Replayed 1",
     );
     check(&["key", "list"], "export");
+    check(&["workspace", "list"], "America/Sao_Paulo");
+    let owner = ["owner", "add", "Olavo@example.com", "--name", "Olavo Sá"];
+    let of_demo = ["--workspace", "demo"];
+    check(&[&owner[..], &of_demo].concat(), "Added olavo@example.com");
+    check(&[&owner[..], &of_demo].concat(), "so before");
+    check(&[&["owner", "list"][..], &of_demo].concat(), "Olavo Sá");
+    let deal = answer["leads"][0]["dealId"].as_str().unwrap();
+    check(&["deal", "show", deal], "Nobody has changed it");
+    check(&["instance", "list"], "/channel-webhook/");
+    check(&["instance", "sync-templates", "assistant"], "2 of 2");
+    check(&["instance", "show", "assistant"], "visit_reminder");
+    check(&["instance", "pause", "assistant"], "sends nothing");
+    check(&["instance", "list"], "paused: by an operator");
+    check(&["instance", "resume", "demo/assistant"], "sends again");
+    check(&["outbox"], "No message yet");
+    let reply = ["outbox", "reply", "+5511900000001", "Oi"];
+    check(
+        &[&reply[..], &["--instance", "launches"]].concat(),
+        "converted",
+    );
+    check(
+        &["outbox", "list", "--state", "received"],
+        "from +5511900000001",
+    );
+    let listed: Value = serde_json::from_str(&service.run(&["outbox", "--json"])).unwrap();
+    let message = listed["messages"][0]["id"].as_str().unwrap();
+    check(&["outbox", "status", message, "read"], "came in");
+    check(
+        &["delivery", "list", "--instance", "launches"],
+        "(instance ",
+    );
+    let erase = ["contact", "erase", "--phone", "+5511987654321"];
+    let erase = [&erase[..], &of_demo].concat();
+    check(&[&erase[..], &["--dry-run"]].concat(), "WOULD GO");
+    check(&["contact", "erasures"], "CONTACT");
+    let unasked = leadhost(folder.path(), &erase);
+    assert_eq!(unasked.status.code(), Some(2));
+    let unasked = String::from_utf8_lossy(&unasked.stderr);
+    assert!(unasked.contains("--yes"), "{unasked}");
+    let receipt = service.run(&[&erase[..], &["--yes", "--json"]].concat());
+    let receipt: Value = serde_json::from_str(&receipt).unwrap();
+    assert_eq!(receipt["erased"]["deals"], 1, "{receipt}");
+    check(
+        &["contact", "erasures"],
+        receipt["contactId"].as_str().unwrap(),
+    );
+    let answer = portal_lead(&service, &made, "2").await;
+    let deal = answer["leads"][0]["dealId"].as_str().unwrap();
+    let unasked = leadhost(folder.path(), &["deal", "remove", deal]);
+    assert_eq!(unasked.status.code(), Some(2));
+    check(&["deal", "remove", deal, "--yes"], "Removed deal");
+    products_go_and_unknown_ones_are_named(&service, folder.path());
     let create = [
         "key",
         "create",
@@ -173,6 +242,16 @@ async fn every_command_works_against_a_running_service(on: On) {
         "demo",
     ];
     assert!(service.run(&create).starts_with("mk_"));
+    let token = [
+        "key",
+        "create",
+        "--kind",
+        "access-token",
+        "--partner",
+        "crm",
+    ];
+    let token = service.run(&[&token[..], &of_demo].concat());
+    assert!(token.starts_with("at_"), "{token}");
     let file = quickstart();
     let file = file.to_str().unwrap();
     check(&["apply", file, "--dry-run"], "is as declared");
@@ -181,6 +260,29 @@ async fn every_command_works_against_a_running_service(on: On) {
     check(&["plugin", "check", mapping.to_str().unwrap()], "usable");
     let listed: Value = serde_json::from_str(&service.run(&["plugin", "list", "--json"])).unwrap();
     assert_eq!(listed["plugins"][0]["versions"][0]["state"], "active");
+}
+
+fn products_go_and_unknown_ones_are_named(service: &Service, folder: &Path) {
+    let of_demo = ["--workspace", "demo"];
+    let homes = folder.join("homes.csv");
+    std::fs::write(&homes, "externalId,name\nA,Casa azul\nB,Casa verde\n").unwrap();
+    let import = ["products", "import", homes.to_str().unwrap()];
+    service.run(&[&import[..], &of_demo].concat());
+    let remove = ["products", "remove", "A", "NOPE", "B", "A", "NOPE"];
+    let remove = [&remove[..], &of_demo].concat();
+    let unasked = leadhost(folder, &remove);
+    assert_eq!(unasked.status.code(), Some(2));
+    let answer = leadhost(folder, &[&remove[..], &["--yes", "--json"]].concat());
+    assert_eq!(answer.status.code(), Some(1));
+    let said: Value = serde_json::from_slice(&answer.stdout).unwrap();
+    assert_eq!(
+        said,
+        json!({"workspace": "demo", "removed": ["A", "B"], "unknown": ["NOPE"]})
+    );
+    let said = String::from_utf8_lossy(&answer.stderr);
+    assert!(said.contains("no product `NOPE`"), "{said}");
+    let again = service.fail(&[&remove[..], &["--yes"]].concat());
+    assert!(again.contains("nothing was removed"), "{again}");
 }
 
 async fn a_refusal_says_what_to_do(on: On) {
@@ -213,6 +315,48 @@ async fn a_refusal_says_what_to_do(on: On) {
         &["not WebAssembly"],
     );
     check(&["delivery", "show", "17"], &["no delivery `17`"]);
+    check(&["deal", "show", "17"], &["no deal `17`"]);
+    check(&["deal", "remove", "17", "--yes"], &["no deal `17`"]);
+    let nowhere = ["products", "remove", "A", "--workspace", "nope", "--yes"];
+    check(&nowhere, &["`leadhost workspace list`"]);
+    let whom = [
+        "contact",
+        "erase",
+        "--yes",
+        "--workspace",
+        "demo",
+        "--email",
+    ];
+    let whom = [&whom[..], &["nobody@example.com"]].concat();
+    check(&whom, &["There is no such contact"]);
+    check(
+        &["owner", "list", "--workspace", "nope"],
+        &["`leadhost workspace list`"],
+    );
+    check(
+        &[
+            "owner",
+            "add",
+            "olavo",
+            "--name",
+            "O",
+            "--workspace",
+            "demo",
+        ],
+        &["owners[0].email", "expected an e-mail address"],
+    );
+    check(
+        &["instance", "show", "nobody"],
+        &["`leadhost instance list`"],
+    );
+    check(
+        &["outbox", "reply", "17", "Oi"],
+        &["neither a message's id nor a phone"],
+    );
+    check(
+        &["outbox", "resolve", "17", "--give-up"],
+        &["no message `17`"],
+    );
     std::fs::write(folder.path().join("admin.key"), leadhost_key()).unwrap();
     check(&["status"], &["not valid at this service", "--data-dir"]);
 }
@@ -243,8 +387,10 @@ fn wrong_usage_ends_with_two_and_the_defaults_are_printed() {
     for arguments in [
         &["nope"][..],
         &["delivery", "replay"],
+        &["outbox", "resolve", "17"],
         &["key", "create", "--kind", "root"],
         &["serve", "--set", "nonsense"],
+        &["contact", "erase", "--yes", "--workspace", "demo"],
     ] {
         let output = leadhost(folder.path(), arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");

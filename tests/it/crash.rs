@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use leadhost_tests::components::target;
-use leadhost_tests::load::{Load, Plan, Sent, Targets, Unacknowledged, assert_each_once};
+use leadhost_tests::load::{Load, Plan, Sent, Targets, Unacknowledged, What, assert_each_once};
 use leadhost_tests::{On, Service};
 use serde_json::Value;
 
@@ -60,7 +60,7 @@ async fn what_was_acknowledged_survives_kill_after_kill_and_comes_once(on: On) {
         let mut service = start_on(&on, folder.path(), &[]).await;
         let load = Load::start(Plan {
             targets: Targets::new([service.address("gateway")]),
-            path: path.clone(),
+            what: What::Leads(path.clone()),
             name: format!("lead-{life}"),
             senders: SENDERS,
             unacknowledged: Unacknowledged::End,
@@ -90,17 +90,23 @@ pub(crate) async fn prepare(folder: &Path) -> Value {
 }
 
 pub(crate) async fn prepare_on(on: &On, folder: &Path) -> Value {
-    let inbox = folder.join("inbox");
-    std::fs::create_dir(&inbox).expect("a folder");
     let converter = target().join("plugins").join("converter-grupo-olx.wasm");
-    std::fs::copy(&converter, inbox.join("converter-grupo-olx.wasm")).unwrap_or_else(|error| {
+    let component = std::fs::read(&converter).unwrap_or_else(|error| {
         panic!(
             "{}: {error}; `cargo xtask plugins` builds it",
             converter.display()
         )
     });
+    applied_on(on, folder, &component, WORKSPACE).await
+}
+
+/// The keys of a service that took one plugin and a workspace in, and was stopped.
+pub(crate) async fn applied_on(on: &On, folder: &Path, component: &[u8], file: &str) -> Value {
+    let inbox = folder.join("inbox");
+    std::fs::create_dir(&inbox).expect("a folder");
+    std::fs::write(inbox.join("plugin.wasm"), component).expect("a file");
     let workspace = folder.join("workspace.toml");
-    std::fs::write(&workspace, WORKSPACE).expect("a file");
+    std::fs::write(&workspace, file).expect("a file");
     let paths = [inbox.display().to_string(), workspace.display().to_string()];
     let flags = ["--inbox", &paths[0], "--first-apply", &paths[1]];
     let service = start_on(on, folder, &flags).await;

@@ -4,10 +4,9 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
 
-use leadhost_tests::Service;
 use leadhost_tests::load::{export, post};
+use leadhost_tests::{Service, until};
 
 use crate::crash::{address, prepare, start};
 
@@ -81,14 +80,11 @@ async fn a_full_disk_refuses_writes_only_and_leads_come_in_again_when_there_is_r
     );
 
     std::fs::remove_file(&filler).expect("the filler is there");
-    let since = Instant::now();
-    while !take(&service, &path, "after", &mut acknowledged).await {
-        assert!(
-            since.elapsed() < Duration::from_secs(30),
-            "leads come in again when there is room"
-        );
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    until("leads come in again when there is room", async || {
+        let took = take(&service, &path, "after", &mut acknowledged).await;
+        took.then_some(())
+    })
+    .await;
     let seen = export(service.address("data"), key).await;
     let lost: Vec<_> = acknowledged
         .iter()

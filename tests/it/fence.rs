@@ -17,7 +17,7 @@ use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
 
 use crate::crash::{address, prepare, prepare_on, start, start_on};
 
-/// Less than the service waits, by what a test may take to look.
+/// Less than the service waits.
 const WAIT: Duration = Duration::from_secs(4);
 
 #[tokio::test(flavor = "multi_thread")]
@@ -34,13 +34,14 @@ async fn after_a_fail_over_reads_go_on_and_writes_wait() {
     accepted(gateway, &path, "before").await;
     let before = stamps(data, &keys).await.expect("it reads");
 
+    // A test that is late to look makes it longer, and never too short.
+    let begun = Instant::now();
     server.fail_over();
     until("it reads again", async || stamps(data, &keys).await).await;
-    let reads = Instant::now();
     accepted(gateway, &path, "after").await;
     let log = service.log();
     assert!(log.contains("on another server than before"), "{log}");
-    assert!(reads.elapsed() >= WAIT, "{:?}\n{log}", reads.elapsed());
+    assert!(begun.elapsed() >= WAIT, "{:?}\n{log}", begun.elapsed());
     let after = stamps(data, &keys).await.expect("it reads");
     assert!(after["after"] > before["before"]);
     assert!(service.stop());
@@ -63,9 +64,9 @@ async fn after_a_fail_over_reads_go_on_and_writes_wait() {
     }
     // Once it was waited for, it is known.
     let service = start_on(&on, folder.path(), &[]).await;
-    let begun = Instant::now();
     accepted(service.address("gateway"), &path, "last").await;
-    assert!(begun.elapsed() < WAIT);
+    let log = service.log();
+    assert!(!log.contains("on another server than before"), "{log}");
     assert!(service.stop());
 }
 
@@ -92,8 +93,8 @@ async fn after_a_restore_of_a_file_writes_wait() {
         // After a clean end they are not there.
         let _ = std::fs::remove_file(name);
     }
-    let service = start(folder.path(), &[]).await;
     let begun = Instant::now();
+    let service = start(folder.path(), &[]).await;
     let found = stamps(service.address("data"), &keys)
         .await
         .expect("it reads");

@@ -1,194 +1,204 @@
-//! The gateway as a partner's system meets it.
+//! The gateway as a partner's system meets it: deals that are found, changed,
+//! made and noted on, by real HTTP.
 
-use leadhost::domain::id::DealId;
+mod bad_input;
+mod create;
+mod find;
+mod log;
+mod patch;
+
+use std::fmt::Display;
+
+use leadhost::domain::id::{DealId, WorkspaceId};
 use leadhost::domain::key::{KeyKind, PlainKey};
-use leadhost_tests::{Host, On, Seeded};
-use serde_json::Value;
+use leadhost::store::{DealPast, PlannedOwner, PlannedProduct};
+use leadhost_tests::{Answer, Ask, Host, On, Seeded};
+use serde_json::{Value, json};
 
-leadhost_tests::on_every_store! {
-    a_deal_shows_four_objects,
-    a_deal_is_found_by_each_key_and_by_all_together,
-    the_newest_deal_comes_first_and_no_more_than_a_hundred,
-    a_search_for_nothing_or_by_no_email_is_refused,
-    a_partner_finds_nothing_of_another_workspace,
-    every_key_but_a_live_partner_key_hears_the_same_refusal,
-    a_partner_finds_the_deals_of_its_own_connections_only,
+/// No deal's id.
+const NOBODY: &str = "00000000-0000-7000-8000-000000000000";
+
+/// A host with a workspace that has owners and products, and a partner in it.
+struct Seat {
+    host: Host,
+    seeded: Seeded,
 }
 
-async fn find(host: &Host, seeded: &Seeded, query: &str) -> Vec<String> {
-    let ask = host
-        .get(&format!("/deal?{query}"))
-        .partner(&seeded.partner_key);
-    let answer = ask.send().await.expect(200).json();
-    let deals = answer.as_array().expect("an array");
-    deals.iter().map(|view| text(&view["deal"]["id"])).collect()
+impl Seat {
+    async fn new(on: On) -> Self {
+        Self::at(Host::new(on).await).await
+    }
+
+    /// The workspace "demo" of this host, with what the tests name.
+    async fn at(host: Host) -> Self {
+        let seeded = host
+            .workspace_with("demo", |plan| {
+                plan.partners.push("other".to_owned());
+                // The tests look at exports again and again.
+                plan.rate_limit = 100_000;
+                plan.owners = [("Rui Reis", "rui@example.com"), ("Eva", "eva@example.com")]
+                    .map(|(name, email)| PlannedOwner {
+                        name: name.to_owned(),
+                        email: email.to_owned(),
+                    })
+                    .into();
+                plan.products = [("AP-1", "Two rooms"), ("AP-2", "Three rooms")]
+                    .map(|(external_id, name)| PlannedProduct {
+                        external_id: external_id.to_owned(),
+                        name: name.to_owned(),
+                        description: None,
+                    })
+                    .into();
+            })
+            .await;
+        Self { host, seeded }
+    }
+
+    /// A deal that came through the partner's connection.
+    async fn ana(&self) -> DealId {
+        let lead = self
+            .host
+            .lead(&self.seeded, "Ana", "11 98765-4321", "ana@example.com");
+        lead.await
+    }
+
+    /// A key of the workspace's other partner.
+    async fn other(&self, kind: KeyKind) -> PlainKey {
+        let workspace = self.seeded.workspace;
+        let partners = self.host.store().partners(workspace).await.unwrap();
+        let other = partners.iter().find(|partner| partner.name == "other");
+        let other = Some(other.unwrap().id);
+        self.host.key(kind, Some(workspace), other).await.0
+    }
+
+    fn patching(&self, deal: impl Display) -> Ask {
+        let ask = self.host.ask("PATCH", &format!("/deal/{deal}"));
+        ask.partner(&self.seeded.partner_key)
+    }
+
+    async fn patch(&self, deal: impl Display, body: Value) -> Answer {
+        self.patching(deal).json(&body).send().await
+    }
+
+    fn logging(&self, deal: impl Display) -> Ask {
+        let ask = self.host.post(&format!("/api/v1/deals/{deal}/log"));
+        ask.bearer(&self.seeded.access_token)
+    }
+
+    async fn log(&self, deal: impl Display, body: Value) -> Answer {
+        self.logging(deal).json(&body).send().await
+    }
+
+    fn creating(&self) -> Ask {
+        self.host.post("/deal").partner(&self.seeded.partner_key)
+    }
+
+    async fn create(&self, body: Value) -> Answer {
+        self.creating().json(&body).send().await
+    }
+
+    /// What `GET /deal` shows.
+    async fn find(&self, query: &str) -> Vec<Value> {
+        let ask = self.host.get(&format!("/deal?{query}"));
+        let found = ask.partner(&self.seeded.partner_key).send().await;
+        found.expect(200).json().as_array().expect("a list").clone()
+    }
+
+    /// The one deal with this id, as it is shown.
+    async fn shown(&self, deal: impl Display) -> Value {
+        let found = self.find(&format!("dealId={deal}")).await;
+        let [deal] = found.as_slice() else {
+            panic!("one deal: {found:?}");
+        };
+        deal.clone()
+    }
+
+    async fn rows(&self, entity: &str) -> Vec<Value> {
+        let ask = self.host.get(&format!("/v1/export/{entity}?limit=1000"));
+        let page = ask.bearer(&self.seeded.workspace_key).send().await;
+        page.expect(200).json()["data"]
+            .as_array()
+            .expect("rows")
+            .clone()
+    }
+
+    /// The deal as it is exported.
+    async fn exported(&self, deal: impl Display) -> Value {
+        let deal = deal.to_string();
+        let mut rows = self.rows("deals").await.into_iter();
+        let row = rows.find(|row| row["id"] == deal.as_str());
+        row.expect("the deal is exported")
+    }
+
+    async fn past(&self, deal: DealId) -> DealPast {
+        past(&self.host, self.seeded.workspace, deal).await
+    }
+}
+
+async fn past(host: &Host, workspace: WorkspaceId, deal: DealId) -> DealPast {
+    let past = host.store().deal_past(workspace, deal, 100).await;
+    past.expect("a store").expect("the deal is there")
 }
 
 fn text(value: &Value) -> String {
     value.as_str().expect("a text").to_owned()
 }
 
-fn ids(deals: &[DealId]) -> Vec<String> {
-    deals.iter().map(DealId::to_string).collect()
+/// The message of a refusal in the shape of the gateway.
+#[track_caller]
+fn refusal(answer: &Answer, status: u16) -> String {
+    let body = answer.json();
+    assert_eq!(answer.status, status, "{body}");
+    assert_eq!(body["statusCode"], status, "{body}");
+    assert!(body["error"].is_string(), "{body}");
+    assert_eq!(body.as_object().expect("an object").len(), 3, "{body}");
+    text(&body["message"])
 }
 
-async fn a_deal_shows_four_objects(on: On) {
-    let host = Host::new(on).await;
-    let seeded = host.workspace("demo").await;
-    host.lead(&seeded, "Ana", "11 98765-4321", "ana@example.com")
-        .await;
-    let ask = host
-        .get("/deal?email=ana@example.com")
-        .partner(&seeded.partner_key);
-    let answer = ask.send().await.expect(200).json();
-    let view = &answer[0];
-    assert_eq!(view["deal"]["status"], "open");
-    assert_eq!(view["deal"]["createdAt"].as_str().map(str::len), Some(27));
-    assert_eq!(view["deal"]["props"]["externalIntegrationId"], "lead-Ana");
-    assert_eq!(view["person"]["name"], "Ana");
-    assert_eq!(view["person"]["email"], "ana@example.com");
-    assert_eq!(view["person"]["phoneNumber"], "+5511987654321");
-    assert!(view["property"]["id"].is_null());
-    assert!(view["agent"]["id"].is_i64());
+/// The issues of a 400.
+#[track_caller]
+fn issues(answer: &Answer) -> Vec<Value> {
+    let message = refusal(answer, 400);
+    let issues: Value = serde_json::from_str(&message).unwrap_or_else(|_| panic!("{message}"));
+    issues.as_array().expect("a list").clone()
 }
 
-async fn a_deal_is_found_by_each_key_and_by_all_together(on: On) {
-    let host = Host::new(on).await;
-    let seeded = host.workspace("demo").await;
-    let ana = host
-        .lead(&seeded, "Ana", "11 98765-4321", "ana@example.com")
-        .await;
-    let bia = host
-        .lead(&seeded, "Bia", "21 99876-5432", "bia@example.com")
-        .await;
-    let check = async |query: &str, expect: &[DealId]| {
-        assert_eq!(find(&host, &seeded, query).await, ids(expect), "{query}");
+/// The issues of a 400, each as its code and its path.
+#[track_caller]
+fn places(answer: &Answer) -> Vec<(String, String)> {
+    let issues = issues(answer);
+    let path = |issue: &Value| {
+        let steps = issue["path"].as_array().expect("a path").iter();
+        let steps: Vec<_> = steps
+            .map(|step| {
+                step.as_str()
+                    .map_or_else(|| step.to_string(), str::to_owned)
+            })
+            .collect();
+        steps.join(".")
     };
-    for query in [
-        "phoneNumber=%2B5511987654321",
-        "phoneNumber=+5511987654321",
-        "phone=11987654321",
-        // Without the ninth digit it is the same person.
-        "phoneNumber=%2B551187654321",
-        "email=ANA@example.com",
-        "externalId=lead-Ana",
-        "externalIntegrationId=lead-Ana",
-        &format!("dealId={ana}"),
-        &format!("id={ana}&email=ana@example.com&externalId=lead-Ana&phone=11987654321"),
-    ] {
-        check(query, &[ana]).await;
-    }
-    check("email=bia@example.com", &[bia]).await;
-    for query in [
-        "email=ana@example.com&externalId=lead-Bia",
-        "email=nobody@example.com",
-        "phoneNumber=123",
-        "dealId=17",
-        "dealId=00000000-0000-7000-8000-000000000000",
-        "externalId=lead-",
-    ] {
-        check(query, &[]).await;
-    }
-}
-
-async fn the_newest_deal_comes_first_and_no_more_than_a_hundred(on: On) {
-    let host = Host::new(on).await;
-    let seeded = host.workspace("demo").await;
-    let mut deals = Vec::new();
-    let names: Vec<_> = (0..120).map(|number| format!("n{number}")).collect();
-    for name in &names {
-        host.advance(1).await;
-        deals.push(host.lead(&seeded, name, "11 98765-4321", "").await);
-    }
-    deals.reverse();
-    let found = find(&host, &seeded, "phone=11987654321").await;
-    assert_eq!(found, ids(&deals[..100]));
-}
-
-async fn a_search_for_nothing_or_by_no_email_is_refused(on: On) {
-    let host = Host::new(on).await;
-    let seeded = host.workspace("demo").await;
-    for target in [
-        "/deal",
-        "/deal?phoneNumber=",
-        "/deal?name=Ana",
-        "/deal?email=ana",
-        "/deal?email=a@b@c.d",
-    ] {
-        let answer = host
-            .get(target)
-            .partner(&seeded.partner_key)
-            .send()
-            .await
-            .expect(400);
-        let body = answer.json();
-        assert_eq!(body["statusCode"], 400, "{target}");
-        assert!(body["message"].is_string(), "{target}");
-    }
-}
-
-async fn a_partner_finds_nothing_of_another_workspace(on: On) {
-    let host = Host::new(on).await;
-    let (mine, theirs) = (host.workspace("mine").await, host.workspace("theirs").await);
-    let deal = host
-        .lead(&theirs, "Ana", "11 98765-4321", "ana@example.com")
-        .await;
-    for query in [
-        "email=ana@example.com",
-        "phone=11987654321",
-        &format!("dealId={deal}"),
-    ] {
-        assert_eq!(find(&host, &mine, query).await.len(), 0, "{query}");
-        assert_eq!(find(&host, &theirs, query).await.len(), 1, "{query}");
-    }
-}
-
-async fn every_key_but_a_live_partner_key_hears_the_same_refusal(on: On) {
-    let host = Host::new(on).await;
-    let seeded = host.workspace("demo").await;
-    let ask = || host.get("/deal?email=a@b.co");
-    let nothing = ask().send().await.expect(401);
-    assert_eq!(nothing.json()["statusCode"], 401);
-    assert!(!nothing.header("www-authenticate").is_empty());
-    let admin = host.admin_key().await;
-    for wrong in [
-        ask().partner(&seeded.workspace_key),
-        ask().partner(&seeded.access_token),
-        ask().partner(&admin),
-        ask().partner(&PlainKey::generate(KeyKind::Partner)),
-        ask().bearer(&seeded.partner_key),
-        ask().header("x-service-api-key", "pk_typo"),
-        ask().header("x-service-api-key", ""),
-    ] {
-        let answer = wrong.send().await.expect(401);
-        assert_eq!(answer.body, nothing.body);
-    }
-    ask().partner(&seeded.partner_key).send().await.expect(200);
-}
-
-async fn a_partner_finds_the_deals_of_its_own_connections_only(on: On) {
-    let host = Host::new(on).await;
-    let seeded = host
-        .workspace_with("demo", |plan| plan.partners.push("other".to_owned()))
-        .await;
-    host.lead(&seeded, "Ana", "11 98765-4321", "ana@example.com")
-        .await;
-    let partners = host.store().partners(seeded.workspace).await.unwrap();
-    let other = partners
+    issues
         .iter()
-        .find(|partner| partner.name == "other")
-        .unwrap();
-    let (key, _) = host
-        .key(KeyKind::Partner, Some(seeded.workspace), Some(other.id))
-        .await;
-    assert_eq!(find(&host, &seeded, "email=ana@example.com").await.len(), 1);
-    for query in [
-        "email=ana@example.com",
-        "externalId=lead-Ana",
-        "phone=11987654321",
-    ] {
-        let ask = host.get(&format!("/deal?{query}")).partner(&key);
-        let found = ask.send().await.expect(200).json();
-        assert_eq!(found, Value::Array(vec![]), "{query}");
-    }
+        .map(|issue| (text(&issue["code"]), path(issue)))
+        .collect()
+}
+
+#[track_caller]
+fn check_places(answer: &Answer, expect: &[(&str, &str)], what: impl Display) {
+    let found = places(answer);
+    let found: Vec<_> = found
+        .iter()
+        .map(|(code, path)| (code.as_str(), path.as_str()))
+        .collect();
+    assert_eq!(found, expect, "{what}");
+}
+
+/// A note that is right in every way.
+fn note() -> Value {
+    json!({
+        "type": "success",
+        "subject": "Success fee",
+        "description": "Sold within a week",
+        "metadata": {"salesPrice": "350000.00", "soldAt": "2030-01-10T15:00:00Z"},
+    })
 }

@@ -26,6 +26,17 @@ fn the_domain_imports_nothing_of_ours() {
 }
 
 #[test]
+fn the_search_knows_the_domain_and_nothing_else_of_ours() {
+    for file in sources().iter().filter(|file| file.is_in("search/")) {
+        for (number, line) in file.code() {
+            let own = ["crate::domain", "crate::limits"];
+            let allowed = !line.contains("crate::") || own.iter().any(|own| line.contains(own));
+            assert!(allowed, "{}:{number} leaves the search: {line}", file.name);
+        }
+    }
+}
+
+#[test]
 fn the_store_and_the_plugins_do_not_know_each_other() {
     let check = |folder: &str, wanted: &str| {
         for file in sources().iter().filter(|file| file.is_in(folder)) {

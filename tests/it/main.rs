@@ -3,12 +3,16 @@
 #![allow(clippy::unwrap_used)]
 
 mod admin;
+mod analytics;
 mod backup;
 mod bad_days;
+mod channels;
 mod cli;
 mod crash;
 mod data_api;
+mod desk;
 mod disk;
+mod egress;
 mod fence;
 mod fleet;
 mod gateway;
@@ -16,8 +20,14 @@ mod ingest;
 mod languages;
 mod layers;
 mod mapping;
+mod messaging;
+mod messaging_faults;
 mod moving;
+mod notifications;
+mod openapi;
 mod plugins;
+mod products;
 mod replay;
 mod server;
 mod store;
+mod tenants;

@@ -29,14 +29,6 @@ const LEADS: usize = 300;
 const APP_SECRET: &str = "double-app-secret";
 const PAGE: &str = "700000000000001";
 
-/// Conversions end within their request also on a busy machine.
-const PATIENT: [&str; 4] = [
-    "--set",
-    "plugins.inline_ms=30000",
-    "--set",
-    "plugins.deadline_ms=30000",
-];
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_move_that_is_cut_off_again_and_again_brings_everything_and_clients_go_on() {
     let Some(database) = empty_database().await else {
@@ -48,7 +40,7 @@ async fn a_move_that_is_cut_off_again_and_again_brings_everything_and_clients_go
     let file = folder.path().join("leadhost.db");
 
     // A client that has pulled all, and one in the middle of its pull.
-    let service = start(folder.path(), &PATIENT).await;
+    let service = start(folder.path(), &[]).await;
     let mut client = Client::new(&keys);
     client.pull(service.address("data")).await;
     let before = client.rows.clone();
@@ -110,7 +102,7 @@ async fn a_move_that_is_cut_off_again_and_again_brings_everything_and_clients_go
 
     // Everybody goes on.
     let to = ["--store-url", database.url()];
-    let service = start(folder.path(), &[&PATIENT[..], &to].concat()).await;
+    let service = start(folder.path(), &to).await;
     let data = service.address("data");
     let mut rest = Vec::new();
     let mut next = Some(cursor);
@@ -215,7 +207,7 @@ async fn a_source_that_was_served_since_is_moved_anew() {
         kill += 1;
     }
     assert!(!finished(&database).await);
-    let service = start(folder.path(), &PATIENT).await;
+    let service = start(folder.path(), &[]).await;
     let late = send(
         service.address("gateway"),
         &address(&keys, "portal"),
@@ -261,7 +253,7 @@ async fn an_earlier_move_is_not_taken_for_that_of_what_came_in_since() {
     // A setting alone is content too, and a lead all the more.
     for lead in [false, true] {
         std::fs::remove_file(&left).expect("the file was left");
-        let service = start(folder.path(), &PATIENT).await;
+        let service = start(folder.path(), &[]).await;
         if lead {
             let portal = address(&keys, "portal");
             let late = send(service.address("gateway"), &portal, "late").await;
@@ -281,7 +273,7 @@ async fn an_earlier_move_is_not_taken_for_that_of_what_came_in_since() {
             "the file is not left, since it did not move"
         );
         if !lead {
-            let service = start(folder.path(), &PATIENT).await;
+            let service = start(folder.path(), &[]).await;
             service.run(&["connection", "resume", "portal"]);
             assert!(service.stop());
             std::fs::write(&left, "").expect("a file");
@@ -299,7 +291,7 @@ async fn an_earlier_move_is_not_taken_for_that_of_what_came_in_since() {
 
     // What a host took in from the database is nowhere else.
     let to = ["--store-url", database.url()];
-    let service = start(folder.path(), &[&PATIENT[..], &to].concat()).await;
+    let service = start(folder.path(), &to).await;
     let portal = address(&keys, "portal");
     let new = send(service.address("gateway"), &portal, "new").await;
     assert_eq!(new["status"], "converted", "{new}");
@@ -366,7 +358,7 @@ secrets = {{ app-secret = "{APP_SECRET}", "page-token/{PAGE}" = "double-page-tok
     std::fs::write(&declared, workspace).expect("a file");
     let (inbox, declared) = (inbox.display().to_string(), declared.display().to_string());
     let flags = ["--inbox", &inbox, "--first-apply", &declared];
-    let service = start(folder, &[&PATIENT[..], &flags].concat()).await;
+    let service = start(folder, &flags).await;
     let keys = std::fs::read(folder.join("keys.json")).expect("keys were written");
     let keys: Value = serde_json::from_slice(&keys).expect("keys are JSON");
     let gateway = service.address("gateway");
@@ -405,21 +397,164 @@ async fn touch_up(file: &Path) {
          where id = (select min(id) from contacts)",
         "update deliveries set notes = '[\"odd \\u0000 note\"]'
          where id = (select min(id) from deliveries)",
-        "insert into conversations (workspace_id, cursor_us, id, contact_id, status, created_us,
-           updated_us, props)
-         select workspace_id, 5, '01990000-0000-7000-8000-000000000001', id, 'open', 1, 2, '{}'
+        "insert into connections (workspace_id, id, kind, name, plugin, config, config_version,
+           agent_id, allow, checks, routes, secrets, sealed, fingerprint, region, time_zone,
+           dedupe_by_content, settings, paused_us, paused_reason)
+         select workspace_id, 'channel000000000000001', 'channel', 'assistant', 'a-channel', '{}', 1,
+           agent_id, '[]', '[]', '{}', '[]', sealed, fingerprint, region, time_zone,
+           0, '{\"unansweredSeconds\": 60, \"channel\": \"whatsapp\"}', 1, 'moving house'
+         from connections where name = 'portal'",
+        "insert into conversations (workspace_id, cursor_us, id, contact_id, agent_id, status,
+           created_us, updated_us, props, transfer, respond_by_us, close_by_us, due_us)
+         select workspace_id, 5, '01990000-0000-7000-8000-000000000001', id, 1, 'open', 1, 2, '{}',
+           0, 9000000000000002, 9000000000000003, 9000000000000002
          from contacts limit 1",
-        "insert into messages (workspace_id, cursor_us, id, conversation_id, created_us, actor, kind,
-           metadata)
-         select workspace_id, 7, '01990000-0000-7000-8000-000000000002', id, 3, 'lead', 'text',
-           '{\"b\": 1, \"a\":  [1e3, 12345678901234567890]}'
+        "insert into messages (workspace_id, cursor_us, id, conversation_id, contact_id, agent_id,
+           created_us, actor, kind, metadata, state)
+         select workspace_id, 7, '01990000-0000-7000-8000-000000000002', id, contact_id, agent_id, 3,
+           'agent', 'text', '{\"b\": 1, \"a\":  [1e3, 12345678901234567890]}', 'waiting'
          from conversations",
+        "insert into sends (workspace_id, message_id, conversation_id, contact_id, connection_id,
+           recipient, payload, state, attempts, due_us, until_us, lease, lease_until_us)
+         select workspace_id, '01990000-0000-7000-8000-00000000001' || column1, id, contact_id,
+           'channel000000000000001', '+5511987654321', '{\"name\":  \"hi\"}', column2, column1,
+           column3, 9000000000000009, 40 + column1, column4
+         from conversations,
+           (values (1, 'waiting', 9000000000000001, null), (2, 'waiting', 9000000000000001, 5),
+             (3, 'sending', 9000000000000004, 9000000000000004), (4, 'unknown', null, null))",
+        "insert into channel_refs (connection_id, external_id, workspace_id, message_id, progress,
+           recipient_id, until_us)
+         select 'channel000000000000001', 'wamid.' || column1, workspace_id,
+           iif(column1 = 1, id, null), iif(column1 = 1, null, '{\"readAt\":  12}'), 'them',
+           iif(column1 = 1, null, 9000000000000007)
+         from messages, (values (1), (2))",
+        "insert into holds (connection_id, contact_id, workspace_id, until_us)
+         select 'channel000000000000001', column1, workspace_id, 9000000000000006
+         from conversations, (values (''), ('01990000-0000-7000-8000-000000000003'))",
+        "insert into message_errors (workspace_id, cursor_us, id, conversation_id, message_id,
+           agent_id, code, title, occurred_us)
+         select workspace_id, 11, '01990000-0000-7000-8000-000000000004', conversation_id, id,
+           agent_id, '131026', 'odd ' || char(0), 8
+         from messages",
+        "insert into feed_clock (workspace_id, entity, last_us)
+         select workspace_id, column1, column2
+         from messages, (values (1, 5), (2, 7), (5, 11), (6, 13))",
+        "insert into template_lists (connection_id, workspace_id, synced_us, error, unlisted,
+           templates)
+         select 'channel000000000000001', workspace_id, 12, 'no answer', 0,
+           '[{\"name\":  \"hi\"}]'
+         from messages",
+        "insert into idempotency (partner_id, route, key, workspace_id, fingerprint, message_id,
+           answer, until_us)
+         select partners.id, 'send-notification', 'once-' || column1, workspace_id, 'ab12',
+           '01990000-0000-7000-8000-000000000002', column2, 9000000000000008
+         from partners, (values (1, null), (2, '{\"status\":  200}'))",
+        "update products set import_us = 9000000000000010, created_us = 14, updated_us = 15",
+        "insert into tombstones (workspace_id, entity, cursor_us, id)
+         select workspace_id, 7, -1, '01990000-0000-7000-8000-000000000005' from messages",
+        "update deals set partner_id = (select id from partners), owner_id = (select id from owners),
+           status = 'won', stage_code = 'closed_won', edited = '[\"props.logs\"]'
+         where id = (select min(id) from deals)",
+        "insert into deal_history (number, workspace_id, deal_id, at_us, who, changes)
+         select 70 + column1, workspace_id, id, 16, '{\"by\":  \"partner\"}', '[]'
+         from deals, (values (1), (2)) where status = 'won'",
+        "insert into deal_logs (workspace_id, id, deal_id, created_us, partner_id, key_id, kind,
+           subject, description, metadata)
+         select workspace_id, '01990000-0000-7000-8000-000000000006', id, 17, partner_id,
+           '01990000-0000-7000-8000-000000000007', 'success', 'odd ' || char(0), null,
+           '{\"n\":  1e3}'
+         from deals where status = 'won'",
+        "insert into tickets (workspace_id, cursor_us, id, conversation_id, deal_id, contact_id,
+           agent_id, owner_id, status, special_instructions, opened_us, answered_us, resolved_us,
+           updated_us)
+         select workspace_id, 11 + column1, '01990000-0000-7000-8000-00000000002' || column1,
+           iif(column1 = 1, '01990000-0000-7000-8000-000000000001', null), id, person_id, agent_id,
+           owner_id, column2, 'be kind', 18, column3, column3, 19
+         from deals, (values (1, 'open', null), (2, 'resolved', 20)) where status = 'won'",
         "insert into refusals (origin, digest, reason, at_us) values ('x.wasm', null, 'no', 12)",
     ] {
         (&mut connection).execute(sql).await.unwrap();
     }
     connection.close().await.unwrap();
 }
+
+/// What messaging is once it is moved, beside the digests: a send waits in the
+/// queue, in nobody's hands.
+const MESSAGING: &[(&str, i64)] = &[
+    (
+        "select count(*) from queue as q join sends as s on s.message_id = q.delivery_id
+         where q.item = -2 and q.lease = 0 and q.lease_until is null
+         and q.connection_id = s.connection_id and s.payload::text = '{\"name\":  \"hi\"}'",
+        4,
+    ),
+    (
+        "select count(*) from queue where item = -2 and status = 'waiting' and due_at is not null",
+        2,
+    ),
+    (
+        "select count(*) from queue where item = -2 and status = 'sending' and due_at is not null",
+        1,
+    ),
+    (
+        "select count(*) from queue where item = -2 and status = 'unknown' and due_at is null",
+        1,
+    ),
+    (
+        "select count(*) from holds where contact_id = '00000000-0000-0000-0000-000000000000'",
+        1,
+    ),
+    (
+        "select count(*) from conversations where not transfer and due_at = respond_by",
+        1,
+    ),
+    (
+        "select count(*) from message_errors as e join feed_clock as c using (workspace_id)
+         where c.entity = 5 and c.last_us = e.cursor_us and e.title = 'odd ' || U&'\\FFFD'",
+        1,
+    ),
+    (
+        "select count(*) from channel_refs where progress::text = '{\"readAt\":  12}'",
+        1,
+    ),
+    (
+        "select count(*) from connections
+         where kind = 'channel' and partner_id is null
+         and settings ->> 'unansweredSeconds' = '60'",
+        1,
+    ),
+    ("select count(*) from idempotency where answer is null", 1),
+    (
+        "select count(*) from products
+         where import_at = to_timestamp(9000000000.00001) and updated_at > created_at",
+        1,
+    ),
+    (
+        "select count(*) from deals as d join owners as o on o.id = d.owner_id
+         join partners as p on p.id = d.partner_id
+         where d.status = 'won' and d.stage_code = 'closed_won' and d.edited ->> 0 = 'props.logs'",
+        1,
+    ),
+    (
+        "select count(*) from deal_history where number > 70 and who::text = '{\"by\":  \"partner\"}'",
+        2,
+    ),
+    (
+        "select count(*) from deal_logs
+         where subject = 'odd ' || U&'\\FFFD' and metadata::text = '{\"n\":  1e3}'",
+        1,
+    ),
+    (
+        "select count(*) from tickets as t join conversations as c on c.id = t.conversation_id
+         where t.status = 'open' and t.resolved_at is null",
+        1,
+    ),
+    (
+        "select count(*) from tickets as t join feed_clock as c using (workspace_id)
+         where c.entity = 6 and c.last_us = t.cursor_us and t.resolved_at > t.opened_at",
+        1,
+    ),
+    ("select count(*) from tombstones where entity = 7", 1),
+];
 
 /// Counts of both sides, asked of the databases themselves.
 async fn everything_arrived(file: &Path, database: &Database, report: &Value) {
@@ -451,6 +586,15 @@ async fn everything_arrived(file: &Path, database: &Database, report: &Value) {
         assert_eq!((there, count(&sql).await), (moved, moved), "{name}");
     }
     assert!(rows > 5 * i64::try_from(LEADS).unwrap());
+    for (sql, expect) in MESSAGING {
+        // A store whose messaging was not filled has none of it.
+        let wanted = if count("select count(*) from messages").await == 0 {
+            0
+        } else {
+            *expect
+        };
+        assert_eq!(count(sql).await, wanted, "{sql}");
+    }
     let waiting = "select count(*) from queue where item >= 0 and due_at is not null";
     let fetches: i64 = (&mut source)
         .fetch_one("select count(*) from fetches")

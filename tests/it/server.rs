@@ -32,7 +32,7 @@ leadhost_tests::on_every_store! {
 }
 
 /// Far more than anything here takes.
-const LONG: Duration = Duration::from_secs(20);
+const LONG: Duration = Duration::from_secs(120);
 
 /// What the server still says, until it closes the connection.
 async fn rest(stream: &mut TcpStream) -> String {
@@ -49,7 +49,7 @@ async fn say(stream: &mut TcpStream, text: &str) {
 }
 
 async fn impatient(on: On) -> Host {
-    Host::start(Options::on(on).with("server.header_seconds", 1)).await
+    Host::start(Options::on(on).with("server.header_seconds", 3)).await
 }
 
 async fn a_connection_that_says_nothing_is_closed(on: On) {
@@ -191,9 +191,9 @@ async fn surfaces_with_addresses_of_their_own_keep_to_themselves(on: On) {
 
 async fn every_other_method_hears_which_there_are(on: On) {
     let host = Host::new(on).await;
-    for method in ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW"] {
+    for method in ["PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW"] {
         let answer = host.ask(method, "/deal").send().await.expect(405);
-        assert_eq!(answer.header("allow"), "GET, HEAD", "{method}");
+        assert_eq!(answer.header("allow"), "GET, HEAD, POST", "{method}");
         assert_eq!(answer.json()["statusCode"], 405);
     }
     let answer = host
@@ -307,7 +307,8 @@ async fn a_drain_drops_what_takes_too_long(on: On) {
     say(&mut begun, "GET /health/live HTTP/1.1\r\n").await;
     // Accepted for certain once a later connection is served.
     host.get("/health/live").send().await.expect(200);
-    assert_eq!(host.stop(Duration::from_millis(100)).await, 1);
+    // Long enough for the end of that one on a busy machine.
+    assert_eq!(host.stop(Duration::from_secs(2)).await, 1);
     assert_eq!(rest(&mut begun).await, "");
 }
 
@@ -316,7 +317,7 @@ async fn who_is_still_sending_gets_to_read_the_refusal(on: On) {
     let mut stream = host.raw().await;
     let body = vec![b'x'; 6 << 20];
     let head = format!(
-        "POST /deal HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        "PUT /deal HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
         body.len()
     );
     say(&mut stream, &head).await;
@@ -340,7 +341,7 @@ async fn a_body_past_the_limit_is_refused_before_it_is_read(on: On) {
 }
 
 async fn a_body_that_does_not_come_is_given_up(on: On) {
-    let host = Host::start(Options::on(on).with("server.body_seconds", 1)).await;
+    let host = Host::start(Options::on(on).with("server.body_seconds", 2)).await;
     let seeded = host.workspace("demo").await;
     let mut stream = host.raw().await;
     let head = format!(

@@ -7,21 +7,30 @@ mod again;
 mod answers;
 mod claims;
 mod contacts;
-mod deals;
+pub(crate) mod deals;
 mod declare;
+mod desk;
 mod feed;
 mod feed_property;
 mod fetches;
 mod fleet;
 mod keeping;
 mod keys;
+pub(crate) mod messages;
 mod one_file;
 mod plugins;
 mod postgres;
+mod products;
+mod removal;
 mod repeat;
+mod rollup;
 mod two_hosts;
-mod world;
+pub(crate) mod world;
 mod writer;
+
+use deals::{creating, lookup, noting, patching};
+use messages::{greeting, notifying, receiving, reports, sending, statuses, waiting};
+use rollup::{builds, counting, cubes, removals};
 
 /// Runs every clause on the stores that are named: a module a store, and the
 /// function that makes a world on it, if that is possible here.
@@ -90,10 +99,38 @@ clauses! {
             a_phone_decides_before_an_address,
             an_impossible_phone_is_no_phone,
             people_of_two_workspaces_never_meet;
-        deals:
+        lookup:
             a_deal_is_four_objects_with_nulls,
             deals_are_found_by_each_filter_newest_first,
             deals_of_another_workspace_are_not_found;
+        patching:
+            a_change_is_one_stamp_and_one_row_of_the_past,
+            a_deal_of_somebody_else_is_as_unknown_as_none,
+            a_name_that_is_not_known_refuses_the_whole_wish,
+            a_deal_that_ends_ends_its_conversation,
+            two_changes_of_one_batch_are_one_stamp_and_two_rows_of_the_past,
+            what_partners_change_together_is_all_in_the_past,
+            time_and_a_partner_meet_in_one_batch,
+            a_source_leaves_what_a_partner_changed;
+        creating:
+            a_deal_is_made_with_its_person_and_found_by_its_partner_only,
+            a_product_is_named_by_its_id_too,
+            with_a_message_a_conversation_begins_that_the_worker_sends,
+            a_refused_deal_leaves_nothing,
+            the_same_request_again_hears_the_same_and_makes_nothing,
+            two_requests_with_one_key_at_once_make_one_deal;
+        noting:
+            a_note_is_kept_whole_and_shown_in_part,
+            the_newest_notes_are_shown_and_all_are_kept,
+            nobody_else_notes_anything,
+            the_same_note_again_hears_the_same_and_is_kept_once;
+        desk:
+            who_is_not_answered_in_time_is_on_the_desk,
+            a_ticket_is_claimed_answered_and_resolved,
+            what_is_not_known_changes_nothing,
+            tickets_are_found_by_each_filter_newest_first,
+            a_deal_of_which_nobody_talks_has_one_live_ticket_too,
+            a_conversation_is_handed_over_once_whoever_does_it;
         declare:
             a_plan_makes_what_it_names_and_says_so,
             the_same_plan_again_changes_nothing,
@@ -106,6 +143,7 @@ clauses! {
             connections_come_by_name_and_unknown_ones_are_none;
         feed:
             an_empty_feed_is_an_empty_page_at_zero,
+            what_is_followed_within_never_leaves,
             every_key_is_on_every_row,
             what_others_wrote_leaves_letter_by_letter,
             stamps_are_unique_and_rows_come_in_their_order,
@@ -157,6 +195,28 @@ clauses! {
             an_activation_keeps_what_served_before,
             a_component_that_is_not_stored_cannot_serve,
             the_newest_hundred_refusals_are_kept;
+        products:
+            an_import_makes_changes_and_keeps,
+            of_a_product_that_comes_twice_the_last_counts,
+            what_an_import_named_before_is_left_alone,
+            declared_products_are_told_too,
+            a_replaced_catalogue_loses_what_was_not_named,
+            a_deal_of_a_removed_product_shows_none,
+            removals_are_told_for_their_time_and_no_longer,
+            products_of_two_workspaces_never_meet;
+        removal:
+            a_person_goes_with_all_that_is_known_of_it_and_nobody_else_does,
+            a_source_that_repeats_a_lead_brings_nobody_back,
+            what_was_interrupted_goes_on_and_a_repeat_finds_nothing,
+            what_others_were_brought_with_is_emptied_and_they_stay,
+            a_delivery_of_which_a_part_led_to_nobody_is_emptied,
+            what_comes_in_meanwhile_goes_with_the_rest,
+            who_is_written_to_and_writes_while_it_is_erased_leaves_nothing_behind,
+            deliveries_that_led_to_nobody_are_listed_whole_and_removed_by_their_ids,
+            a_repeat_of_a_request_does_not_hear_what_it_named,
+            erasures_are_listed_newest_first_and_name_nobody,
+            a_deal_that_is_removed_is_nobodys_any_more,
+            products_are_removed_by_their_names;
         repeat:
             a_repeat_is_a_duplicate_of_the_first,
             a_repeat_within_one_batch_or_one_delivery_is_a_duplicate,
@@ -167,5 +227,97 @@ clauses! {
             an_update_of_an_unknown_lead_creates_it,
             a_delete_marks_the_deal_once,
             a_delete_of_an_unknown_lead_is_ignored;
+        notifying:
+            a_notification_is_a_contact_a_conversation_and_a_message_on_its_way,
+            without_a_lease_it_waits_for_the_worker,
+            the_open_conversation_goes_on_with_what_is_said_now,
+            a_conversation_is_about_the_named_deal_or_the_newest_open_one,
+            who_wants_no_messages_is_sent_none_and_nothing_is_stored,
+            two_notifications_of_one_batch_make_one_contact_and_one_conversation,
+            what_has_to_wait_is_not_sent_at_once,
+            the_same_key_again_sends_nothing_and_hears_the_same,
+            a_key_comes_twice_in_one_batch,
+            an_answer_without_a_message_is_remembered_once;
+        sending:
+            due_sends_are_claimed_oldest_first_and_by_the_limit,
+            only_who_holds_a_send_may_begin_and_settle_it,
+            an_accepted_message_begins_its_conversation,
+            who_the_channel_names_is_found_by_that_name_too,
+            the_providers_own_word_stays_beside_the_state,
+            a_refused_message_failed_and_is_in_the_report,
+            an_opt_out_bans_the_contact,
+            what_is_kept_is_tried_again_at_its_time,
+            an_unknown_outcome_is_not_sent_again_until_somebody_decides,
+            what_is_given_up_failed_and_is_in_the_report,
+            a_status_settles_what_nobody_knew,
+            what_a_status_has_told_of_is_never_sent_again,
+            who_is_gone_in_the_middle_leaves_an_unknown_outcome,
+            a_paused_instance_sends_nothing_until_it_goes_on,
+            what_may_not_go_out_is_given_up_at_its_time_all_the_same,
+            a_number_that_waits_is_not_claimed_and_a_contact_that_waits_is_told;
+        statuses:
+            each_state_has_its_time_and_read_is_delivered,
+            what_says_nothing_new_changes_no_row,
+            the_answer_and_its_statuses_come_to_the_same_in_any_order,
+            the_answer_and_a_status_meet_in_one_commit,
+            a_failure_is_one_row_and_filled_when_its_message_is_known,
+            a_word_that_says_nothing_is_ignored,
+            an_id_of_another_instance_is_not_ours,
+            two_ids_are_one_message,
+            a_webhook_of_a_thousand_events_is_one_commit,
+            what_is_said_of_strangers_is_forgotten_and_the_report_is_not;
+        receiving:
+            a_contact_may_write_first,
+            the_first_message_after_ours_is_the_answer,
+            an_answer_may_come_before_the_acceptance,
+            a_message_comes_once,
+            a_reply_goes_to_the_conversation_of_what_it_answers,
+            a_late_answer_is_an_answer,
+            a_wish_is_honoured_and_an_older_one_is_not,
+            a_new_number_is_the_contacts_and_the_old_one_stays_a_key,
+            a_status_changes_nothing_of_what_came_in,
+            news_of_a_template_change_the_kept_list;
+        waiting:
+            an_unanswered_conversation_goes_to_people_unless_it_should_not,
+            each_message_of_ours_gives_the_contact_new_time,
+            an_idle_conversation_closes_and_the_next_message_opens_another,
+            unanswered_and_idle_at_once_is_both,
+            a_conversation_elsewhere_is_left_alone;
+        greeting:
+            lead_deal_conversation_and_message_come_from_one_webhook,
+            who_cannot_or_will_not_hear_is_not_greeted;
+        reports:
+            failures_are_found_by_each_filter_in_the_order_of_their_stamps,
+            operators_see_messages_newest_first_by_each_filter;
+        counting:
+            the_first_run_counts_what_was_there_before,
+            what_comes_late_is_counted_where_the_conversation_began,
+            who_handled_it_may_change,
+            a_test_lead_is_not_counted,
+            a_test_lead_that_is_removed_is_not_counted_either,
+            a_lead_that_turns_out_a_test_is_counted_no_more,
+            a_source_of_any_length_is_counted,
+            tickets_are_counted_where_they_opened,
+            pages_of_any_size_come_to_the_same,
+            long_buckets_are_the_sums_of_their_days,
+            days_and_what_lies_at_their_edges_are_told_together,
+            keys_and_counts_are_a_workspaces_own;
+        removals:
+            what_is_gone_is_taken_away,
+            who_missed_removals_counts_anew,
+            a_build_that_begins_misses_nothing_of_before,
+            a_build_that_missed_removals_while_it_was_made_is_given_up;
+        builds:
+            two_steps_at_once_count_once,
+            a_rebuild_serves_when_it_is_whole_and_the_old_rows_go,
+            what_was_not_read_is_as_old_as_it_was,
+            a_run_that_ends_late_takes_nothing_back;
+        cubes:
+            a_zone_that_is_asked_for_often_gets_a_cube,
+            a_cube_that_is_being_filled_follows_what_changes,
+            steps_of_counting_and_of_a_cube_may_cross,
+            a_zone_that_nobody_asks_for_loses_its_cube,
+            other_rules_make_other_cubes,
+            a_ninth_zone_gets_none;
     }
 }

@@ -17,15 +17,26 @@ use wasm_encoder::{
 use wit_component::ComponentEncoder;
 
 use crate::components::target;
+use crate::program::cargo;
 
 /// The converter that does what its configuration says.
 pub fn misbehave() -> Vec<u8> {
     rust_component("guest-misbehave")
 }
 
+/// The adapter that does what its configuration says.
+pub fn misbehave_adapter() -> Vec<u8> {
+    rust_component("guest-misbehave-adapter")
+}
+
 /// The example converter, without golden cases.
 pub fn example_form() -> Vec<u8> {
     rust_component("example-form")
+}
+
+/// The adapter that needs no network.
+pub fn sandbox() -> Vec<u8> {
+    rust_component("adapter-sandbox")
 }
 
 /// The component of a crate that is compiled without WASI.
@@ -70,9 +81,7 @@ pub fn misbehave_with_wasi() -> Option<Vec<u8>> {
 
 /// A component that exports an empty interface of this name.
 pub fn exporting(interface: &str) -> Vec<u8> {
-    let mut component = Component::new();
-    export_empty(&mut component, interface, 0);
-    component.finish()
+    exporting_all(&[interface])
 }
 
 /// A component that exports an empty interface, and imports another with one function.
@@ -95,6 +104,16 @@ pub fn importing(import: &str, export: &str) -> Vec<u8> {
     component.finish()
 }
 
+/// A component that exports several empty interfaces.
+pub fn exporting_all(interfaces: &[&str]) -> Vec<u8> {
+    let mut component = Component::new();
+    // An export is an instance of its own, after the one that it names.
+    for (index, interface) in (0..).step_by(2).zip(interfaces) {
+        export_empty(&mut component, interface, index);
+    }
+    component.finish()
+}
+
 fn export_empty(component: &mut Component, interface: &str, index: u32) {
     let mut instances = ComponentInstanceSection::new();
     instances.export_items([] as [(&str, ComponentExportKind, u32); 0]);
@@ -108,7 +127,7 @@ const UNKNOWN: &str = "wasm32-unknown-unknown";
 const WASI: &str = "wasm32-wasip2";
 
 fn compile(package: &str, triple: &str) -> Vec<u8> {
-    let status = Command::new(env!("CARGO"))
+    let status = cargo()
         .args(["build", "--quiet", "--profile", "plugin"])
         .args(["--target", triple, "--package", package])
         .current_dir(repository())
@@ -170,19 +189,69 @@ impl Default for Variant<'_> {
 impl Variant<'_> {
     /// The component, made by changing bytes of the one that was compiled.
     pub fn component(&self) -> Vec<u8> {
-        const BEGIN: &[u8] = b"misbehave-variant:";
-        const LENGTH: usize = 160;
-        let mut bytes = misbehave();
-        let at = bytes
-            .windows(BEGIN.len())
-            .position(|window| window == BEGIN)
-            .expect("the component has its variant in it");
-        let text = format!(
-            "misbehave-variant:{};{};{};{};{};",
-            self.version, self.check, self.fetch, self.mended, self.prefix
-        );
-        assert!(text.len() <= LENGTH, "the variant fits: {text}");
-        bytes[at..at + LENGTH].copy_from_slice(format!("{text:LENGTH$}").as_bytes());
-        bytes
+        let fields = [
+            self.version,
+            self.check,
+            self.fetch,
+            self.mended,
+            self.prefix,
+        ];
+        changed(misbehave(), "misbehave-variant:", &fields)
     }
+}
+
+/// Another version of the misbehaving adapter. What is left out is as in the
+/// one that it is made from.
+pub struct AdapterVariant<'a> {
+    pub name: &'a str,
+    pub version: &'a str,
+    /// The secret of the sender check; empty: no check.
+    pub check: &'a str,
+    /// A host that it asks for; empty: none.
+    pub host: &'a str,
+    /// A secret that it asks for; empty: none.
+    pub secret: &'a str,
+    /// The word that does no harm any more.
+    pub mended: &'a str,
+}
+
+impl Default for AdapterVariant<'_> {
+    fn default() -> Self {
+        Self {
+            name: "misbehave-adapter",
+            version: "1.0.0",
+            check: "key",
+            host: "",
+            secret: "",
+            mended: "",
+        }
+    }
+}
+
+impl AdapterVariant<'_> {
+    /// The component, made by changing bytes of the one that was compiled.
+    pub fn component(&self) -> Vec<u8> {
+        let fields = [
+            self.name,
+            self.version,
+            self.check,
+            self.host,
+            self.secret,
+            self.mended,
+        ];
+        changed(misbehave_adapter(), "misbehave-adapter-variant:", &fields)
+    }
+}
+
+/// A component with other fields behind these words, each ended by `;`.
+fn changed(mut bytes: Vec<u8>, begin: &str, fields: &[&str]) -> Vec<u8> {
+    const LENGTH: usize = 160;
+    let at = bytes
+        .windows(begin.len())
+        .position(|window| window == begin.as_bytes())
+        .expect("the component has its variant in it");
+    let text = format!("{begin}{};", fields.join(";"));
+    assert!(text.len() <= LENGTH, "the variant fits: {text}");
+    bytes[at..at + LENGTH].copy_from_slice(format!("{text:LENGTH$}").as_bytes());
+    bytes
 }

@@ -1,30 +1,38 @@
-//! Senders that post numbered leads and remember every answer, and the reckoning
-//! afterwards: what was acknowledged is in the export, each lead once.
+//! Senders that post numbered leads or notifications and remember every answer,
+//! and the reckoning afterwards: what was acknowledged is in the export, each
+//! lead once.
 //!
-//! A sender is a portal's: one keep-alive connection, one lead at a time, and a
+//! A sender has one keep-alive connection and sends one lead at a time, and a
 //! lead that got no answer is unsure. What it does then is the test's to say.
+//! What is said here of leads holds for notifications too.
+
+mod export;
+mod follower;
+mod notification;
+
+pub use export::{assert_each_once, export, exported};
+pub use follower::Follower;
+pub use notification::Notifications;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use http_body_util::{BodyExt as _, Full};
-use hyper::Method;
+use hyper::Request;
 use hyper::body::Bytes;
 use hyper::client::conn::http1::{SendRequest, handshake};
-use hyper::header::RETRY_AFTER;
+use hyper::header::{HeaderMap, RETRY_AFTER};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
-use crate::client::Ask;
-
 /// A request that has no answer by then never gets one.
-const HOPELESS: Duration = Duration::from_secs(120);
+const HOPELESS: Duration = Duration::from_secs(300);
 
 /// Between a refusal and the next try: a sender with little patience.
 const IMPATIENCE: Duration = Duration::from_millis(20);
@@ -67,11 +75,18 @@ pub enum Unacknowledged {
     Next,
 }
 
+/// What a load is made of.
+#[derive(Clone, Debug)]
+pub enum What {
+    /// A portal's leads, to the connection with this path: `/ingest-lead/...`
+    Leads(String),
+    Notifications(Notifications),
+}
+
 /// What is sent, and by how many.
 pub struct Plan {
     pub targets: Targets,
-    /// Of the connection that takes it: `/ingest-lead/...`
-    pub path: String,
+    pub what: What,
     /// With what the ids of this load's leads begin.
     pub name: String,
     pub senders: usize,
@@ -100,6 +115,8 @@ pub struct Sent {
     pub attempts: Vec<Attempt>,
     /// Answers that break the interface.
     pub wrong: Vec<String>,
+    /// The message of each notification that was acknowledged.
+    pub messages: BTreeMap<String, String>,
 }
 
 /// Senders at work.
@@ -210,6 +227,7 @@ impl Sent {
         self.unsure.extend(other.unsure);
         self.attempts.extend(other.attempts);
         self.wrong.extend(other.wrong);
+        self.messages.extend(other.messages);
         self
     }
 
@@ -289,7 +307,11 @@ impl Sender {
             if self.ended.load(Ordering::Relaxed) {
                 break;
             }
-            if !self.lead(&id).await {
+            if self.lead(&id).await {
+                if plan.what.is_told_twice(&id) {
+                    self.attempt(&id).await;
+                }
+            } else {
                 self.sent.unsure.push(id);
                 if plan.unacknowledged == Unacknowledged::End {
                     break;
@@ -307,7 +329,8 @@ impl Sender {
                 self.sent.acknowledged.insert(id.to_owned());
                 return true;
             }
-            let again = self.plan.unacknowledged == Unacknowledged::Again;
+            let again = self.plan.unacknowledged == Unacknowledged::Again
+                && self.plan.what.may_come_again(id);
             if self.plan.unacknowledged != Unacknowledged::End {
                 self.turn += 1;
                 self.connection = None;
@@ -322,7 +345,7 @@ impl Sender {
     async fn attempt(&mut self, id: &str) -> bool {
         let began = Instant::now();
         let to = self.plan.targets.pick(self.turn);
-        let asked = ask(&mut self.connection, to, &self.plan.path, id);
+        let asked = ask(&mut self.connection, to, self.plan.what.request(id));
         let answer = match tokio::time::timeout(HOPELESS, asked).await {
             Ok(answer) => answer,
             Err(_) => {
@@ -343,14 +366,73 @@ impl Sender {
                 self.connection = None;
                 false
             }
-            Some(answer) if answer.acknowledges() => true,
+            Some(answer) if self.plan.what.acknowledged(&answer) => {
+                self.remember(id, &answer);
+                true
+            }
             Some(answer) => {
                 self.refused.fetch_add(1, Ordering::Relaxed);
-                if let Err(why) = answer.is_a_refusal() {
+                if let Err(why) = self.plan.what.refused(&answer) {
                     self.sent.wrong.push(format!("{id}: {why}: {answer:?}"));
                 }
                 false
             }
+        }
+    }
+
+    /// One notification has one message, however often it is answered.
+    fn remember(&mut self, id: &str, answer: &Told) {
+        let Some(message) = notification::message_of(answer) else {
+            return;
+        };
+        let before = self.sent.messages.entry(id.to_owned());
+        if before.or_insert_with(|| message.clone()) != &message {
+            let why = "it was another message before";
+            self.sent.wrong.push(format!("{id}: {why}: {answer:?}"));
+        }
+    }
+}
+
+impl What {
+    fn request(&self, id: &str) -> Request<Full<Bytes>> {
+        match self {
+            Self::Leads(path) => Request::post(path)
+                .header("host", "leadhost.test")
+                .header("content-type", "application/json")
+                .body(Full::new(Bytes::from(lead(id).to_string())))
+                .expect("a request"),
+            Self::Notifications(notifications) => notifications.request(id),
+        }
+    }
+
+    fn acknowledged(&self, answer: &Told) -> bool {
+        match self {
+            Self::Leads(_) => answer.acknowledges(),
+            Self::Notifications(_) => notification::is_taken(answer),
+        }
+    }
+
+    /// Refused for now, in the shape that the gateway's errors have.
+    fn refused(&self, answer: &Told) -> Result<(), &'static str> {
+        match self {
+            Self::Leads(_) => answer.is_a_refusal(),
+            Self::Notifications(_) => notification::is_a_refusal(answer),
+        }
+    }
+
+    /// Whether a repeat is recognised as one.
+    fn may_come_again(&self, id: &str) -> bool {
+        match self {
+            Self::Leads(_) => true,
+            Self::Notifications(_) => notification::is_keyed(id),
+        }
+    }
+
+    /// Whether it is sent once more although it was acknowledged.
+    fn is_told_twice(&self, id: &str) -> bool {
+        match self {
+            Self::Leads(_) => false,
+            Self::Notifications(_) => notification::is_told_twice(id),
         }
     }
 }
@@ -359,7 +441,7 @@ impl Sender {
 #[derive(Debug)]
 struct Told {
     status: u16,
-    retry_after: Option<String>,
+    headers: HeaderMap,
     body: Value,
 }
 
@@ -371,15 +453,11 @@ impl Told {
                 .any(|status| self.body["status"] == *status)
     }
 
-    /// Refused for now, in the shape that the gateway's errors have.
     fn is_a_refusal(&self) -> Result<(), &'static str> {
         if self.status != 503 {
             return Err("not a refusal for now");
         }
-        let seconds = self.retry_after.as_deref().map(str::parse::<u32>);
-        if !matches!(seconds, Some(Ok(1..))) {
-            return Err("no Retry-After in seconds");
-        }
+        self.says_when()?;
         if self.body["statusCode"] != 503
             || !self.body["message"].is_string()
             || self.body["error"] != "Service Unavailable"
@@ -388,13 +466,24 @@ impl Told {
         }
         Ok(())
     }
+
+    fn says_when(&self) -> Result<(), &'static str> {
+        let seconds = self.header(RETRY_AFTER.as_str()).map(str::parse::<u32>);
+        match seconds {
+            Some(Ok(1..)) => Ok(()),
+            _ => Err("no Retry-After in seconds"),
+        }
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
 }
 
 async fn ask(
     connection: &mut Option<SendRequest<Full<Bytes>>>,
     to: SocketAddr,
-    path: &str,
-    id: &str,
+    request: Request<Full<Bytes>>,
 ) -> Option<Told> {
     if connection.is_none() {
         let stream = TcpStream::connect(to).await.ok()?;
@@ -402,32 +491,29 @@ async fn ask(
         tokio::spawn(driver);
         *connection = Some(sender);
     }
-    let request = hyper::Request::post(path)
-        .header("host", "leadhost.test")
-        .header("content-type", "application/json")
-        .body(Full::new(Bytes::from(lead(id).to_string())))
-        .expect("a request");
     let sender = connection.as_mut()?;
     sender.ready().await.ok()?;
     let answer = sender.send_request(request).await.ok()?;
     let status = answer.status().as_u16();
-    let retry_after = answer
-        .headers()
-        .get(RETRY_AFTER)
-        .and_then(|value| Some(value.to_str().ok()?.to_owned()));
+    let headers = answer.headers().clone();
     let body = answer.into_body().collect().await.ok()?.to_bytes();
     Some(Told {
         status,
-        retry_after,
+        headers,
         body: serde_json::from_slice(&body).unwrap_or_default(),
     })
 }
 
-/// A portal's lead, of one of some thousand people.
-fn lead(id: &str) -> Value {
+/// One of some thousand people, always the same of one id.
+fn person(id: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     id.hash(&mut hasher);
-    let person = hasher.finish() % PEOPLE;
+    hasher.finish() % PEOPLE
+}
+
+/// A portal's lead.
+fn lead(id: &str) -> Value {
+    let person = person(id);
     json!({
         "leadOrigin": "Portal", "timestamp": "2030-01-15T12:00:00.000Z", "originLeadId": id, "clientListingId": "AP-7",
         "name": "Rita Moura", "email": format!("rita.{person}@example.com"), "ddd": "11",
@@ -443,161 +529,6 @@ pub async fn post(
     path: &str,
     id: &str,
 ) -> Option<bool> {
-    Some(ask(connection, to, path, id).await?.acknowledges())
-}
-
-/// How often each external id is in the export of deals.
-pub async fn export(to: SocketAddr, key: &str) -> BTreeMap<String, usize> {
-    let mut deals = BTreeMap::new();
-    for (id, _) in rows(to, key).await {
-        *deals.entry(id).or_insert(0) += 1;
-    }
-    deals
-}
-
-/// Every row of the export of deals: external id and stamp.
-async fn rows(to: SocketAddr, key: &str) -> Vec<(String, String)> {
-    let mut rows = Vec::new();
-    let mut cursor = None::<String>;
-    loop {
-        let from = cursor.map_or(String::new(), |cursor| format!("&cursor={cursor}"));
-        let target = format!("/v1/export/deals?limit=1000{from}");
-        let page = Ask::new(to, Method::GET, &target)
-            .header("authorization", &format!("Bearer {key}"))
-            .send()
-            .await
-            .expect(200)
-            .json();
-        read_page(&page, &mut rows);
-        match page["next_cursor"].as_str() {
-            Some(next) => cursor = Some(next.to_owned()),
-            None => return rows,
-        }
-    }
-}
-
-fn read_page(page: &Value, rows: &mut Vec<(String, String)>) {
-    for row in page["data"].as_array().expect("rows") {
-        let text = |name: &str| row[name].as_str().expect("a text").to_owned();
-        rows.push((text("external_id"), text("cursor_at")));
-    }
-}
-
-/// Waits until everything acknowledged is in the export: what was answered
-/// `queued` is converted soon after.
-///
-/// # Panics
-/// When something acknowledged does not come, or something came twice.
-pub async fn assert_each_once(to: SocketAddr, key: &str, acknowledged: &BTreeSet<String>) {
-    let end = Instant::now() + HOPELESS / 8;
-    loop {
-        let deals = export(to, key).await;
-        let twice: Vec<_> = deals.iter().filter(|(_, count)| **count > 1).collect();
-        assert!(twice.is_empty(), "leads that came twice: {twice:?}");
-        let lost: Vec<_> = acknowledged
-            .iter()
-            .filter(|id| !deals.contains_key(*id))
-            .collect();
-        if lost.is_empty() {
-            return;
-        }
-        assert!(
-            Instant::now() < end,
-            "{} of {} acknowledged leads are lost: {lost:?}",
-            lost.len(),
-            acknowledged.len()
-        );
-        tokio::time::sleep(LOOK * 100).await;
-    }
-}
-
-/// A data client that follows the deals: it asks again and again from the
-/// greatest stamp that it has seen, whichever host answers.
-pub struct Follower {
-    ended: Arc<AtomicBool>,
-    seen: Arc<Mutex<BTreeMap<String, String>>>,
-    task: JoinHandle<()>,
-}
-
-impl Follower {
-    pub fn start(targets: Targets, key: &str) -> Self {
-        let ended = Arc::new(AtomicBool::new(false));
-        let seen = Arc::new(Mutex::new(BTreeMap::new()));
-        let task = tokio::spawn(follow(
-            targets,
-            key.to_owned(),
-            Arc::clone(&ended),
-            Arc::clone(&seen),
-        ));
-        Self { ended, seen, task }
-    }
-
-    /// Ends it: what it has seen is all that there is, as a full export has it.
-    ///
-    /// # Panics
-    /// When a row was passed over.
-    pub async fn assert_saw_all(self, to: SocketAddr, key: &str) {
-        let all = rows(to, key).await;
-        let last = all.iter().map(|(_, stamp)| stamp.clone()).max();
-        crate::until("the follower comes to the end", async || {
-            let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-            (seen.values().max() >= last.as_ref()).then_some(())
-        })
-        .await;
-        self.ended.store(true, Ordering::Relaxed);
-        self.task.await.expect("the follower ends by itself");
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let passed: Vec<_> = all
-            .iter()
-            .filter(|(id, stamp)| seen.get(id).is_none_or(|seen| seen < stamp))
-            .collect();
-        assert!(
-            passed.is_empty(),
-            "{} of {} rows were passed over: {passed:?}",
-            passed.len(),
-            all.len()
-        );
-    }
-}
-
-async fn follow(
-    targets: Targets,
-    key: String,
-    ended: Arc<AtomicBool>,
-    seen: Arc<Mutex<BTreeMap<String, String>>>,
-) {
-    let mut since = String::new();
-    let mut cursor = None::<String>;
-    let mut turn = 0;
-    while !ended.load(Ordering::Relaxed) {
-        let from = match &cursor {
-            Some(cursor) => format!("&cursor={cursor}"),
-            None if since.is_empty() => String::new(),
-            None => format!("&updated_since={since}"),
-        };
-        let target = format!("/v1/export/deals?limit=1000{from}");
-        turn += 1;
-        let page = Ask::new(targets.pick(turn), Method::GET, &target)
-            .header("authorization", &format!("Bearer {key}"))
-            .try_send();
-        // A host that is down or has no database is asked again, as is the next one.
-        let page = tokio::time::timeout(HOPELESS / 8, page).await;
-        if let Ok(Some(answer)) = page
-            && answer.status == 200
-        {
-            let page = answer.json();
-            let mut rows = Vec::new();
-            read_page(&page, &mut rows);
-            if let Some((_, stamp)) = rows.last() {
-                since.clone_from(stamp);
-            }
-            seen.lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .extend(rows);
-            cursor = page["next_cursor"].as_str().map(str::to_owned);
-        }
-        if cursor.is_none() {
-            tokio::time::sleep(LOOK * 50).await;
-        }
-    }
+    let request = What::Leads(path.to_owned()).request(id);
+    Some(ask(connection, to, request).await?.acknowledges())
 }

@@ -4,10 +4,13 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use leadhost::config::StoreUrl;
 use leadhost::domain::time::Micros;
 use leadhost::store::Location;
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _};
 
 use crate::postgres::{self, Database};
 
@@ -48,6 +51,59 @@ impl On {
         match self {
             Self::Sqlite => "",
             Self::Postgres(database) => database.url(),
+        }
+    }
+
+    /// What a query of one number finds in the store, past all its verbs.
+    ///
+    /// # Panics
+    /// When it finds none.
+    pub async fn count(&self, folder: &Path, query: &'static str) -> i64 {
+        let found = match self {
+            Self::Sqlite => {
+                let mut connection = SqliteConnectOptions::new()
+                    .filename(folder.join("leadhost.db"))
+                    .read_only(true)
+                    .connect()
+                    .await
+                    .expect("the file is there");
+                sqlx::query_scalar(query).fetch_one(&mut connection).await
+            }
+            Self::Postgres(database) => {
+                let mut connection = database.connect().await;
+                let there = connection.execute("set search_path = leadhost").await;
+                there.expect("the server answers");
+                sqlx::query_scalar(query).fetch_one(&mut connection).await
+            }
+        };
+        found.expect("a query of one number")
+    }
+
+    /// Changes what the store keeps, past all its verbs: statements that every store
+    /// understands, all of them or none.
+    ///
+    /// # Panics
+    /// When it cannot.
+    pub async fn change(&self, folder: &Path, sql: &str) {
+        match self {
+            Self::Sqlite => {
+                let mut connection = SqliteConnectOptions::new()
+                    .filename(folder.join("leadhost.db"))
+                    .busy_timeout(Duration::from_secs(10))
+                    .connect()
+                    .await
+                    .expect("the file is there");
+                let whole = AssertSqlSafe(format!("begin immediate; {sql}; commit"));
+                let done = sqlx::raw_sql(whole).execute(&mut connection).await;
+                done.expect("it changes");
+                connection.close().await.expect("it closes");
+            }
+            Self::Postgres(database) => {
+                let mut connection = database.connect().await;
+                let whole = AssertSqlSafe(format!("set search_path = leadhost; {sql}"));
+                let done = sqlx::raw_sql(whole).execute(&mut connection).await;
+                done.expect("it changes");
+            }
         }
     }
 

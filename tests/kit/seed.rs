@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use leadhost::domain::connection::{ConnectionKind, Settings};
 use leadhost::domain::contact;
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::domain::id::{ConnectionId, DealId, DeliveryId, KeyId, PartnerId, WorkspaceId};
@@ -161,16 +162,19 @@ fn lead(seeded: &Seeded, (name, phone, email): &(&str, &str, &str)) -> NewLead {
         title: Some(format!("{name} asks")),
         deal_props: Map::new(),
         contact_props: Map::new(),
+        greeting: None,
     }
 }
 
 fn plan(slug: &str) -> Plan {
     Plan {
+        is_part: false,
         slug: slug.to_owned(),
         name: format!("Workspace {slug}"),
         region: "BR".to_owned(),
         time_zone: "America/Sao_Paulo".to_owned(),
-        rate_limit: 120,
+        // Tests ask until something has happened, while the clock stands.
+        rate_limit: 1_000_000,
         partners: vec!["acme".to_owned()],
         agents: vec![PlannedAgent {
             name: "desk".to_owned(),
@@ -178,13 +182,13 @@ fn plan(slug: &str) -> Plan {
             kind: AgentKind::Ai,
             channel: None,
             adapter: None,
-            config: "{}".to_owned(),
             internal: false,
         }],
         owners: Vec::new(),
         connections: vec![PlannedConnection {
+            kind: ConnectionKind::Source,
             name: "forms".to_owned(),
-            partner: "acme".to_owned(),
+            partner: Some("acme".to_owned()),
             plugin: "forms".to_owned(),
             config: "{}".to_owned(),
             agent: Some("desk".to_owned()),
@@ -197,6 +201,7 @@ fn plan(slug: &str) -> Plan {
             region: None,
             time_zone: None,
             dedupe_by_content: true,
+            settings: Settings::default(),
         }],
         products: Vec::new(),
     }

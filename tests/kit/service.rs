@@ -4,7 +4,9 @@
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use hyper::Method;
 use rustix::process::{Pid, Signal, kill_process};
@@ -41,6 +43,18 @@ pub fn command(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
+/// Calls of plugins end, and conversions within their request, on a busy machine
+/// too. What a test sets itself comes later and holds.
+const PATIENCE: [&str; 4] = [
+    "--set",
+    "plugins.inline_ms=60000",
+    "--set",
+    "plugins.deadline_ms=60000",
+];
+
+/// Between two looks at its memory.
+const LOOK: Duration = Duration::from_millis(10);
+
 /// A running service. It is killed when it is dropped.
 pub struct Service {
     folder: PathBuf,
@@ -68,7 +82,7 @@ impl Service {
             "--admin-listen",
             "127.0.0.1:0",
         ];
-        let mut child = command(folder, &[&ports, arguments].concat())
+        let mut child = command(folder, &[&ports, &PATIENCE[..], arguments].concat())
             .env("LEADHOST_STORE_URL", on.url())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -128,16 +142,35 @@ impl Service {
         kill_process(self.process(), Signal::CONT).expect("it is there");
     }
 
-    /// Bytes of memory that it has now.
+    /// Bytes of memory that it has now, without what it maps of files.
     pub fn memory(&self) -> u64 {
         let file = format!("/proc/{}/status", self.process().as_raw_nonzero());
         let text = std::fs::read_to_string(file).expect("the system tells");
-        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:"));
         let number = line.and_then(|line| line.split_whitespace().next());
         let kibibytes: u64 = number
             .and_then(|number| number.parse().ok())
             .expect("it says so many kB");
         kibibytes << 10
+    }
+
+    /// What is done, and how many bytes of memory more than before it has at most meanwhile.
+    pub fn memory_during<T>(&self, act: impl FnOnce() -> T) -> (T, u64) {
+        let before = self.memory();
+        let (end, ended) = mpsc::channel::<()>();
+        std::thread::scope(|scope| {
+            let looks = scope.spawn(move || {
+                let mut most = self.memory();
+                while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                    most = most.max(self.memory());
+                }
+                most
+            });
+            let done = act();
+            drop(end);
+            let most = looks.join().expect("it only looks");
+            (done, most.saturating_sub(before))
+        })
     }
 
     /// Ends it as a power cut would.

@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use leadhost::app::App;
@@ -17,9 +18,9 @@ use leadhost::domain::plugin::Digest;
 use leadhost::http::server;
 use leadhost::pipeline::apply::{self, ApplyError, Report};
 use leadhost::pipeline::deploy::{self, Accept, DeployError, Deployed};
-use leadhost::pipeline::{self, fleet};
+use leadhost::pipeline::{self, fleet, templates};
 use leadhost::shutdown::Shutdown;
-use leadhost::store::{self, DeliveryDetail};
+use leadhost::store::{self, DeliveryDetail, TemplateList};
 use serde_json::Value;
 
 use crate::client::{Answer, Ask};
@@ -27,8 +28,9 @@ use crate::components::target;
 use crate::host::{Host, Options};
 use crate::on::On;
 
-/// Far more than anything here takes, also on a busy machine.
-const LONG: Duration = Duration::from_secs(60);
+/// Far more than anything here takes, also on a machine that does ten other things:
+/// a test never fails for want of patience.
+const LONG: Duration = Duration::from_secs(300);
 
 /// Between two looks at a condition.
 const LOOK: Duration = Duration::from_millis(5);
@@ -63,6 +65,23 @@ impl Declared {
         format!("/ingest-lead/{}", self.id(connection))
     }
 
+    /// The number of an instance.
+    pub fn instance(&self, name: &str) -> i64 {
+        self.report.instances[name].0
+    }
+
+    /// Where the provider of an instance sends to.
+    pub fn webhook(&self, instance: &str) -> String {
+        self.report.channels[instance].clone()
+    }
+
+    /// The token in that address: the channel's connection.
+    pub fn channel(&self, instance: &str) -> ConnectionId {
+        let address = self.webhook(instance);
+        let (_, token) = address.rsplit_once('/').expect("it ends with the token");
+        token.parse().expect("a token")
+    }
+
     /// The text of a key that this declaration made.
     pub fn key(&self, label: &str) -> String {
         let made = self.report.keys.iter().find(|key| key.label == label);
@@ -72,11 +91,17 @@ impl Declared {
 }
 
 impl Options {
-    /// A machine that is busy with other tests makes no conversion late.
+    /// A machine that is busy with other tests makes nothing late: no conversion,
+    /// no call to the outside, no answer.
     pub fn patient(on: On) -> Self {
         Self::on(on)
-            .with("plugins.inline_ms", 30_000)
-            .with("plugins.deadline_ms", 30_000)
+            .with("plugins.inline_ms", 60_000)
+            .with("plugins.deadline_ms", 60_000)
+            .with("worker.fetch_seconds", 120)
+            .with("messages.answer_seconds", 120)
+            .with("server.header_seconds", 120)
+            .with("server.body_seconds", 120)
+            .with("server.answer_seconds", 240)
     }
 }
 
@@ -173,13 +198,28 @@ impl Host {
 
     /// All rows of an export.
     pub async fn rows(&self, declared: &Declared, entity: &str) -> Vec<Value> {
-        let ask = self.get(&format!("/v1/export/{entity}?limit=1000"));
         let key = format!("Bearer {}", declared.key("workspace"));
-        let page = ask.header("authorization", &key).send().await;
-        page.expect(200).json()["data"]
-            .as_array()
-            .expect("rows")
-            .clone()
+        let mut rows = Vec::new();
+        let mut from = String::new();
+        loop {
+            let ask = self.get(&format!("/v1/export/{entity}?limit=1000{from}"));
+            let page = ask.header("authorization", &key).send().await;
+            let page = page.expect(200).json();
+            rows.extend_from_slice(page["data"].as_array().expect("rows"));
+            match page["next_cursor"].as_str() {
+                Some(next) => from = format!("&cursor={next}"),
+                None => return rows,
+            }
+        }
+    }
+
+    /// Asks the provider of an instance for its templates, rather than to wait for
+    /// the host to do so by itself.
+    pub async fn list_templates(&self, channel: &ConnectionId) -> Arc<TemplateList> {
+        let live = self.app.pipeline.connections.get(channel).await;
+        let live = live.expect("a store").expect("the channel is there");
+        let list = templates::sync(&self.app, &live).await;
+        list.expect("a store")
     }
 
     pub async fn connection(&self, id: &ConnectionId) -> Connection {
@@ -344,10 +384,13 @@ pub fn signature(secret: &str, message: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// With a rate that no test exceeds which asks until something has happened, while
+/// the clock stands.
 const BEGINNING: &str = r#"
 [workspace]
 slug = "demo"
 name = "Demo"
+rate_limit = 1000000
 [[partners]]
 name = "acme"
 [[instances]]

@@ -58,6 +58,12 @@ impl Args {
         Ok(None)
     }
 
+    /// Takes the first word out, where it is no flag: what a task is told to do.
+    pub fn first_word(&mut self) -> Option<String> {
+        let first = self.words.first()?;
+        (!first.starts_with('-')).then(|| self.words.remove(0))
+    }
+
     /// What stood behind `--`, for the program that the task starts.
     pub fn after_dashes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.after_dashes)

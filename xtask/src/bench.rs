@@ -14,18 +14,25 @@ Measures the service, beside a peer in Node; writes bench/results.
 
     cargo xtask bench [--seconds N] [--rounds N] [--no-install] [FIGURE..]
 
-    FIGURE         conversion, ingest, ingest-postgres, export, export-stores, swap,
-                   swap-fleet, start; else all of them
+    FIGURE         conversion, ingest, ingest-postgres, export, export-peer,
+                   export-stores, swap, swap-fleet, start, messages, search, deals,
+                   analytics; else all of them
     --seconds N    of one round of load, 8 unless given
     --rounds N     alternating rounds, 3 unless given
     --no-install   never install anything; say what is missing
 ";
 
 /// The figures that have a peer.
-const AGAINST_NODE: [&str; 2] = ["ingest", "ingest-postgres"];
+const AGAINST_NODE: [&str; 3] = ["ingest", "ingest-postgres", "export-peer"];
 
 /// The figures that need a server of PostgreSQL.
-const ON_POSTGRES: [&str; 3] = ["ingest-postgres", "export-stores", "swap-fleet"];
+const ON_POSTGRES: [&str; 5] = [
+    "ingest-postgres",
+    "export-stores",
+    "swap-fleet",
+    "search",
+    "deals",
+];
 
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);

@@ -7,7 +7,7 @@ use crate::args::Args;
 use crate::failure::Failure;
 use crate::install::Install;
 use crate::postgres::Postgres;
-use crate::{process, repository, test, wit};
+use crate::{api, clients, openapi, process, repository, test, wit};
 
 pub const HELP: &str = "\
 Everything that a change has to pass, quick checks first; stops at the first failure.
@@ -16,9 +16,12 @@ Everything that a change has to pass, quick checks first; stops at the first fai
 
     format          cargo fmt --check
     contract        wit/v1 against what is published
+    document        docs/openapi.json against what the service says
     lints           cargo clippy, warnings are errors
     documentation   cargo doc, warnings are errors
     tests           cargo xtask test --guests, with a PostgreSQL for certain
+    api             cargo xtask test --api --browser
+    clients         cargo xtask test --clients, with a PostgreSQL for certain
 
     --no-install   never install anything; say what is missing
 ";
@@ -26,20 +29,32 @@ Everything that a change has to pass, quick checks first; stops at the first fai
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     args.nothing_more()?;
-    let steps: [(&str, Step<'_>); 5] = [
+    let steps: [(&str, Step<'_>); 8] = [
         ("format", &|| format(install)),
         ("contract", &|| {
             wit::run(Args::new(vec!["--check".to_owned()]))
+        }),
+        ("document", &|| {
+            openapi::run(Args::new(vec!["--check".to_owned()]))
         }),
         ("lints", &|| lints(install)),
         ("documentation", &documentation),
         ("tests", &|| {
             let scope = test::Scope {
                 guests: true,
+                nightly: false,
                 postgres: Postgres::Required,
             };
             test::test(install, scope, &[])
         }),
+        ("api", &|| {
+            let scope = api::Scope {
+                clients: true,
+                browser: true,
+            };
+            api::test(install, scope)
+        }),
+        ("clients", &|| clients::test(install, Postgres::Required)),
     ];
     let count = steps.len();
     for (number, (name, step)) in steps.into_iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Builds the example converter in JavaScript and in Python, so that the tests
-//! can hold the contract against toolchains that are not ours.
+//! Builds the example plugins in JavaScript and in Python, so that the tests
+//! can hold the contracts against toolchains that are not ours.
 //!
 //! A component is rebuilt when its sources, its locked dependencies or the
 //! contract have changed. A language whose interpreter is missing and may not
@@ -19,7 +19,7 @@ use crate::repository;
 use crate::{javascript, python, wit};
 
 pub const HELP: &str = "\
-Builds the JavaScript and Python examples into target/guests.
+Builds the examples in JavaScript and Python into target/guests.
 
     cargo xtask guests [--imports] [--no-install]
 
@@ -42,11 +42,11 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Builds both; gives a sentence for each that had to be left out.
+/// Builds them; gives a sentence for each that had to be left out.
 pub fn build(install: Install) -> Result<Vec<String>, Failure> {
-    let contract = wit::converter()?;
     let mut left_out = Vec::new();
     for guest in GUESTS {
+        let contract = (guest.contract)()?;
         let file = guests_folder().join(guest.file);
         let stamp = guests_folder().join(format!(".{}.inputs", guest.file));
         let inputs = fingerprint(guest, &contract)?;
@@ -57,7 +57,7 @@ pub fn build(install: Install) -> Result<Vec<String>, Failure> {
         if let Err(missing) = (guest.ensure)(install) {
             // What an older build left behind would be tested as if it were new.
             let _ = std::fs::remove_file(&file);
-            left_out.push(format!("the {} guest: {missing}", guest.language));
+            left_out.push(format!("the {}: {missing}", guest.name));
             continue;
         }
         let folder = repository::root().join(guest.folder);
@@ -67,7 +67,7 @@ pub fn build(install: Install) -> Result<Vec<String>, Failure> {
         (guest.build)(&folder, &contract, &raw)?;
         let bytes = std::fs::read(&raw).context(format!("reading {}", raw.display()))?;
         refuse_foreign_imports(&bytes, guest)?;
-        let bytes = component::add_golden(&bytes, &repository::root().join(GOLDEN))?;
+        let bytes = component::add_golden(&bytes, &repository::root().join(guest.golden))?;
         repository::write_if_changed(&file, &bytes)?;
         repository::write_if_changed(&stamp, inputs.as_bytes())?;
         let _ = std::fs::remove_file(&raw);
@@ -82,8 +82,14 @@ pub fn build(install: Install) -> Result<Vec<String>, Failure> {
 }
 
 struct Guest {
-    language: &'static str,
+    name: &'static str,
     folder: &'static str,
+    /// What it is made of besides its folder: files, or folders.
+    borrows: &'static [&'static str],
+    /// The golden cases that it shares with examples in other languages.
+    golden: &'static str,
+    /// Writes the contract that it implements as one file.
+    contract: fn() -> Result<PathBuf, Failure>,
     file: &'static str,
     /// Makes sure of the interpreter; the error says what is missing.
     ensure: fn(Install) -> Result<(), Failure>,
@@ -93,23 +99,42 @@ struct Guest {
 
 const GUESTS: &[Guest] = &[
     Guest {
-        language: "JavaScript",
+        name: "JavaScript converter",
         folder: "examples/converter-javascript",
+        borrows: &[],
+        golden: FORM,
+        contract: wit::converter,
         file: "example-form-js.wasm",
         ensure: javascript::ensure,
         build: javascript::build,
     },
     Guest {
-        language: "Python",
+        name: "Python converter",
         folder: "examples/converter-python",
+        borrows: &[],
+        golden: FORM,
+        contract: wit::converter,
         file: "example-form-py.wasm",
-        ensure: python::ensure,
+        ensure: |install| python::ensure(install, "to build the Python guest"),
         build: python::build,
+    },
+    Guest {
+        name: "JavaScript adapter",
+        folder: "examples/adapter-javascript",
+        borrows: &[
+            "examples/converter-javascript/src",
+            "plugins/adapter-sandbox/src/config.schema.json",
+        ],
+        golden: "plugins/adapter-sandbox/golden",
+        contract: wit::adapter,
+        file: "sandbox-js.wasm",
+        ensure: javascript::ensure,
+        build: javascript::build,
     },
 ];
 
-/// The golden cases that all three examples share.
-const GOLDEN: &str = "examples/golden-form";
+/// The golden cases that all three converters share.
+const FORM: &str = "examples/golden-form";
 
 /// What the host links for interpreters, deterministic or denied.
 const LINKED: &[&str] = &[
@@ -128,8 +153,8 @@ fn refuse_foreign_imports(component: &[u8], guest: &Guest) -> Result<(), Failure
         .find(|import| !LINKED.iter().any(|known| import.starts_with(known)))
     {
         Some(foreign) => Err(Failure::new(format!(
-            "the {} guest imports {foreign}, which the host refuses",
-            guest.language
+            "the {} imports {foreign}, which the host refuses",
+            guest.name
         ))
         .hint("turn the feature off in the example's build")),
         None => Ok(()),
@@ -151,8 +176,14 @@ fn list_imports(path: &Path) -> Result<(), Failure> {
 fn fingerprint(guest: &Guest, contract: &Path) -> Result<String, Failure> {
     let root = repository::root();
     let mut files = vec![contract.to_path_buf()];
-    collect(&root.join(guest.folder), &mut files)?;
-    collect(&root.join(GOLDEN), &mut files)?;
+    for part in [guest.folder, guest.golden].iter().chain(guest.borrows) {
+        let path = root.join(part);
+        if path.is_dir() {
+            collect(&path, &mut files)?;
+        } else {
+            files.push(path);
+        }
+    }
     // The encoder is part of the result as well.
     files.push(root.join("xtask/src/component.rs"));
     files.push(root.join("xtask/src/guests.rs"));

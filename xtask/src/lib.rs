@@ -1,6 +1,7 @@
 //! What the tasks share with the tests: doubles of the far ends that leads
-//! come from, which are servers on the loopback interface and need nothing but
-//! the standard library's sockets, and where PostgreSQL's programs are.
+//! come from and that messages go out by, which are servers on the loopback
+//! interface and need nothing but the standard library's sockets, and where
+//! PostgreSQL's programs are.
 
 pub mod double;
 pub mod postgres_programs;

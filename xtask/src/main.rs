@@ -12,15 +12,19 @@
 
 use std::process::ExitCode;
 
+mod api;
 mod args;
 mod bench;
+mod browser;
 mod ci;
+mod clients;
 mod component;
 mod failure;
 mod fleet;
 mod guests;
 mod install;
 mod javascript;
+mod openapi;
 mod plugins;
 mod postgres;
 mod process;
@@ -28,6 +32,7 @@ mod python;
 mod repository;
 mod run;
 mod serve_double;
+mod service;
 mod test;
 mod wasm_target;
 mod wit;
@@ -48,6 +53,7 @@ Tasks:
     plugins   builds the plugins as components into target/plugins
     guests    builds the JavaScript and Python examples into target/guests
     wit       checks or writes the contract as one file
+    openapi   checks or writes the document of the interface
     bench     measures the service, beside a peer in Node
     double    starts a double of a far end on the loopback interface
 
@@ -80,6 +86,7 @@ fn dispatch(task: &str, rest: Vec<String>) -> Result<(), Failure> {
         "plugins" => (plugins::HELP, plugins::run),
         "guests" => (guests::HELP, guests::run),
         "wit" => (wit::HELP, wit::run),
+        "openapi" => (openapi::HELP, openapi::run),
         "bench" => (bench::HELP, bench::run),
         "double" => (serve_double::HELP, serve_double::run),
         "help" | "--help" | "-h" => {

@@ -1,7 +1,9 @@
 //! A PostgreSQL for the tests. They find one by themselves, and are asked
 //! whether they do; where they do not, Debian's package is installed.
 
-use std::process::Command;
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
 
 use crate::failure::{Context as _, Failure};
 use crate::install::Install;
@@ -62,6 +64,49 @@ pub fn sweep() {
         for line in removed.lines() {
             eprintln!("{:>12} {line}", "PostgreSQL");
         }
+    }
+}
+
+/// An empty database on the server that the tests would take. It is gone with
+/// this.
+pub struct Database {
+    pub url: String,
+    keeper: Child,
+}
+
+impl Database {
+    pub fn start() -> Result<Self, Failure> {
+        let program = repository::target().join("debug").join(PROGRAM);
+        let mut keeper = Command::new(&program)
+            .arg("database")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            // It ends with its input, not with the terminal's Ctrl-C.
+            .process_group(0)
+            .spawn()
+            .context(format!("starting {}", program.display()))?;
+        let mut url = String::new();
+        if let Some(said) = keeper.stdout.take() {
+            BufReader::new(said)
+                .read_line(&mut url)
+                .context("reading the address of a database")?;
+        }
+        let own = Self {
+            url: url.trim().to_owned(),
+            keeper,
+        };
+        if own.url.is_empty() {
+            return Err(Failure::new("no database could be made")
+                .hint("what the tests say about that is above"));
+        }
+        Ok(own)
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        drop(self.keeper.stdin.take());
+        let _ = self.keeper.wait();
     }
 }
 

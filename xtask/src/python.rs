@@ -1,5 +1,6 @@
-//! The Python example: a virtual environment in the build folder gets what the
-//! requirements name, and `componentize-py` makes the component.
+//! Python: virtual environments in the build folder get what a list of
+//! requirements names; in one of them `componentize-py` makes a component of
+//! the Python example.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,9 +10,9 @@ use crate::install::Install;
 use crate::process;
 use crate::repository;
 
-/// Makes sure of Python, its package manager and virtual environments.
-pub fn ensure(install: Install) -> Result<(), Failure> {
-    let why = "to build the Python guest";
+/// Makes sure of Python, its package manager and virtual environments. `why`
+/// ends the sentence "python3 is needed".
+pub fn ensure(install: Install, why: &str) -> Result<(), Failure> {
     if process::find("python3").is_none() {
         install.debian(&["python3", "python3-venv"], why)?;
     }
@@ -23,7 +24,7 @@ pub fn ensure(install: Install) -> Result<(), Failure> {
 }
 
 pub fn build(folder: &Path, contract: &Path, out: &Path) -> Result<(), Failure> {
-    let environment = environment(folder)?;
+    let environment = environment(&[folder.join("requirements.txt")], "guests/.venv")?;
     process::run(
         Command::new(environment.join("bin/componentize-py"))
             .current_dir(folder)
@@ -43,12 +44,14 @@ pub fn build(folder: &Path, contract: &Path, out: &Path) -> Result<(), Failure> 
     )
 }
 
-/// The environment with what the requirements name, made once for each list.
-fn environment(folder: &Path) -> Result<PathBuf, Failure> {
-    let requirements = folder.join("requirements.txt");
-    let content =
-        std::fs::read(&requirements).context(format!("reading {}", requirements.display()))?;
-    let environment = repository::target().join("guests/.venv");
+/// The environment in the build folder with what the lists of requirements
+/// name, made once for as long as the lists stay as they are.
+pub fn environment(lists: &[PathBuf], name: &str) -> Result<PathBuf, Failure> {
+    let mut content = Vec::new();
+    for list in lists {
+        content.extend(std::fs::read(list).context(format!("reading {}", list.display()))?);
+    }
+    let environment = repository::target().join(name);
     let stamp = environment.join("leadhost-requirements.txt");
     if std::fs::read(&stamp).is_ok_and(|installed| installed == content) {
         return Ok(environment);
@@ -58,20 +61,19 @@ fn environment(folder: &Path) -> Result<PathBuf, Failure> {
             .args(["-m", "venv", "--clear"])
             .arg(&environment),
     )?;
-    process::run(
-        Command::new(environment.join("bin/python"))
-            .args([
-                "-m",
-                "pip",
-                "install",
-                "--quiet",
-                "--disable-pip-version-check",
-                "--requirement",
-            ])
-            .arg(&requirements),
-    )
-    .map_err(|failure| {
-        failure.hint("pip has to reach its index; try again, or leave --guests out")
+    let mut install = Command::new(environment.join("bin/python"));
+    install.args([
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+    ]);
+    for list in lists {
+        install.arg("--requirement").arg(list);
+    }
+    process::run(&mut install).map_err(|failure| {
+        failure.hint("pip has to reach its index; try again, or leave out what needs it")
     })?;
     repository::write_if_changed(&stamp, &content)?;
     Ok(environment)

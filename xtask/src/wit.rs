@@ -44,7 +44,15 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
 
 /// The converter's contract as one file, for the guest toolchains.
 pub fn converter() -> Result<PathBuf, Failure> {
-    let contract = &CONTRACTS[0];
+    one_file(&CONTRACTS[0])
+}
+
+/// The adapter's contract as one file, for the guest toolchains.
+pub fn adapter() -> Result<PathBuf, Failure> {
+    one_file(&CONTRACTS[1])
+}
+
+fn one_file(contract: &Contract) -> Result<PathBuf, Failure> {
     let path = repository::target().join("wit").join(contract.file);
     repository::write_if_changed(&path, render(contract)?.as_bytes())?;
     Ok(path)
@@ -54,20 +62,16 @@ struct Contract {
     /// The folder of its package, and before it those that it depends on.
     folders: &'static [&'static str],
     file: &'static str,
-    /// Whether it may be published; one in 0.x still moves.
-    stable: bool,
 }
 
 const CONTRACTS: &[Contract] = &[
     Contract {
         folders: &["wit/v1/types", "wit/v1/converter"],
         file: "leadhost-converter-1.0.0.wit",
-        stable: true,
     },
     Contract {
         folders: &["wit/v1/types", "wit/v1/adapter"],
-        file: "leadhost-adapter-0.1.0.wit",
-        stable: false,
+        file: "leadhost-adapter-1.0.0.wit",
     },
 ];
 
@@ -100,13 +104,6 @@ fn print(resolve: &Resolve, packages: &[PackageId], comments: bool) -> Result<St
 }
 
 fn publish(contract: &Contract, text: &str) -> Result<(), Failure> {
-    if !contract.stable {
-        eprintln!(
-            "{:>12} {}: it is 0.x and still moves",
-            "left out", contract.file
-        );
-        return Ok(());
-    }
     let path = published(contract);
     if path.exists() {
         return check(contract, text);
@@ -118,10 +115,11 @@ fn publish(contract: &Contract, text: &str) -> Result<(), Failure> {
 
 fn check(contract: &Contract, text: &str) -> Result<(), Failure> {
     let path = published(contract);
-    let Ok(frozen) = std::fs::read_to_string(&path) else {
-        eprintln!("{:>12} {}: not published yet", "free", contract.file);
-        return Ok(());
-    };
+    let frozen = std::fs::read_to_string(&path)
+        .context(format!("reading the published contract {}", path.display()))
+        .map_err(|failure| {
+            failure.hint("`cargo xtask wit --publish` writes one that was never published")
+        })?;
     // Both in today's spelling: another version of the printer is no change.
     let frozen_text = respell(&frozen, true)?;
     if frozen_text == respell(text, true)? {

@@ -94,6 +94,19 @@ fn show(report: &Value) {
         say("");
         say(&table(&["CONNECTION", "SOURCES POST TO"], &connections));
     }
+    let channels: Vec<Vec<String>> = report["channels"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, path)| vec![name.clone(), cell(&report["instances"][name]), cell(path)])
+        .collect();
+    if !dry && !channels.is_empty() {
+        say("");
+        say(&table(
+            &["INSTANCE", "ID", "ITS PROVIDER POSTS TO"],
+            &channels,
+        ));
+    }
     show_made(report);
 }
 
@@ -113,9 +126,9 @@ fn show_made(report: &Value) {
         });
         say(&table(&["KIND", "LABEL", "KEY"], &keys));
     }
-    let generated: Vec<Vec<String>> = report["generated"]
-        .as_object()
+    let generated: Vec<Vec<String>> = ["generated", "generatedOfInstances"]
         .into_iter()
+        .filter_map(|made| report[made].as_object())
         .flatten()
         .flat_map(|(connection, secrets)| {
             secrets
@@ -126,7 +139,7 @@ fn show_made(report: &Value) {
         })
         .collect();
     if !generated.is_empty() {
-        say("\nNew secrets for the sources, shown this once:");
-        say(&table(&["CONNECTION", "SECRET", "VALUE"], &generated));
+        say("\nNew secrets for sources and providers, shown this once:");
+        say(&table(&["OF", "SECRET", "VALUE"], &generated));
     }
 }

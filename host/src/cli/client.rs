@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use http_body_util::{BodyExt as _, Full};
-use hyper::body::Bytes;
+use hyper::body::{Body, Bytes};
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
 use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
@@ -28,7 +28,13 @@ pub const ADDRESSES_FILE: &str = "service.json";
 /// The longest that the service may take: compiling a plugin is the longest thing.
 const PATIENCE: Duration = Duration::from_secs(300);
 
+/// What is said where no API has anything.
+const NOTHING: &str = "There is nothing at this address.";
+
 /// How to reach the service.
+/// Where a key may stand in place of the data folder's.
+const KEY_VARIABLE: &str = "LEADHOST_ADMIN_KEY";
+
 #[derive(Args, Clone)]
 pub struct Reach {
     /// The service's data folder: its admin key and its address are found there
@@ -44,7 +50,7 @@ pub struct Reach {
     #[arg(
         long,
         value_name = "KEY",
-        env = "LEADHOST_ADMIN_KEY",
+        env = KEY_VARIABLE,
         hide_env_values = true,
         global = true
     )]
@@ -108,10 +114,18 @@ fn said_address(folder: &Path) -> Option<String> {
     said.get("admin")?.as_str().map(str::to_owned)
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "only to say where a key came from that the command line has read already"
+)]
 fn find_key(given: Option<&str>, folder: &Path) -> Result<PlainKey, Failure> {
     let path = folder.join(KEY_FILE);
     let (text, origin) = match given {
-        Some(text) => (text.to_owned(), "LEADHOST_ADMIN_KEY".to_owned()),
+        Some(text) => {
+            let is_set = std::env::var(KEY_VARIABLE).is_ok_and(|set| set == text);
+            let origin = if is_set { KEY_VARIABLE } else { "--admin-key" };
+            (text.to_owned(), origin.to_owned())
+        }
         None => {
             let text = std::fs::read_to_string(&path).map_err(|error| {
                 Failure::new(format!(
@@ -123,9 +137,8 @@ fn find_key(given: Option<&str>, folder: &Path) -> Result<PlainKey, Failure> {
             (text, path.display().to_string())
         }
     };
-    PlainKey::parse(text.trim())
-        .filter(|key| key.kind() == KeyKind::Admin)
-        .ok_or_else(|| Failure::new(format!("{origin} holds no admin key (they begin with ak_)")))
+    PlainKey::parse_as(KeyKind::Admin, text.trim())
+        .map_err(|why| Failure::new(format!("the text of {origin} is no admin key: {why}")))
 }
 
 /// What the service answered, when it is not what was asked for.
@@ -138,7 +151,15 @@ pub struct Refusal {
 
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
+        // The admin API names what is not there; elsewhere there is no such address.
+        let is_elsewhere = refusal.status == StatusCode::NOT_FOUND
+            && [NOTHING, "Not Found"].contains(&refusal.message.as_str());
         let failure = Self::new(refusal.message);
+        if is_elsewhere {
+            return failure.hint(
+                "this may not be the admin API's address: --admin takes the one that `leadhost serve` says for it, not the gateway's",
+            );
+        }
         match refusal.status {
             StatusCode::UNAUTHORIZED => failure.hint(format!(
                 "the key is not valid at this service: use the {KEY_FILE} of its data folder (--data-dir), or set LEADHOST_ADMIN_KEY"
@@ -182,6 +203,13 @@ impl Client {
         self.ask(Method::POST, path, "application/json", body).await
     }
 
+    pub async fn put(&self, path: &str, body: &Value) -> Result<Value, Failure> {
+        let body = Bytes::from(body.to_string());
+        self.ask(Method::PUT, path, "application/json", body)
+            .await?
+            .map_err(Failure::from)
+    }
+
     pub async fn post_wasm(
         &self,
         path: &str,
@@ -191,10 +219,27 @@ impl Client {
             .await
     }
 
+    /// A body of any length, which is sent as it comes; the answer may take as long.
+    pub async fn put_stream<B>(
+        &self,
+        path: &str,
+        content_type: &str,
+        body: B,
+    ) -> Result<Result<Value, Refusal>, Failure>
+    where
+        B: Body<Data = Bytes, Error = std::io::Error> + Send + Unpin + 'static,
+    {
+        self.exchange(Method::PUT, path, content_type, body).await
+    }
+
     pub async fn delete(&self, path: &str) -> Result<Value, Failure> {
+        self.try_delete(path).await?.map_err(Failure::from)
+    }
+
+    /// As `delete`, with the service's refusal for the caller to look at.
+    pub async fn try_delete(&self, path: &str) -> Result<Result<Value, Refusal>, Failure> {
         self.ask(Method::DELETE, path, "application/json", Bytes::new())
-            .await?
-            .map_err(Failure::from)
+            .await
     }
 
     async fn ask(
@@ -204,6 +249,7 @@ impl Client {
         content_type: &str,
         body: Bytes,
     ) -> Result<Result<Value, Refusal>, Failure> {
+        let body = Full::new(body);
         tokio::time::timeout(PATIENCE, self.exchange(method, path, content_type, body))
             .await
             .map_err(|_| {
@@ -216,13 +262,17 @@ impl Client {
             })?
     }
 
-    async fn exchange(
+    async fn exchange<B>(
         &self,
         method: Method,
         path: &str,
         content_type: &str,
-        body: Bytes,
-    ) -> Result<Result<Value, Refusal>, Failure> {
+        body: B,
+    ) -> Result<Result<Value, Refusal>, Failure>
+    where
+        B: Body<Data = Bytes> + Send + Unpin + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
         let lost = |error: hyper::Error| {
             Failure::new(format!(
                 "the service at {} broke off: {error}",
@@ -246,7 +296,7 @@ impl Client {
             .header(HOST, &self.address)
             .header(AUTHORIZATION, format!("Bearer {}", self.key.reveal()))
             .header(CONTENT_TYPE, content_type)
-            .body(Full::new(body))
+            .body(body)
             .map_err(|error| Failure::usage(format!("`{path}` cannot be asked for: {error}")))?;
         let response = sender.send_request(request).await.map_err(lost)?;
         let status = response.status();
@@ -278,6 +328,22 @@ impl Client {
 /// A text as one segment of a path, or as a value of a query.
 pub fn encoded(text: &str) -> String {
     percent_encoding::utf8_percent_encode(text, SEGMENT).to_string()
+}
+
+/// Query fields that have a value, as a query with its question mark.
+pub fn query(fields: &[(&str, Option<String>)]) -> String {
+    let given: Vec<String> = fields
+        .iter()
+        .filter_map(|(name, value)| {
+            let value = value.as_ref()?;
+            Some(format!("{name}={}", encoded(value)))
+        })
+        .collect();
+    if given.is_empty() {
+        String::new()
+    } else {
+        format!("?{}", given.join("&"))
+    }
 }
 
 /// All but what RFC 3986 leaves as it is.

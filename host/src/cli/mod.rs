@@ -9,17 +9,28 @@ mod backup;
 mod client;
 mod compile;
 mod config;
+mod confirm;
 mod connection;
+mod contact;
+mod deal;
 mod delivery;
+mod etl;
 mod failure;
+mod instance;
 mod key;
 mod migrate;
+mod openapi;
+mod outbox;
 mod output;
+mod owner;
+mod page;
 mod plugin;
+mod products;
 mod progress;
 mod serve;
 mod status;
 mod table;
+mod workspace;
 mod workspace_file;
 
 use std::process::ExitCode;
@@ -45,15 +56,38 @@ enum Command {
     /// Keys of partners, workspaces and operators
     #[command(subcommand)]
     Key(key::Key),
-    /// Converters: which serve, take one in, roll back
+    /// Converters and adapters: which serve, take one in, roll back
     #[command(subcommand)]
     Plugin(plugin::Plugin),
     /// What senders sent and what became of it
     #[command(subcommand)]
     Delivery(delivery::Delivery),
+    /// What happened to deals; remove one
+    #[command(subcommand)]
+    Deal(deal::Deal),
+    /// Erase a person, and what was erased
+    #[command(subcommand)]
+    Contact(contact::Contact),
     /// Where sources post to
     #[command(subcommand)]
     Connection(connection::Connection),
+    /// Messaging bots: their channels, templates and pauses
+    #[command(subcommand)]
+    Instance(instance::Instance),
+    /// People who own deals and answer tickets
+    #[command(subcommand)]
+    Owner(owner::Owner),
+    /// The workspaces that there are
+    #[command(subcommand)]
+    Workspace(workspace::Workspace),
+    /// The catalogue of a workspace
+    #[command(subcommand)]
+    Products(products::Products),
+    /// How analytics is kept counted: how far it is, count now, count anew
+    #[command(subcommand)]
+    Etl(etl::Etl),
+    /// Messages: what went out, what waits, what came back
+    Outbox(outbox::Outbox),
     /// What the running service does and what waits
     Status(status::Status),
     /// Copy a SQLite store into a new file, while the service runs or not
@@ -62,6 +96,8 @@ enum Command {
     Migrate(migrate::Migrate),
     /// Print every key of the configuration with its default
     Config,
+    /// Print the document of the gateway and the data API, OpenAPI 3.1
+    Openapi(openapi::Openapi),
     /// What the service starts for each new plugin
     #[command(hide = true)]
     Compile(compile::Compile),
@@ -86,10 +122,19 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Plugin(command) => command.run(),
         Command::Delivery(command) => client::block_on(command.run()),
         Command::Connection(command) => client::block_on(command.run()),
+        Command::Instance(command) => client::block_on(command.run()),
+        Command::Contact(command) => client::block_on(command.run()),
+        Command::Deal(command) => client::block_on(command.run()),
+        Command::Owner(command) => client::block_on(command.run()),
+        Command::Workspace(command) => client::block_on(command.run()),
+        Command::Products(command) => client::block_on(command.run()),
+        Command::Etl(command) => client::block_on(command.run()),
+        Command::Outbox(command) => client::block_on(command.run()),
         Command::Status(command) => client::block_on(command.run()),
         Command::Backup(command) => client::block_on(command.run()),
         Command::Migrate(command) => client::block_on(command.run()),
         Command::Config => config::run(),
+        Command::Openapi(command) => command.run(),
         Command::Compile(command) => command.run(),
     }
 }

@@ -43,6 +43,11 @@ fn show(status: &Value) {
         backlog["parked"],
         backlog["quarantined"],
     ));
+    say(&format!(
+        "messages: {} to send, {} of which nobody knows whether they went out",
+        backlog["sends"], backlog["unknown"],
+    ));
+    say(&format!("analytics: {}", analytics(status)));
     say(&format!("sealing key {}", cell(&status["sealingKey"])));
     let pool = &status["connections"];
     if !pool.is_null() {
@@ -75,6 +80,25 @@ fn show(status: &Value) {
             &plugins,
         ));
     }
+}
+
+/// How old what each metric set shows is, in a line.
+fn analytics(status: &Value) -> String {
+    let sets = status["analytics"].as_array().into_iter().flatten();
+    let sets = sets.map(|set| {
+        let stale = if set["stale"] == true { " (stale)" } else { "" };
+        format!(
+            "{} as of {}{stale}",
+            cell(&set["metricSet"]),
+            time(&set["asOf"])
+        )
+    });
+    let sets: Vec<String> = sets.collect();
+    format!(
+        "{}; time zones {}",
+        sets.join(", "),
+        cell(&status["tzdata"])
+    )
 }
 
 /// Of a service of several hosts.

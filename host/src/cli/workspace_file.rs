@@ -18,12 +18,14 @@ pub fn read(path: &Path) -> Result<Value, Failure> {
         .map_err(|error| Failure::new(format!("{} is no TOML: {error}", path.display())))?;
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut file = to_json(toml::Value::Table(table));
-    let connections = file.get_mut("connections").and_then(Value::as_array_mut);
-    for connection in connections.into_iter().flatten() {
-        let secrets = connection.get_mut("secrets").and_then(Value::as_object_mut);
-        for value in secrets.into_iter().flat_map(Map::values_mut) {
-            if let Value::String(text) = value {
-                *value = resolve(text, folder, environment);
+    for list in ["connections", "instances"] {
+        let tables = file.get_mut(list).and_then(Value::as_array_mut);
+        for table in tables.into_iter().flatten() {
+            let secrets = table.get_mut("secrets").and_then(Value::as_object_mut);
+            for value in secrets.into_iter().flat_map(Map::values_mut) {
+                if let Value::String(text) = value {
+                    *value = resolve(text, folder, environment);
+                }
             }
         }
     }
@@ -105,7 +107,7 @@ mod tests {
     fn only_secrets_are_references() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("workspace.toml");
-        let text = "[[connections]]\nname = \"env:PATH\"\n[connections.secrets]\na = \"generate:\"\n[connections.config]\nsince = 2026-01-02\n";
+        let text = "[[connections]]\nname = \"env:PATH\"\n[connections.secrets]\na = \"generate:\"\n[connections.config]\nsince = 2026-01-02\n[[instances]]\nname = \"file:x\"\n[instances.secrets]\nb = \"generate:b\"\n";
         std::fs::write(&path, text).expect("written");
         let file = read(&path).expect("it reads");
         assert_eq!(
@@ -115,6 +117,10 @@ mod tests {
                 "secrets": {"a": {"generate": ""}},
                 "config": {"since": "2026-01-02"}
             })
+        );
+        assert_eq!(
+            file["instances"][0],
+            json!({"name": "file:x", "secrets": {"b": {"generate": "b"}}})
         );
     }
 

@@ -1,10 +1,13 @@
 //! Who a lead is about: what makes two leads the same person.
 
-use super::phone::Phone;
+use super::phone::{self, Phone};
 
 /// The deal's property with what its lead said of its person: `name`, `phones`
 /// and `emails`. The contact may be somebody known before, who keeps what was known.
 pub const SAID: &str = "contact";
+
+/// Characters of an e-mail address.
+pub const EMAIL_CHARACTERS: usize = 254;
 
 /// The keys by which a contact is found again, strongest first: phones, then e-mails.
 pub fn keys(phones: &[Phone], emails: &[String]) -> Vec<String> {
@@ -30,8 +33,42 @@ pub fn email_key(email: &str) -> String {
     format!("email:{}", email.to_lowercase())
 }
 
+/// Of a person as a channel names it: `whatsapp:5511987654321`.
+pub fn channel_key(channel: &str, id: &str) -> String {
+    format!("{channel}:{id}")
+}
+
+/// The number that a channel's id of a person is, where it is one.
+pub fn channel_phone(id: &str) -> Option<Phone> {
+    let digits = id.strip_prefix('+').unwrap_or(id);
+    let plausible = (8..=15).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit());
+    plausible
+        .then(|| phone::normalise(&format!("+{digits}"), ""))
+        .filter(|phone| phone.e164.is_some())
+}
+
+/// The keys of a person as a channel names it: its own, and the phone's if the id is one.
+pub fn channel_keys(channel: &str, id: &str) -> Vec<String> {
+    let phone = channel_phone(id).and_then(|phone| phone.match_key);
+    let phone = phone.map(|key| phone_key(&key));
+    phone
+        .into_iter()
+        .chain([channel_key(channel, id)])
+        .collect()
+}
+
+/// How much a key says, the less the more: a channel's own id of a person, then
+/// a phone, which two ways of writing share, then an address, which two people may.
+pub fn strength(key: &str) -> u8 {
+    match key.split_once(':') {
+        Some(("phone", _)) => 1,
+        Some(("email", _)) => 2,
+        _ => 0,
+    }
+}
+
 /// An e-mail address as far as a lead's needs go: something, an at, a domain
-/// with a dot, no spaces, at most 254 bytes. Lower-cased, trimmed.
+/// with a dot, no spaces, within its bound. Lower-cased, trimmed.
 pub fn email(raw: &str) -> Option<String> {
     let text = raw
         .trim()
@@ -39,7 +76,7 @@ pub fn email(raw: &str) -> Option<String> {
         .trim_start_matches("mailto:");
     let (local, domain) = text.rsplit_once('@')?;
     let plausible = !local.is_empty()
-        && text.len() <= 254
+        && text.chars().count() <= EMAIL_CHARACTERS
         && domain.contains('.')
         && !domain.starts_with('.')
         && !domain.ends_with('.')
@@ -56,6 +93,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_channels_id_is_a_key_and_perhaps_a_phone() {
+        let check = |id, expect: &[&str]| assert_eq!(channel_keys("whatsapp", id), expect, "{id}");
+        check(
+            "5511987654321",
+            &["phone:+551187654321", "whatsapp:5511987654321"],
+        );
+        check(
+            "+551134567890",
+            &["phone:+551134567890", "whatsapp:+551134567890"],
+        );
+        check(
+            "BR.13491208655302741918",
+            &["whatsapp:BR.13491208655302741918"],
+        );
+        check("12", &["whatsapp:12"]);
+    }
+
+    #[test]
     fn an_address_is_trimmed_and_lower_cased_or_refused() {
         assert_eq!(email(" Ana@Example.COM "), Some("ana@example.com".into()));
         for wrong in [
@@ -70,5 +125,10 @@ mod tests {
         ] {
             assert_eq!(email(wrong), None, "{wrong}");
         }
+        // Characters count, not what they are in bytes.
+        let long = |count: usize| "é".repeat(count) + "@example.com";
+        let most = EMAIL_CHARACTERS - "@example.com".len();
+        assert_eq!(email(&long(most)), Some(long(most)));
+        assert_eq!(email(&long(most + 1)), None);
     }
 }

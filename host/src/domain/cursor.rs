@@ -1,7 +1,8 @@
-//! The opaque cursor of a pull: where it stands, where it ends, and what it
-//! belongs to. It holds stamps only, so it outlives restarts and moves to
-//! another store that carries the clocks along. The checksum catches damage,
-//! not forgery: a forged cursor shows its holder's own rows and no others.
+//! Opaque cursors. That of a pull: where it stands, where it ends, and what it
+//! belongs to; it holds stamps only, so it outlives restarts and moves to
+//! another store that carries the clocks along. That of a list, newest first: the
+//! row before which its next page begins. The checksum catches damage, not
+//! forgery: a forged cursor shows its holder's own rows and no others.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -14,7 +15,7 @@ use super::id::WorkspaceId;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cursor {
     pub workspace: WorkspaceId,
-    /// `Entity::code`, or a report's number.
+    /// What it is of: a number for each feed, and another for its ids.
     pub feed: u8,
     /// The store that handed it out: after a restore stamps mean other rows.
     pub store: Uuid,
@@ -22,53 +23,127 @@ pub struct Cursor {
     pub after: i64,
     /// The pull ends with rows of this stamp.
     pub upper: i64,
+    /// What its rows are narrowed to, in the feed's own words; empty: to nothing.
+    pub filter: String,
 }
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("the cursor is not one that this service gave, or it was damaged; start again without it")]
 pub struct BrokenCursor;
 
-const VERSION: u8 = 1;
+/// A position in a list that is newest first: before this row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListCursor {
+    pub workspace: WorkspaceId,
+    /// Which list; every one has a number of its own.
+    pub list: u8,
+    pub before: Uuid,
+    /// What its rows are narrowed to, in the list's own words; empty: to nothing.
+    pub filter: String,
+}
+
+/// Of a pull without a filter, of one with, and of a list.
+const PLAIN: u8 = 1;
+const FILTERED: u8 = 2;
+const LIST: u8 = 3;
 const BODY: usize = 1 + 1 + 16 + 16 + 8 + 8;
+const LIST_BODY: usize = 1 + 1 + 16 + 16;
 const SUM: usize = 6;
+
+/// Bytes of a filter: more than the longest ids of channels. A longer one is in no
+/// cursor.
+pub const LONGEST_FILTER: usize = 4_096;
 
 impl Cursor {
     pub fn encode(&self) -> String {
-        let mut bytes = Vec::with_capacity(BODY + SUM);
-        bytes.push(VERSION);
+        let mut bytes = Vec::with_capacity(BODY + self.filter.len() + SUM);
+        bytes.push(if self.filter.is_empty() {
+            PLAIN
+        } else {
+            FILTERED
+        });
         bytes.push(self.feed);
         bytes.extend_from_slice(self.workspace.0.as_bytes());
         bytes.extend_from_slice(self.store.as_bytes());
         bytes.extend_from_slice(&self.after.to_be_bytes());
         bytes.extend_from_slice(&self.upper.to_be_bytes());
-        let sum = checksum(&bytes);
-        bytes.extend_from_slice(&sum);
-        URL_SAFE_NO_PAD.encode(bytes)
+        bytes.extend_from_slice(self.filter.as_bytes());
+        with_sum(bytes)
     }
 
     pub fn decode(text: &str) -> Result<Self, BrokenCursor> {
-        // Longer than any cursor of ours: refused before it is decoded.
-        if text.len() > 128 {
+        let bytes = without_sum(text)?;
+        let end = bytes.len();
+        let known = match bytes.first() {
+            Some(&PLAIN) => end == BODY,
+            Some(&FILTERED) => end > BODY && end <= BODY + LONGEST_FILTER,
+            _ => false,
+        };
+        if !known {
             return Err(BrokenCursor);
         }
-        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| BrokenCursor)?;
-        if bytes.len() != BODY + SUM
-            || bytes[0] != VERSION
-            || checksum(&bytes[..BODY]) != bytes[BODY..]
-        {
-            return Err(BrokenCursor);
-        }
-        let uuid = |at: usize| Uuid::from_slice(&bytes[at..at + 16]).expect("sixteen bytes");
+        let filter = str::from_utf8(&bytes[BODY..]).map_err(|_| BrokenCursor)?;
         let number =
             |at: usize| i64::from_be_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
         Ok(Self {
-            workspace: WorkspaceId(uuid(2)),
+            workspace: WorkspaceId(uuid(&bytes, 2)),
             feed: bytes[1],
-            store: uuid(18),
+            store: uuid(&bytes, 18),
             after: number(34),
             upper: number(42),
+            filter: filter.to_owned(),
         })
     }
+}
+
+impl ListCursor {
+    pub fn encode(&self) -> String {
+        let mut bytes = Vec::with_capacity(LIST_BODY + self.filter.len() + SUM);
+        bytes.push(LIST);
+        bytes.push(self.list);
+        bytes.extend_from_slice(self.workspace.0.as_bytes());
+        bytes.extend_from_slice(self.before.as_bytes());
+        bytes.extend_from_slice(self.filter.as_bytes());
+        with_sum(bytes)
+    }
+
+    pub fn decode(text: &str) -> Result<Self, BrokenCursor> {
+        let bytes = without_sum(text)?;
+        if bytes.len() < LIST_BODY || bytes[0] != LIST {
+            return Err(BrokenCursor);
+        }
+        let filter = str::from_utf8(&bytes[LIST_BODY..]).map_err(|_| BrokenCursor)?;
+        Ok(Self {
+            list: bytes[1],
+            workspace: WorkspaceId(uuid(&bytes, 2)),
+            before: uuid(&bytes, 18),
+            filter: filter.to_owned(),
+        })
+    }
+}
+
+fn uuid(bytes: &[u8], at: usize) -> Uuid {
+    Uuid::from_slice(&bytes[at..at + 16]).expect("sixteen bytes")
+}
+
+fn with_sum(mut bytes: Vec<u8>) -> String {
+    let sum = checksum(&bytes);
+    bytes.extend_from_slice(&sum);
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+fn without_sum(text: &str) -> Result<Vec<u8>, BrokenCursor> {
+    // Longer than any cursor of ours: refused before it is decoded.
+    if text.len() > 2 * (BODY + LONGEST_FILTER + SUM) {
+        return Err(BrokenCursor);
+    }
+    let mut bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| BrokenCursor)?;
+    let end = bytes.len().checked_sub(SUM).ok_or(BrokenCursor)?;
+    if checksum(&bytes[..end]) != bytes[end..] {
+        return Err(BrokenCursor);
+    }
+    bytes.truncate(end);
+    Ok(bytes)
 }
 
 fn checksum(bytes: &[u8]) -> [u8; SUM] {
@@ -92,7 +167,17 @@ mod tests {
             store: Uuid::nil(),
             after: 5,
             upper: 9,
+            filter: String::new(),
         }
+    }
+
+    #[test]
+    fn a_filter_goes_along() {
+        let cursor = Cursor {
+            filter: "only these: é".to_owned(),
+            ..cursor()
+        };
+        assert_eq!(Cursor::decode(&cursor.encode()), Ok(cursor));
     }
 
     #[test]
@@ -101,17 +186,47 @@ mod tests {
         assert_eq!(Cursor::decode(&cursor.encode()), Ok(cursor));
     }
 
+    fn list_cursor() -> ListCursor {
+        ListCursor {
+            workspace: WorkspaceId::new(Micros(1)),
+            list: 1,
+            before: Uuid::from_u128(7),
+            filter: "open".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_lists_cursor_reads_back_and_is_none_of_a_pull() {
+        for filter in ["", "open"] {
+            let cursor = ListCursor {
+                filter: filter.to_owned(),
+                ..list_cursor()
+            };
+            let text = cursor.encode();
+            assert_eq!(Cursor::decode(&text), Err(BrokenCursor));
+            assert_eq!(ListCursor::decode(&text), Ok(cursor));
+        }
+        let pull = cursor().encode();
+        assert_eq!(ListCursor::decode(&pull), Err(BrokenCursor));
+    }
+
     #[test]
     fn any_damage_is_refused() {
-        let text = cursor().encode();
-        for at in 0..text.len() {
-            let mut bytes = text.clone().into_bytes();
-            bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
-            let damaged = String::from_utf8(bytes).expect("ascii");
-            assert_eq!(Cursor::decode(&damaged), Err(BrokenCursor), "{at}");
+        let refused = |text: &str| {
+            Cursor::decode(text) == Err(BrokenCursor)
+                && ListCursor::decode(text) == Err(BrokenCursor)
+        };
+        for text in [cursor().encode(), list_cursor().encode()] {
+            for at in 0..text.len() {
+                let mut bytes = text.clone().into_bytes();
+                bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
+                let damaged = String::from_utf8(bytes).expect("ascii");
+                assert!(refused(&damaged), "{at}");
+            }
+            assert!(refused(&text[1..]));
         }
-        for wrong in ["", "null", "💥", &text[1..], &"A".repeat(4096)] {
-            assert_eq!(Cursor::decode(wrong), Err(BrokenCursor));
+        for wrong in ["", "null", "💥", &"A".repeat(20_000)] {
+            assert!(refused(wrong));
         }
     }
 }

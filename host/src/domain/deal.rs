@@ -1,10 +1,16 @@
-//! The states of a deal, and the deal as the gateway shows it.
+//! The states of a deal and how one follows from another, and the deal as the
+//! gateway shows it.
 
 use serde::Serialize;
 use serde_json::Value;
+use utoipa::ToSchema;
 
-use super::id::AgentId;
+use super::id::{AgentId, ConversationId, DealId, DealLogId};
 use super::time::Micros;
+
+/// The prop of a deal that is a try of its source's: nobody is greeted for it, and
+/// analytics counts none of its conversations.
+pub const TEST: &str = "test";
 
 /// A deal's status, as stored and exported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +22,9 @@ pub enum Status {
 }
 
 impl Status {
+    /// In the interface's order.
+    pub const ALL: [Self; 4] = [Self::Won, Self::Lost, Self::Closed, Self::Open];
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -24,13 +33,142 @@ impl Status {
             Self::Closed => "closed",
         }
     }
+
+    pub fn of(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.as_str() == text)
+    }
 }
 
-/// The stage that every new deal begins in.
-pub const FIRST_STAGE: &str = "in_qualification";
+/// How far a deal is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    Transferred,
+    InQualification,
+    WaitingService,
+    InService,
+    VisitScheduled,
+    VisitCompleted,
+    ClosedWon,
+    ClosedLost,
+    Negotiating,
+}
+
+impl Stage {
+    /// In the interface's order.
+    pub const ALL: [Self; 9] = [
+        Self::Transferred,
+        Self::InQualification,
+        Self::WaitingService,
+        Self::InService,
+        Self::VisitScheduled,
+        Self::VisitCompleted,
+        Self::ClosedWon,
+        Self::ClosedLost,
+        Self::Negotiating,
+    ];
+
+    /// That of every new deal.
+    pub const FIRST: Self = Self::InQualification;
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Transferred => "transferred",
+            Self::InQualification => "in_qualification",
+            Self::WaitingService => "waiting_service",
+            Self::InService => "in_service",
+            Self::VisitScheduled => "visit_scheduled",
+            Self::VisitCompleted => "visit_completed",
+            Self::ClosedWon => "closed_won",
+            Self::ClosedLost => "closed_lost",
+            Self::Negotiating => "negotiating",
+        }
+    }
+
+    pub fn of(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.as_str() == text)
+    }
+
+    /// The status of a deal that ends in this stage.
+    fn end(self) -> Option<Status> {
+        match self {
+            Self::ClosedWon => Some(Status::Won),
+            Self::ClosedLost => Some(Status::Lost),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a status and a stage that are asked for together say opposite things:
+/// an end that is not the status's own, or any end of an open deal.
+pub fn contradict(status: Status, stage: Stage) -> bool {
+    match (status, stage.end()) {
+        (Status::Closed, _) | (_, None) => false,
+        (status, Some(end)) => status != end,
+    }
+}
+
+/// What a deal becomes when this is asked for; what is not asked for follows.
+///
+/// Won and lost bring their stages, the closing stages their statuses. A deal that
+/// is opened again leaves a closing stage, and an open stage opens a deal that was
+/// won or lost.
+pub fn moved(
+    (status, stage): (Status, Stage),
+    wanted_status: Option<Status>,
+    wanted_stage: Option<Stage>,
+) -> (Status, Stage) {
+    match (wanted_status, wanted_stage) {
+        (Some(status), Some(stage)) => (status, stage),
+        (Some(wanted), None) => {
+            let stage = match wanted {
+                Status::Won => Stage::ClosedWon,
+                Status::Lost => Stage::ClosedLost,
+                Status::Open if stage.end().is_some() => Stage::InService,
+                Status::Open | Status::Closed => stage,
+            };
+            (wanted, stage)
+        }
+        (None, Some(wanted)) => {
+            let status = match (wanted.end(), status) {
+                (Some(end), _) => end,
+                (None, Status::Won | Status::Lost) => Status::Open,
+                (None, status) => status,
+            };
+            (status, wanted)
+        }
+        (None, None) => (status, stage),
+    }
+}
+
+/// The key of `props` with what partners noted last: newest first, at most
+/// [`LOGS_SHOWN`], each `{id, type, subject, metadata, createdAt}`.
+pub const LOGS: &str = "logs";
+
+/// How many notes a deal shows. All are kept.
+pub const LOGS_SHOWN: usize = 5;
+
+/// What a partner hears of a deal that is made.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DealCreateAnswer {
+    /// Always true.
+    pub success: bool,
+    pub deal_id: DealId,
+    /// The conversation that begins with the template; null without one.
+    pub conversation_id: Option<ConversationId>,
+}
+
+/// What a partner hears of a note that is kept.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DealLogAnswer {
+    pub id: DealLogId,
+    pub deal_id: DealId,
+    pub created_at: Micros,
+}
 
 /// A deal as `GET /deal` answers it: four objects.
-#[derive(Clone, Debug, Serialize, PartialEq)]
+#[derive(Clone, Debug, Serialize, PartialEq, ToSchema)]
 pub struct DealView {
     pub deal: DealPart,
     pub person: PersonPart,
@@ -38,7 +176,7 @@ pub struct DealView {
     pub agent: AgentPart,
 }
 
-#[derive(Clone, Debug, Serialize, PartialEq)]
+#[derive(Clone, Debug, Serialize, PartialEq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DealPart {
     pub id: String,
@@ -49,10 +187,11 @@ pub struct DealPart {
     pub owner_name: Option<String>,
     pub owner_email: Option<String>,
     /// Includes `externalIntegrationId`.
+    #[schema(value_type = Object)]
     pub props: Value,
 }
 
-#[derive(Clone, Debug, Serialize, PartialEq)]
+#[derive(Clone, Debug, Serialize, PartialEq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PersonPart {
     pub id: String,
@@ -61,7 +200,7 @@ pub struct PersonPart {
     pub phone_number: Option<String>,
 }
 
-#[derive(Clone, Debug, Serialize, PartialEq)]
+#[derive(Clone, Debug, Serialize, PartialEq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PropertyPart {
     pub id: Option<String>,
@@ -69,9 +208,66 @@ pub struct PropertyPart {
     pub external_id: Option<String>,
 }
 
-#[derive(Clone, Debug, Serialize, PartialEq)]
+#[derive(Clone, Debug, Serialize, PartialEq, ToSchema)]
 pub struct AgentPart {
     pub id: Option<AgentId>,
     pub name: Option<String>,
     pub number: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Stage::{ClosedLost, ClosedWon, InQualification, InService, Negotiating};
+    use Status::{Closed, Lost, Open, Won};
+
+    #[test]
+    fn words_are_read_as_they_are_written() {
+        for status in Status::ALL {
+            assert_eq!(Status::of(status.as_str()), Some(status));
+        }
+        for stage in Stage::ALL {
+            assert_eq!(Stage::of(stage.as_str()), Some(stage));
+        }
+        assert_eq!((Status::of("Won"), Stage::of("")), (None, None));
+    }
+
+    #[test]
+    fn what_is_not_asked_for_follows() {
+        let check = |from, status, stage, expect| {
+            assert_eq!(
+                moved(from, status, stage),
+                expect,
+                "{from:?} {status:?} {stage:?}"
+            );
+        };
+        let open = (Open, Negotiating);
+        check(open, Some(Won), None, (Won, ClosedWon));
+        check(open, Some(Lost), None, (Lost, ClosedLost));
+        check(open, Some(Closed), None, (Closed, Negotiating));
+        check(open, None, Some(ClosedWon), (Won, ClosedWon));
+        check(open, None, Some(ClosedLost), (Lost, ClosedLost));
+        check(open, None, Some(InService), (Open, InService));
+        check(open, Some(Won), Some(Negotiating), (Won, Negotiating));
+        check((Won, ClosedWon), Some(Open), None, (Open, InService));
+        check((Won, Negotiating), Some(Open), None, (Open, Negotiating));
+        check((Lost, ClosedLost), None, Some(InService), (Open, InService));
+        check((Won, ClosedWon), None, Some(ClosedLost), (Lost, ClosedLost));
+        check(
+            (Closed, InService),
+            None,
+            Some(Negotiating),
+            (Closed, Negotiating),
+        );
+        check(open, None, None, open);
+    }
+
+    #[test]
+    fn opposite_wishes_are_told() {
+        assert!(contradict(Won, ClosedLost) && contradict(Lost, ClosedWon));
+        assert!(contradict(Open, ClosedWon) && contradict(Open, ClosedLost));
+        assert!(!contradict(Won, ClosedWon) && !contradict(Lost, ClosedLost));
+        assert!(!contradict(Closed, ClosedLost) && !contradict(Open, InQualification));
+        assert!(!contradict(Won, Negotiating));
+    }
 }

@@ -6,6 +6,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaFormat, Type};
 use uuid::Uuid;
 
 use super::time::Micros;
@@ -64,6 +66,24 @@ macro_rules! uuid_id {
             }
         }
 
+        impl From<$name> for Uuid {
+            fn from(id: $name) -> Self {
+                id.0
+            }
+        }
+
+        impl utoipa::PartialSchema for $name {
+            fn schema() -> RefOr<Schema> {
+                let format = SchemaFormat::Custom("uuid".to_owned());
+                ObjectBuilder::new()
+                    .schema_type(Type::String)
+                    .format(Some(format))
+                    .into()
+            }
+        }
+
+        impl utoipa::ToSchema for $name {}
+
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 fmt::Display::fmt(&self.0.as_hyphenated(), f)
@@ -96,17 +116,25 @@ uuid_id! {
     ContactId,
     /// A sale in the making.
     DealId,
+    /// What a partner noted of a deal.
+    DealLogId,
     ConversationId,
     MessageId,
+    /// A failure of the channel: a hash of what failed and the code.
+    MessageErrorId,
     /// One inbound request of a source or provider.
     DeliveryId,
     ProductId,
-    /// A person of the workspace who owns deals.
+    /// A person of the workspace who owns deals and answers tickets.
     OwnerId,
+    /// A conversation in people's hands.
+    TicketId,
     /// A credential of a partner, workspace or operator.
     KeyId,
     /// One run of the service: a new one at every start.
     HostId,
+    /// The record that a person was erased.
+    ErasureId,
 }
 
 /// A connection's id: unguessable, since it is the address that a source posts to.
@@ -154,6 +182,14 @@ impl FromStr for ConnectionId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct AgentId(pub i64);
+
+impl utoipa::PartialSchema for AgentId {
+    fn schema() -> RefOr<Schema> {
+        i64::schema()
+    }
+}
+
+impl utoipa::ToSchema for AgentId {}
 
 impl fmt::Display for AgentId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -62,6 +62,19 @@ pub struct PlainKey {
     text: String,
 }
 
+/// Why a text is no key of a kind. It never repeats the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoKey {
+    #[error("it does not begin with {prefix}")]
+    Prefix { prefix: &'static str },
+    #[error(
+        "after {prefix} there are not {length} letters and digits: a part is missing, or too much"
+    )]
+    Form { prefix: &'static str, length: usize },
+    #[error("its checksum is wrong: a character is not as it was given out")]
+    Checksum,
+}
+
 const RANDOM: usize = 32;
 const CHECKSUM: usize = 6;
 
@@ -74,15 +87,26 @@ impl PlainKey {
 
     /// None when the text cannot be a key of any kind: wrong prefix, length or checksum.
     pub fn parse(text: &str) -> Option<Self> {
-        let kind = KeyKind::ALL
+        KeyKind::ALL
             .into_iter()
-            .find(|kind| text.starts_with(kind.prefix()))?;
-        let rest = &text[kind.prefix().len()..];
+            .find_map(|kind| Self::parse_as(kind, text).ok())
+    }
+
+    /// A key of this kind, or why the text cannot be one.
+    pub fn parse_as(kind: KeyKind, text: &str) -> Result<Self, NoKey> {
+        let prefix = kind.prefix();
+        let rest = text.strip_prefix(prefix).ok_or(NoKey::Prefix { prefix })?;
         if rest.len() != RANDOM + CHECKSUM || !rest.bytes().all(|b| b.is_ascii_alphanumeric()) {
-            return None;
+            return Err(NoKey::Form {
+                prefix,
+                length: RANDOM + CHECKSUM,
+            });
         }
         let (random, sum) = rest.split_at(RANDOM);
-        (checksum(kind, random) == sum).then(|| Self {
+        if checksum(kind, random) != sum {
+            return Err(NoKey::Checksum);
+        }
+        Ok(Self {
             kind,
             text: text.to_owned(),
         })
@@ -173,6 +197,24 @@ mod tests {
         }
         assert!(PlainKey::parse("mk_é").is_none());
         assert!(PlainKey::parse("").is_none());
+    }
+
+    #[test]
+    fn what_is_no_key_is_told_why() {
+        let key = PlainKey::generate(KeyKind::Admin);
+        let check = |text: &str, expect: &str| {
+            let told = PlainKey::parse_as(KeyKind::Admin, text).expect_err("no key");
+            assert!(told.to_string().contains(expect), "{told}");
+        };
+        check(&key.reveal()[1..], "begin with ak_");
+        check(
+            PlainKey::generate(KeyKind::Partner).reveal(),
+            "begin with ak_",
+        );
+        check("ak_bad", "38 letters and digits");
+        let end = key.reveal().ends_with('0');
+        let typo = format!("{}{}", &key.reveal()[..40], if end { '1' } else { '0' });
+        check(&typo, "checksum");
     }
 
     #[test]

@@ -2,19 +2,26 @@
 //! wrong is parsed here at the edge into what cannot; everything else passes
 //! these types on. Imports nothing else of ours.
 
+pub mod analytics;
+pub mod channel;
 pub mod connection;
 pub mod contact;
+pub mod conversation;
 pub mod cursor;
 pub mod deal;
 pub mod delivery;
 pub mod exchange;
+pub mod hex;
 pub mod id;
 pub mod json;
 pub mod key;
 pub mod lead;
+pub mod message;
 pub mod phone;
 pub mod plugin;
 pub mod row;
 pub mod text;
+pub mod ticket;
 pub mod time;
 pub mod workspace;
+pub mod zone;

@@ -1,9 +1,11 @@
-//! What goes into a converter and what comes out of it, in the domain's words.
+//! What a plugin is, and what goes into a converter and comes out of it, in the
+//! domain's words.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 use super::exchange::{HttpRequest, HttpResponse, Pairs, Problem, Reply};
+use super::hex;
 use super::lead::Lead;
 
 /// SHA-256 of a component's bytes, in lower-case hex: a plugin's identity.
@@ -14,8 +16,7 @@ pub struct Digest(pub String);
 impl Digest {
     pub fn of(bytes: &[u8]) -> Self {
         use sha2::Digest as _;
-        let hash = sha2::Sha256::digest(bytes);
-        Self(hash.iter().map(|byte| format!("{byte:02x}")).collect())
+        Self(hex::of(&sha2::Sha256::digest(bytes)))
     }
 
     /// The first twelve characters, for people.
@@ -33,6 +34,43 @@ impl fmt::Display for Digest {
 impl fmt::Debug for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.short())
+    }
+}
+
+/// What a plugin is for: the package of its contract says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PluginKind {
+    /// Deliveries of a source become leads.
+    Converter,
+    /// Messages go out through a channel and come back.
+    Adapter,
+}
+
+impl PluginKind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Converter => "converter",
+            Self::Adapter => "adapter",
+        }
+    }
+
+    /// For sentences: `an adapter`.
+    pub fn with_article(self) -> &'static str {
+        match self {
+            Self::Converter => "a converter",
+            Self::Adapter => "an adapter",
+        }
+    }
+
+    /// By package and version: `leadhost:adapter@1.0.0`.
+    pub fn of_contract(contract: &str) -> Option<Self> {
+        let package = contract.split('@').next()?;
+        match package.strip_prefix("leadhost:")? {
+            "converter" => Some(Self::Converter),
+            "adapter" => Some(Self::Adapter),
+            _ => None,
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 use serde::Serialize;
 use serde_json::value::RawValue;
+use utoipa::ToSchema;
 
 use super::time::Micros;
 
@@ -13,10 +14,28 @@ pub enum Entity {
     Messages,
     Contacts,
     Deals,
+    /// Failures of the channel: a report, not an entity of the export.
+    MessageErrors,
+    /// Of the desk; not exported.
+    Tickets,
+    /// What the product index follows; not exported.
+    Products,
 }
 
 impl Entity {
-    pub const ALL: [Self; 4] = [
+    /// Every feed.
+    pub const ALL: [Self; 7] = [
+        Self::Conversations,
+        Self::Messages,
+        Self::Contacts,
+        Self::Deals,
+        Self::MessageErrors,
+        Self::Tickets,
+        Self::Products,
+    ];
+
+    /// What `/v1/export` gives.
+    pub const EXPORTED: [Self; 4] = [
         Self::Conversations,
         Self::Messages,
         Self::Contacts,
@@ -29,25 +48,40 @@ impl Entity {
             Self::Messages => "messages",
             Self::Contacts => "contacts",
             Self::Deals => "deals",
+            Self::MessageErrors => "message_errors",
+            Self::Tickets => "tickets",
+            Self::Products => "products",
         }
     }
 
+    /// What an export names so.
     pub fn of(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|entity| entity.as_str() == text)
+        Self::EXPORTED
+            .into_iter()
+            .find(|entity| entity.as_str() == text)
     }
 
     /// The number that stands for it in cursors and in the feed clock. Never reused.
-    pub fn code(self) -> u8 {
+    pub const fn code(self) -> u8 {
         match self {
             Self::Conversations => 1,
             Self::Messages => 2,
             Self::Contacts => 3,
             Self::Deals => 4,
+            Self::MessageErrors => 5,
+            Self::Tickets => 6,
+            Self::Products => 7,
         }
     }
 }
 
-#[derive(Debug, Serialize)]
+/// A row of which only that it is there is told.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct IdRow {
+    pub id: String,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
 pub struct ContactRow {
     pub id: String,
     pub workspace_id: String,
@@ -57,10 +91,11 @@ pub struct ContactRow {
     pub phone_number: Option<String>,
     pub banned_at: Option<Micros>,
     /// A JSON object, as stored.
+    #[schema(value_type = Object)]
     pub props: Box<RawValue>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct DealRow {
     pub id: String,
     pub workspace_id: String,
@@ -70,6 +105,7 @@ pub struct DealRow {
     pub owner_id: Option<String>,
     pub status: String,
     pub title: Option<String>,
+    #[schema(value_type = Object)]
     pub props: Box<RawValue>,
     pub created_at: Micros,
     pub updated_at: Micros,
@@ -78,7 +114,7 @@ pub struct DealRow {
     pub external_id: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct MessageRow {
     pub id: String,
     pub workspace_id: String,
@@ -89,12 +125,13 @@ pub struct MessageRow {
     #[serde(rename = "type")]
     pub kind: String,
     pub content: Option<String>,
+    #[schema(value_type = Object)]
     pub metadata: Box<RawValue>,
     pub delivered_at: Option<Micros>,
     pub read_at: Option<Micros>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct ConversationRow {
     pub id: String,
     pub workspace_id: String,
@@ -115,7 +152,30 @@ pub struct ConversationRow {
     pub transferred_at: Option<Micros>,
     pub appointment_at: Option<Micros>,
     pub closed_at: Option<Micros>,
+    #[schema(value_type = Object)]
     pub props: Box<RawValue>,
+}
+
+/// A failure of the channel, one for a message and a code.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct MessageErrorRow {
+    pub id: String,
+    pub workspace_id: String,
+    pub cursor_at: Micros,
+    pub recipient_id: Option<String>,
+    pub deal_id: Option<String>,
+    pub conversation_id: Option<String>,
+    pub agent_id: Option<i64>,
+    pub message_id: Option<String>,
+    /// The channel's id of the message.
+    pub external_id: Option<String>,
+    pub error_code: String,
+    pub error_title: Option<String>,
+    pub error_description: Option<String>,
+    pub error_details: Option<String>,
+    pub template_name: Option<String>,
+    pub channel: Option<String>,
+    pub occurred_at: Micros,
 }
 
 /// An exported row and its place in the feed.

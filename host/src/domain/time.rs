@@ -4,8 +4,12 @@
 
 use std::fmt;
 
-use chrono::{DateTime, Datelike as _, NaiveDate, NaiveDateTime, TimeZone, Timelike as _, Utc};
-use serde::{Serialize, Serializer};
+use chrono::{DateTime, Datelike as _, NaiveDate, NaiveDateTime, Timelike as _, Utc};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
+
+use super::zone::Zone;
 
 /// Microseconds since 1970-01-01T00:00:00Z.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,6 +35,18 @@ impl Micros {
     }
 }
 
+impl utoipa::PartialSchema for Micros {
+    fn schema() -> RefOr<Schema> {
+        let format = SchemaFormat::KnownFormat(KnownFormat::DateTime);
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .format(Some(format))
+            .into()
+    }
+}
+
+impl utoipa::ToSchema for Micros {}
+
 impl fmt::Display for Micros {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let time = DateTime::<Utc>::from_timestamp_micros(self.0).unwrap_or(DateTime::UNIX_EPOCH);
@@ -55,29 +71,30 @@ impl Serialize for Micros {
     }
 }
 
+impl<'de> Deserialize<'de> for Micros {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        parse(&text).ok_or_else(|| serde::de::Error::custom("expected an RFC 3339 time"))
+    }
+}
+
 /// Reads a time as clients send it: `Z` or an offset, a space where an
-/// unencoded plus was, zero to nine digits of a second (cut, never rounded up),
+/// unencoded plus was, any digits of a second (six count: cut, never rounded up),
 /// or a bare date (midnight, UTC). Years 0001 to 9999.
 pub fn parse(text: &str) -> Option<Micros> {
     let text = text.trim();
     if text.is_empty() || text.len() > 40 || !text.is_ascii() {
         return None;
     }
-    if let Ok(date) = NaiveDate::parse_from_str(text, "%Y-%m-%d") {
-        return (text.len() == 10).then(|| {
-            Micros(
-                date.and_hms_opt(0, 0, 0)
-                    .expect("midnight is")
-                    .and_utc()
-                    .timestamp_micros(),
-            )
-        });
+    if let Some(date) = bare_date(text) {
+        let midnight = date.and_hms_opt(0, 0, 0).expect("midnight is");
+        return Some(Micros(midnight.and_utc().timestamp_micros()));
     }
     // A plus that was not percent-encoded arrives as a space before the offset.
     let spaced;
     let text = match text.rsplit_once(' ') {
         Some((left, offset))
-            if left.contains(['T', 't']) && offset.len() == 5 && offset.contains(':') =>
+            if left.contains(['T', 't', ' ']) && offset.len() == 5 && offset.contains(':') =>
         {
             spaced = format!("{left}+{offset}");
             &spaced
@@ -89,14 +106,29 @@ pub fn parse(text: &str) -> Option<Micros> {
         .map(|time| Micros(time.timestamp_micros()))
 }
 
+/// `2030-01-31` and nothing like it: the library would read signs and blanks too.
+fn bare_date(text: &str) -> Option<NaiveDate> {
+    let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let mut parts = text.split('-');
+    let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
+    let is_date = [(year, 4), (month, 2), (day, 2)]
+        .iter()
+        .all(|(part, length)| part.len() == *length && is_digits(part));
+    if !is_date || parts.next().is_some() {
+        return None;
+    }
+    NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()
+}
+
 /// Whether it is a zone's name in the IANA database, spelt as there.
 pub fn is_zone(name: &str) -> bool {
-    name.parse::<chrono_tz::Tz>().is_ok()
+    Zone::named(name).is_some()
 }
 
 /// Reads a source's time: RFC 3339, an offset without a colon, or a local time
 /// in `zone` (an IANA name; an unknown one reads nothing). Of a local time that
-/// occurs twice the earlier is meant.
+/// occurs twice the earlier is meant; one that was left out was written by a clock
+/// that was not put forward yet, and is read so.
 pub fn parse_source(text: &str, zone: &str) -> Option<Micros> {
     let text = text.trim();
     if let Some(time) = parse(text) {
@@ -107,7 +139,7 @@ pub fn parse_source(text: &str, zone: &str) -> Option<Micros> {
             return Some(Micros(time.timestamp_micros()));
         }
     }
-    let zone: chrono_tz::Tz = zone.parse().ok()?;
+    let zone = Zone::named(zone)?;
     let local = [
         "%Y-%m-%dT%H:%M:%S%.f",
         "%Y-%m-%d %H:%M:%S%.f",
@@ -116,9 +148,18 @@ pub fn parse_source(text: &str, zone: &str) -> Option<Micros> {
     ]
     .iter()
     .find_map(|format| NaiveDateTime::parse_from_str(text, format).ok())?;
-    zone.from_local_datetime(&local)
-        .earliest()
-        .map(|time| Micros(time.timestamp_micros()))
+    let part = |number: u32| i8::try_from(number).ok();
+    let local = jiff::civil::DateTime::new(
+        i16::try_from(local.year()).ok()?,
+        part(local.month())?,
+        part(local.day())?,
+        part(local.hour())?,
+        part(local.minute())?,
+        part(local.second())?,
+        // A leap second has more than a second of them.
+        i32::try_from(local.nanosecond().min(999_999_999)).ok()?,
+    );
+    zone.instant(local.ok()?)
 }
 
 #[cfg(test)]
@@ -144,10 +185,18 @@ mod tests {
         check("1970-01-01T00:00:01.1234569Z", Some(1_123_456));
         check("1970-01-01T01:00:00+01:00", Some(0));
         check("1970-01-01T01:00:00 01:00", Some(0));
+        check("1970-01-01 01:00:00 01:00", Some(0));
+        check("1970-01-01 00:00:01Z", Some(1_000_000));
+        check("1970-01-01T00:00:01.1234567899Z", Some(1_123_456));
+        check("1970-01-01 01:00", None);
         check("1970-01-02", Some(Micros::DAY));
         check("", None);
         check("yesterday", None);
         check("1970-13-01", None);
+        check("1970- 1- 2", None);
+        check("+197-01-02", None);
+        check("-197-01-02", None);
+        check("1970-1-002", None);
         check("1970-01-01T00:00:00", None);
     }
 
@@ -167,6 +216,19 @@ mod tests {
             Some(3 * Micros::HOUR + 500_000),
         );
         check("2025-11-06 14:30:00", "Nowhere/At_All", None);
+        check("2025-11-06 14:30:00", "america/sao_paulo", None);
+        // It came twice.
+        check(
+            "2026-10-25T01:30",
+            "Europe/Lisbon",
+            parse("2026-10-25T00:30:00Z").map(|m| m.0),
+        );
+        // It was left out.
+        check(
+            "2018-11-04 00:30",
+            "America/Sao_Paulo",
+            parse("2018-11-04T03:30:00Z").map(|m| m.0),
+        );
         check("soon", "UTC", None);
     }
 }

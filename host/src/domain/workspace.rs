@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::id::{AgentId, PartnerId, WorkspaceId};
+use super::id::{AgentId, OwnerId, PartnerId, WorkspaceId};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Workspace {
@@ -38,9 +38,18 @@ pub struct Agent {
     pub kind: AgentKind,
     pub channel: Option<String>,
     pub adapter: Option<String>,
-    pub config: String,
     /// Left out of analytics unless asked for.
     pub internal: bool,
+}
+
+/// A person who owns deals and answers tickets.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Owner {
+    pub id: OwnerId,
+    pub workspace: WorkspaceId,
+    pub name: String,
+    /// Normalised, unique within the workspace.
+    pub email: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,4 +57,15 @@ pub struct Agent {
 pub enum AgentKind {
     Ai,
     Human,
+}
+
+impl AgentKind {
+    pub const ALL: [Self; 2] = [Self::Ai, Self::Human];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ai => "ai",
+            Self::Human => "human",
+        }
+    }
 }

@@ -16,6 +16,7 @@ use tracing::field::Empty;
 
 use super::body::Unread;
 use super::encoding;
+use super::endpoints::admin::AdminRoute;
 use super::error::ApiError;
 use super::reply::Reply;
 use super::request_id::{self, RequestId};
@@ -47,6 +48,7 @@ pub async fn answer(
         app,
         head: &head,
         id: &id,
+        surface,
         family: surface.family(path),
         peer,
     };
@@ -116,6 +118,10 @@ fn route_of(surface: Surface, head: &Parts) -> Result<Route<'_>, ApiError> {
 /// The answer's time begins when the body is there, which has a time of its own.
 async fn in_time(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Reply, ApiError> {
     let server = &call.app.config.server;
+    if let Route::Admin(AdminRoute::ImportProducts { .. }) = route {
+        // As long as its body goes on, each piece of which has a time of its own.
+        return Box::pin(router::run(call, route, body)).await;
+    }
     let mut seconds = server.answer_seconds;
     if matches!(route, Route::Admin(_)) {
         // An operator waits for a component to be compiled.

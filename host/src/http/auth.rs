@@ -22,7 +22,7 @@ use crate::domain::time::Micros;
 use crate::domain::workspace::{Partner, Workspace};
 use crate::limits;
 use crate::store::once::Once;
-use crate::store::{Caller, Scope, Store, StoreError};
+use crate::store::{ByPartner, Caller, Scope, Store, StoreError};
 
 /// A data client: it reads one workspace.
 #[derive(Clone, Debug)]
@@ -67,6 +67,15 @@ impl PartnerCaller {
 
     pub fn key(&self) -> KeyId {
         self.caller.key.id
+    }
+
+    /// Who works on deals, for what is committed.
+    pub fn by(&self) -> ByPartner {
+        ByPartner {
+            workspace: self.workspace().id,
+            partner: self.partner().id,
+            key: self.key(),
+        }
     }
 }
 

@@ -92,6 +92,24 @@ impl Unread {
         result
     }
 
+    /// The next piece of a body that nobody holds as a whole, which comes within this
+    /// time; `None` at its end.
+    pub async fn next(&mut self, time: Duration) -> Result<Option<Bytes>, ApiError> {
+        while let Some(incoming) = self.incoming.as_mut() {
+            match timeout(time, incoming.frame()).await {
+                Err(_) => return Err(ApiError::BodyTooSlow),
+                Ok(None) => self.incoming = None,
+                Ok(Some(Err(error))) => return Err(ApiError::ClientGone(error)),
+                Ok(Some(Ok(frame))) => {
+                    if let Ok(bytes) = frame.into_data() {
+                        return Ok(Some(bytes));
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
     async fn read_within(
         mut self,
         budget: &Budget,

@@ -21,14 +21,64 @@ enum Coding {
     Gzip,
 }
 
+impl Coding {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Zstd => "zstd",
+            Self::Gzip => "gzip",
+        }
+    }
+}
+
+/// A text that never changes, compressed once for all who ask for it.
+pub struct Kept {
+    plain: Bytes,
+    zstd: Option<Bytes>,
+    gzip: Option<Bytes>,
+}
+
+impl Kept {
+    pub fn new(plain: &'static [u8]) -> Self {
+        let is_worth_it = plain.len() as u64 > limits::COMPRESS_FROM_BYTES;
+        // Out of memory: the plain text is as true.
+        let squeezed = |coding| squeeze(coding, plain).ok().filter(|_| is_worth_it);
+        Self {
+            plain: Bytes::from_static(plain),
+            zstd: squeezed(Coding::Zstd).map(Bytes::from),
+            gzip: squeezed(Coding::Gzip).map(Bytes::from),
+        }
+    }
+
+    /// The body as the request would like it best, and the headers that say so.
+    pub fn fill(&self, request: &HeaderMap, reply: &mut Reply) {
+        let coding = choose(request);
+        let small = match coding {
+            Some(Coding::Zstd) => self.zstd.clone(),
+            Some(Coding::Gzip) => self.gzip.clone(),
+            None => None,
+        };
+        let (Some(coding), Some(small)) = (coding, small) else {
+            *reply.body_mut() = Full::new(self.plain.clone());
+            return;
+        };
+        *reply.body_mut() = Full::new(small);
+        let headers = reply.headers_mut();
+        headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
+    }
+}
+
 /// Compresses the reply's body if it is worth it and the client asks for it.
 pub async fn compress(request: &HeaderMap, reply: Reply) -> Reply {
-    if !is_worth_it(&reply) {
+    if !is_plain_text(&reply) {
         return reply;
     }
     let (mut head, body) = reply.into_parts();
-    head.headers
-        .append(VARY, HeaderValue::from_static("accept-encoding"));
+    // Of a small answer too: the next one from this address may be large.
+    vary(&mut head.headers);
+    if body.size_hint().lower() <= limits::COMPRESS_FROM_BYTES {
+        return Reply::from_parts(head, body);
+    }
     let Some(coding) = choose(request) else {
         return Reply::from_parts(head, body);
     };
@@ -43,12 +93,8 @@ pub async fn compress(request: &HeaderMap, reply: Reply) -> Reply {
     };
     match small {
         Ok(small) => {
-            let name = match coding {
-                Coding::Zstd => "zstd",
-                Coding::Gzip => "gzip",
-            };
             head.headers
-                .insert(CONTENT_ENCODING, HeaderValue::from_static(name));
+                .insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
             head.headers.remove(CONTENT_LENGTH);
             Reply::from_parts(head, Full::new(Bytes::from(small)))
         }
@@ -57,15 +103,25 @@ pub async fn compress(request: &HeaderMap, reply: Reply) -> Reply {
     }
 }
 
-fn is_worth_it(reply: &Reply) -> bool {
-    let large = reply.body().size_hint().lower() > limits::COMPRESS_FROM_BYTES;
+/// Says that the coding is the client's choice, unless that is said already.
+fn vary(headers: &mut HeaderMap) {
+    let said = headers.get_all(VARY).iter();
+    let mut names = said
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','));
+    if !names.any(|name| name.trim() == ACCEPT_ENCODING) {
+        headers.append(VARY, HeaderValue::from_static("accept-encoding"));
+    }
+}
+
+fn is_plain_text(reply: &Reply) -> bool {
     let plain = !reply.headers().contains_key(CONTENT_ENCODING);
     let textual = reply
         .headers()
         .get(CONTENT_TYPE)
         .and_then(|value| value.to_str().ok())
         .is_some_and(|text| text.starts_with("text/") || text.contains("json"));
-    large && plain && textual
+    plain && textual
 }
 
 fn choose(request: &HeaderMap) -> Option<Coding> {

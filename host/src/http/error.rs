@@ -8,7 +8,9 @@ use std::borrow::Cow;
 
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{HeaderMap, StatusCode};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
 
 use super::accept::weight;
 use super::reply::{self, Reply};
@@ -20,6 +22,8 @@ use crate::store::StoreError;
 pub enum Family {
     /// `{statusCode, message, error}`
     Gateway,
+    /// `{success: false, statusCode, message}`
+    Notification,
     /// `{error}`
     Data,
     /// `{error}`, with members of its own where an operator needs them.
@@ -52,12 +56,21 @@ pub enum ApiError {
     /// 405, with the methods that there are.
     #[error("the method is not one of {allow}")]
     MethodNotAllowed { allow: String },
+    /// 405: this GET is no handshake.
+    #[error("the GET is no handshake")]
+    NoHandshake,
     /// 408: the body came too slowly.
     #[error("the body did not arrive in time")]
     BodyTooSlow,
     /// 409: it does not fit what is there now; members go to the admin's answer.
     #[error("{message}")]
     Conflict { message: String, details: Value },
+    /// 409: the same request came before, and is not answered yet.
+    #[error("the key's first request is under way")]
+    UnderWay { retry_after: u64 },
+    /// What somebody else said of a request, with the status that it has here.
+    #[error("{message}")]
+    Refused { status: StatusCode, message: String },
     /// 413
     #[error("the body is larger than {limit} bytes")]
     BodyTooLarge { limit: usize },
@@ -98,6 +111,22 @@ impl ApiError {
         Self::Internal(source.into())
     }
 
+    /// It does not fit what is there now.
+    pub fn conflict(message: impl Into<String>) -> Self {
+        Self::Conflict {
+            message: message.into(),
+            details: Value::Null,
+        }
+    }
+
+    /// It is understood, and cannot be done.
+    pub fn unprocessable(message: impl Into<String>) -> Self {
+        Self::Unprocessable {
+            message: message.into(),
+            details: Value::Null,
+        }
+    }
+
     /// Status and sentence for the client.
     pub fn outside(&self) -> (StatusCode, Cow<'_, str>) {
         use StatusCode as S;
@@ -113,7 +142,7 @@ impl ApiError {
             ),
             Self::Unauthorized(Challenge::Sender) => (
                 S::UNAUTHORIZED,
-                "The request does not prove that it comes from this connection's source: check the secret on both sides."
+                "The request does not prove that it comes from whom this address is for: check the secret on both sides."
                     .into(),
             ),
             Self::Forbidden(message) => (S::FORBIDDEN, message.into()),
@@ -122,14 +151,24 @@ impl ApiError {
                 S::METHOD_NOT_ALLOWED,
                 format!("This address takes {allow}.").into(),
             ),
+            Self::NoHandshake => (
+                S::METHOD_NOT_ALLOWED,
+                "This address takes POST. A GET makes sure of it only as its sender's handshake, with what that has in the query: for Meta hub.mode, hub.challenge and hub.verify_token."
+                    .into(),
+            ),
             Self::BodyTooSlow => (
                 S::REQUEST_TIMEOUT,
                 "The body did not arrive in time; send it again.".into(),
             ),
             Self::Conflict { message, .. } => (S::CONFLICT, message.into()),
+            Self::UnderWay { .. } => (
+                S::CONFLICT,
+                "The first request with this Idempotency-Key is still under way; ask again for its answer.".into(),
+            ),
+            Self::Refused { status, message } => (*status, message.into()),
             Self::BodyTooLarge { limit } => (
                 S::PAYLOAD_TOO_LARGE,
-                format!("The body is larger than {limit} bytes; send it in parts.").into(),
+                format!("The body is larger than the {limit} bytes that this address takes.").into(),
             ),
             Self::UriTooLong => (
                 S::URI_TOO_LONG,
@@ -178,9 +217,9 @@ impl ApiError {
     /// Seconds after which it is worth coming again.
     fn retry_after(&self) -> Option<u64> {
         match self {
-            Self::TooManyRequests { retry_after } | Self::Overloaded { retry_after, .. } => {
-                Some(*retry_after)
-            }
+            Self::TooManyRequests { retry_after }
+            | Self::Overloaded { retry_after, .. }
+            | Self::UnderWay { retry_after } => Some(*retry_after),
             Self::Store(StoreError::Unavailable(_) | StoreError::Busy | StoreError::Contended) => {
                 Some(1)
             }
@@ -218,31 +257,48 @@ impl ApiError {
         }
     }
 
+    /// What it says in the family's shape.
+    pub fn body(&self, family: Family) -> Value {
+        let (status, message) = self.outside();
+        let message = &*message;
+        let body = match family {
+            Family::Gateway => serde_json::to_value(GatewayError {
+                status_code: status.as_u16(),
+                message,
+                error: reason(status),
+            }),
+            Family::Notification => serde_json::to_value(NotificationError {
+                success: false,
+                status_code: status.as_u16(),
+                message,
+            }),
+            Family::Data | Family::Admin => serde_json::to_value(DataError { error: message }),
+        };
+        body.expect("texts and numbers are JSON")
+    }
+
+    /// What it says as RFC 9457 has it.
+    fn problem(&self, id: &RequestId) -> Value {
+        let (status, message) = self.outside();
+        let problem = Problem {
+            kind: "about:blank",
+            title: reason(status),
+            status: status.as_u16(),
+            detail: &message,
+            request_id: id.as_str(),
+        };
+        serde_json::to_value(problem).expect("texts and numbers are JSON")
+    }
+
     /// The answer in the family's shape, or as RFC 9457 has it when the client asks for that.
     pub fn reply(&self, family: Family, request: &HeaderMap, id: &RequestId) -> Reply {
-        let (status, message) = self.outside();
-        let reason = status.canonical_reason().unwrap_or("Error");
+        let (status, _) = self.outside();
         let wants_problem =
             weight(request, &hyper::header::ACCEPT, PROBLEM).is_some_and(|weight| weight > 0);
         let (content_type, mut body) = if wants_problem {
-            let body = json!({
-                "type": "about:blank",
-                "title": reason,
-                "status": status.as_u16(),
-                "detail": message,
-                "requestId": id.as_str(),
-            });
-            (PROBLEM, body)
+            (PROBLEM, self.problem(id))
         } else {
-            let body = match family {
-                Family::Gateway => json!({
-                    "statusCode": status.as_u16(),
-                    "message": message,
-                    "error": reason,
-                }),
-                Family::Data | Family::Admin => json!({ "error": message }),
-            };
-            (reply::JSON, body)
+            (reply::JSON, self.body(family))
         };
         if let (Family::Admin, Some(Value::Object(details)), Some(body)) =
             (family, self.details(), body.as_object_mut())
@@ -259,6 +315,7 @@ impl ApiError {
             Self::MethodNotAllowed { allow } => {
                 insert_text(headers, ALLOW, allow);
             }
+            Self::NoHandshake => insert_text(headers, ALLOW, "POST"),
             Self::Unauthorized(Challenge::Bearer) => {
                 insert_text(headers, WWW_AUTHENTICATE, "Bearer");
             }
@@ -278,7 +335,55 @@ impl ApiError {
     }
 }
 
-const PROBLEM: &str = "application/problem+json";
+pub const PROBLEM: &str = "application/problem+json";
+
+fn reason(status: StatusCode) -> &'static str {
+    status.canonical_reason().unwrap_or("Error")
+}
+
+/// An error of the gateway.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GatewayError<'a> {
+    status_code: u16,
+    /// What is wrong, and how to make it right.
+    message: &'a str,
+    /// The reason phrase of the status.
+    error: &'a str,
+}
+
+/// An error of `POST /send-notification`.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NotificationError<'a> {
+    /// Always false.
+    success: bool,
+    status_code: u16,
+    /// What is wrong. Of a body with mistakes it is the JSON text of a list of
+    /// all of them, each with `code`, `path`, `message` and what belongs to its code.
+    message: &'a str,
+}
+
+/// An error of the data API.
+#[derive(Serialize, ToSchema)]
+pub struct DataError<'a> {
+    /// What is wrong, and how to make it right.
+    error: &'a str,
+}
+
+/// An error as RFC 9457 has it, for whoever asks for it by `Accept`.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Problem<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    title: &'a str,
+    status: u16,
+    /// What is wrong, and how to make it right.
+    detail: &'a str,
+    /// The name of the request in the service's log.
+    request_id: &'a str,
+}
 
 fn insert_text(headers: &mut HeaderMap, name: HeaderName, text: &str) {
     if let Ok(value) = HeaderValue::from_str(text) {
@@ -309,6 +414,8 @@ impl std::fmt::Display for Chain<'_> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::domain::time::Micros;
     use crate::http::encoding::whole;
@@ -326,6 +433,10 @@ mod tests {
         assert_eq!(
             body(&error, Family::Gateway, "*/*"),
             json!({"statusCode": 404, "message": "No such thing.", "error": "Not Found"})
+        );
+        assert_eq!(
+            body(&error, Family::Notification, "*/*"),
+            json!({"success": false, "statusCode": 404, "message": "No such thing."})
         );
         assert_eq!(
             body(&error, Family::Data, "application/json"),

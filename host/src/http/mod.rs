@@ -9,10 +9,16 @@ pub mod accept;
 pub mod answer;
 pub mod auth;
 pub mod body;
+mod conditional;
 pub mod encoding;
 pub mod endpoints;
 pub mod error;
+mod feed;
+mod idempotency;
 mod io;
+mod json;
+mod lines;
+pub mod openapi;
 pub mod query;
 pub mod rate;
 pub mod reply;
@@ -20,6 +26,7 @@ pub mod request_id;
 pub mod route;
 pub mod router;
 pub mod server;
+pub mod zod;
 
 use std::sync::Arc;
 

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 
 use hyper::http::request::Parts;
 
+use super::error::ApiError;
+
 #[derive(Debug)]
 pub struct Query<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
 
@@ -36,6 +38,29 @@ impl<'a> Query<'a> {
             .filter_map(|name| self.get(name))
             .find(|value| !value.trim().is_empty())
     }
+
+    /// Rows of a page, from 1 to `most`. Out of range is adjusted, however far; what
+    /// is no whole number is refused.
+    pub fn limit(&self, default: u32, most: u32) -> Result<u32, ApiError> {
+        let Some(text) = self.get("limit") else {
+            return Ok(default);
+        };
+        let text = text.trim();
+        let (negative, digits) = match text.strip_prefix('-') {
+            Some(digits) => (true, digits),
+            None => (false, text.strip_prefix('+').unwrap_or(text)),
+        };
+        if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+            return Err(ApiError::BadRequest(format!(
+                "`limit` is a whole number from 1 to {most}."
+            )));
+        }
+        if negative {
+            return Ok(1);
+        }
+        let limit = digits.parse().unwrap_or(u32::MAX);
+        Ok(limit.clamp(1, most))
+    }
 }
 
 #[cfg(test)]
@@ -52,5 +77,27 @@ mod tests {
         assert_eq!(query.get("e"), Some("\u{fffd}"));
         assert_eq!(query.get("f"), None);
         assert_eq!(query.filled(&["c", "a"]), Some("1"));
+    }
+
+    #[test]
+    fn a_limit_is_adjusted_or_refused() {
+        let check = |text: &str, expect: Option<u32>| {
+            let text = format!("limit={text}");
+            let query = Query::parse(&text);
+            assert_eq!(query.limit(100, 1000).ok(), expect, "{text}");
+        };
+        check("1", Some(1));
+        check("1000", Some(1000));
+        check("1001", Some(1000));
+        check("0", Some(1));
+        check("-5", Some(1));
+        check("%2B7", Some(7));
+        check("+7", Some(7));
+        check("99999999999999999999999999999999", Some(1000));
+        check("", None);
+        check("ten", None);
+        check("1.5", None);
+        check("-", None);
+        assert_eq!(Query::parse("").limit(100, 1000).ok(), Some(100));
     }
 }

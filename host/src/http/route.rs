@@ -5,7 +5,9 @@
 use hyper::Method;
 
 use super::endpoints::admin::AdminRoute;
+use super::endpoints::docs::Page;
 use super::error::Family;
+use crate::domain::analytics::MetricSet;
 
 /// What an address serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +24,9 @@ pub enum Route<'a> {
     /// For whoever comes. Senders of leads prove themselves to their connection.
     Open(OpenRoute<'a>),
     /// With a partner key.
-    Partner(PartnerRoute),
+    Partner(PartnerRoute<'a>),
+    /// With a partner's access token, as bearer.
+    Token(TokenRoute<'a>),
     /// With a workspace key, at the workspace's rate.
     Workspace(WorkspaceRoute<'a>),
     /// With an admin key, on the admin surface.
@@ -31,16 +35,71 @@ pub enum Route<'a> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenRoute<'a> {
-    IngestLead { connection: &'a str },
-    Handshake { connection: &'a str },
+    IngestLead {
+        connection: &'a str,
+    },
+    Handshake {
+        connection: &'a str,
+    },
+    ChannelWebhook {
+        instance: &'a str,
+        token: &'a str,
+    },
+    ChannelHandshake {
+        instance: &'a str,
+        token: &'a str,
+    },
     Live,
     Ready,
     Metrics,
+    /// The document of the surface.
+    OpenApi,
+    /// The page that shows it, and what the page loads.
+    Docs {
+        file: Page,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PartnerRoute {
+pub enum PartnerRoute<'a> {
     FindDeals,
+    CreateDeal,
+    PatchDeal { deal: &'a str },
+    SearchProducts,
+    SendNotification,
+}
+
+impl PartnerRoute<'_> {
+    /// The label of its metrics; idempotency keys are kept under it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::FindDeals => "find-deals",
+            Self::CreateDeal => "create-deal",
+            Self::PatchDeal { .. } => "patch-deal",
+            Self::SearchProducts => "products-by-name",
+            Self::SendNotification => "send-notification",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenRoute<'a> {
+    LogDeal { deal: &'a str },
+    ListTickets,
+    ShowTicket { ticket: &'a str },
+    PatchTicket { ticket: &'a str },
+}
+
+impl TokenRoute<'_> {
+    /// As [`PartnerRoute::name`].
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::LogDeal { .. } => "log-deal",
+            Self::ListTickets => "list-tickets",
+            Self::ShowTicket { .. } => "show-ticket",
+            Self::PatchTicket { .. } => "patch-ticket",
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +109,20 @@ pub enum WorkspaceRoute<'a> {
     Export {
         entity: &'a str,
     },
+    /// As the entity of an export.
+    ExportIds {
+        entity: &'a str,
+    },
+    /// As the entity of an export.
+    Report {
+        report: &'a str,
+    },
+    /// The granularity too is checked behind the key.
+    Analytics {
+        set: MetricSet,
+        granularity: &'a str,
+    },
+    Freshness,
 }
 
 /// Who may use a route.
@@ -57,6 +130,7 @@ pub enum WorkspaceRoute<'a> {
 pub enum Access {
     Anyone,
     PartnerKey,
+    AccessToken,
     WorkspaceKey,
     AdminKey,
 }
@@ -71,6 +145,9 @@ pub enum NoRoute {
 
 /// The methods that a route may have, in the order in which `Allow` lists them.
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+
+/// Its errors have a shape of their own.
+pub(super) const NOTIFICATION: &str = "send-notification";
 
 /// More segments than any path of ours has.
 const SEGMENTS: usize = 8;
@@ -114,17 +191,68 @@ impl<'a> Route<'a> {
             ("GET", ["health", "live"]) => Self::Open(OpenRoute::Live),
             ("GET", ["health", "ready"]) => Self::Open(OpenRoute::Ready),
 
+            ("GET", ["openapi.json"]) if gateway || data => Self::Open(OpenRoute::OpenApi),
+            ("GET", ["docs"]) if gateway || data => {
+                Self::Open(OpenRoute::Docs { file: Page::Text })
+            }
+            ("GET", ["docs", file]) if gateway || data => {
+                let file = Page::of(file)?;
+                Self::Open(OpenRoute::Docs { file })
+            }
+
             ("POST", ["ingest-lead", connection]) if gateway => {
                 Self::Open(OpenRoute::IngestLead { connection })
             }
             ("GET", ["ingest-lead", connection]) if gateway => {
                 Self::Open(OpenRoute::Handshake { connection })
             }
+            ("POST", ["channel-webhook", instance, token]) if gateway => {
+                Self::Open(OpenRoute::ChannelWebhook { instance, token })
+            }
+            ("GET", ["channel-webhook", instance, token]) if gateway => {
+                Self::Open(OpenRoute::ChannelHandshake { instance, token })
+            }
             ("GET", ["deal"]) if gateway => Self::Partner(PartnerRoute::FindDeals),
+            ("POST", ["deal"]) if gateway => Self::Partner(PartnerRoute::CreateDeal),
+            ("PATCH", ["deal", deal]) if gateway && !deal.is_empty() => {
+                Self::Partner(PartnerRoute::PatchDeal { deal })
+            }
+            ("GET", ["products-by-name"]) if gateway => Self::Partner(PartnerRoute::SearchProducts),
+            ("POST", [NOTIFICATION]) if gateway => Self::Partner(PartnerRoute::SendNotification),
+
+            ("POST", ["api", "v1", "deals", deal, "log"]) if gateway && !deal.is_empty() => {
+                Self::Token(TokenRoute::LogDeal { deal })
+            }
+            ("GET", ["tickets"]) if gateway => Self::Token(TokenRoute::ListTickets),
+            ("GET", ["tickets", ticket]) if gateway && !ticket.is_empty() => {
+                Self::Token(TokenRoute::ShowTicket { ticket })
+            }
+            ("PATCH", ["tickets", ticket]) if gateway && !ticket.is_empty() => {
+                Self::Token(TokenRoute::PatchTicket { ticket })
+            }
 
             ("GET", ["v1", "whoami"]) if data => Self::Workspace(WorkspaceRoute::Whoami),
             ("GET", ["v1", "export", entity]) if data => {
                 Self::Workspace(WorkspaceRoute::Export { entity })
+            }
+            ("GET", ["v1", "export", entity, "ids"]) if data => {
+                Self::Workspace(WorkspaceRoute::ExportIds { entity })
+            }
+
+            ("GET", ["v1", "reports", report]) if data => {
+                Self::Workspace(WorkspaceRoute::Report { report })
+            }
+
+            ("GET", ["v1", "analytics", "freshness"]) if data => {
+                Self::Workspace(WorkspaceRoute::Freshness)
+            }
+            ("GET", ["v1", "analytics", "conversations", granularity]) if data => {
+                let set = MetricSet::Conversations;
+                Self::Workspace(WorkspaceRoute::Analytics { set, granularity })
+            }
+            ("GET", ["v1", "analytics", "tickets", granularity]) if data => {
+                let set = MetricSet::Tickets;
+                Self::Workspace(WorkspaceRoute::Analytics { set, granularity })
             }
 
             ("GET", ["metrics"]) if admin => Self::Open(OpenRoute::Metrics),
@@ -140,6 +268,7 @@ impl<'a> Route<'a> {
         match self {
             Self::Open(_) => Access::Anyone,
             Self::Partner(_) => Access::PartnerKey,
+            Self::Token(_) => Access::AccessToken,
             Self::Workspace(_) => Access::WorkspaceKey,
             Self::Admin(_) => Access::AdminKey,
         }
@@ -151,16 +280,23 @@ impl<'a> Route<'a> {
             Self::Open(route) => match route {
                 OpenRoute::IngestLead { .. } => "ingest-lead",
                 OpenRoute::Handshake { .. } => "ingest-handshake",
+                OpenRoute::ChannelWebhook { .. } => "channel-webhook",
+                OpenRoute::ChannelHandshake { .. } => "channel-handshake",
                 OpenRoute::Live => "health-live",
                 OpenRoute::Ready => "health-ready",
                 OpenRoute::Metrics => "metrics",
+                OpenRoute::OpenApi => "openapi",
+                OpenRoute::Docs { .. } => "docs",
             },
-            Self::Partner(route) => match route {
-                PartnerRoute::FindDeals => "find-deals",
-            },
+            Self::Partner(route) => route.name(),
+            Self::Token(route) => route.name(),
             Self::Workspace(route) => match route {
                 WorkspaceRoute::Whoami => "whoami",
                 WorkspaceRoute::Export { .. } => "export",
+                WorkspaceRoute::ExportIds { .. } => "export-ids",
+                WorkspaceRoute::Report { .. } => "report",
+                WorkspaceRoute::Analytics { .. } => "analytics",
+                WorkspaceRoute::Freshness => "freshness",
             },
             Self::Admin(route) => route.name(),
         }
@@ -170,7 +306,9 @@ impl<'a> Route<'a> {
 impl Surface {
     /// How errors look at a path of this surface, also where there is nothing.
     pub fn family(self, path: &str) -> Family {
+        let first = path.trim_start_matches('/').split('/').next();
         match self {
+            Self::Gateway | Self::Both if first == Some(NOTIFICATION) => Family::Notification,
             Self::Gateway => Family::Gateway,
             Self::Data => Family::Data,
             Self::Both if path == "/v1" || path.starts_with("/v1/") => Family::Data,
@@ -223,11 +361,27 @@ mod tests {
             }
         };
         check("/deal", "find-deals", &[Gateway, Both]);
+        check("/tickets", "list-tickets", &[Gateway, Both]);
+        check("/tickets/abc", "show-ticket", &[Gateway, Both]);
+        check("/products-by-name", "products-by-name", &[Gateway, Both]);
         check("/v1/whoami", "whoami", &[Data, Both]);
         check("/v1/export/deals", "export", &[Data, Both]);
+        check("/v1/export/deals/ids", "export-ids", &[Data, Both]);
+        check("/v1/reports/message_errors", "report", &[Data, Both]);
+        check("/v1/analytics/freshness", "freshness", &[Data, Both]);
+        check("/v1/analytics/tickets/day", "analytics", &[Data, Both]);
+        check("/v1/analytics/conversations/x", "analytics", &[Data, Both]);
         check("/metrics", "metrics", &[Admin]);
+        check("/openapi.json", "openapi", &[Gateway, Data, Both]);
+        check("/docs", "docs", &[Gateway, Data, Both]);
+        check("/docs/page.js", "docs", &[Gateway, Data, Both]);
         check("/health/live", "health-live", &[Gateway, Data, Both, Admin]);
         check("/ingest-lead/abc", "ingest-handshake", &[Gateway, Both]);
+        check(
+            "/channel-webhook/1/abc",
+            "channel-handshake",
+            &[Gateway, Both],
+        );
     }
 
     #[test]
@@ -237,10 +391,19 @@ mod tests {
             "",
             "*",
             "/deal/",
+            "/tickets/",
+            "/api/v1/deals//log",
+            "/api/v1/deals/abc/log/",
             "//deal",
             "/Deal",
             "/v1/export",
             "/v1/export/deals/",
+            "/v1/analytics",
+            "/v1/analytics/conversations",
+            "/v1/analytics/deals/day",
+            "/v1/analytics/freshness/day",
+            "/v1/export/deals/ids/",
+            "/v1/export/deals/rows",
             "/a/b/c/d/e/f/g/h/i/j/k",
         ] {
             let expect = if path == "*" {
@@ -261,6 +424,14 @@ mod tests {
                 "{method}"
             );
         }
+        for (path, there) in [("/deal/abc", "PATCH"), ("/api/v1/deals/abc/log", "POST")] {
+            assert_eq!(
+                find(Surface::Both, "GET", path),
+                Err(NoRoute::OtherMethods(there.to_owned())),
+                "{path}"
+            );
+            assert_eq!(find(Surface::Data, there, path), Err(NoRoute::Nothing));
+        }
         assert!(find(Surface::Both, "HEAD", "/deal").is_ok());
         assert!(find(Surface::Both, "HEAD", "/nothing").is_err());
     }
@@ -269,6 +440,15 @@ mod tests {
     fn errors_have_the_shape_of_the_family_also_where_there_is_nothing() {
         assert_eq!(Surface::Both.family("/v1/nothing"), Family::Data);
         assert_eq!(Surface::Both.family("/v10/nothing"), Family::Gateway);
+        for path in ["/send-notification", "/send-notification/"] {
+            assert_eq!(Surface::Both.family(path), Family::Notification);
+            assert_eq!(Surface::Gateway.family(path), Family::Notification);
+            assert_eq!(Surface::Data.family(path), Family::Data);
+        }
+        assert_eq!(
+            Surface::Both.family("/api/v1/deals/abc/log"),
+            Family::Gateway
+        );
         assert_eq!(Surface::Data.family("/nothing"), Family::Data);
         assert_eq!(Surface::Gateway.family("/v1/whoami"), Family::Gateway);
     }

@@ -8,11 +8,14 @@ use std::sync::Arc;
 use hyper::http::request::Parts;
 
 use super::body::Unread;
-use super::endpoints::{admin, deals, export, health, ingest, whoami};
+use super::endpoints::{
+    admin, analytics, channel_webhook, deals, docs, export, health, ingest, notifications,
+    products, reports, tickets, whoami,
+};
 use super::error::{ApiError, Family};
 use super::reply::Reply;
 use super::request_id::RequestId;
-use super::route::{OpenRoute, PartnerRoute, Route, WorkspaceRoute};
+use super::route::{OpenRoute, PartnerRoute, Route, Surface, TokenRoute, WorkspaceRoute};
 use super::{auth, query::Query};
 use crate::app::App;
 use crate::store::StoreError;
@@ -39,6 +42,7 @@ pub struct Call<'a> {
     pub app: &'a Arc<App>,
     pub head: &'a Parts,
     pub id: &'a RequestId,
+    pub surface: Surface,
     pub family: Family,
     pub peer: SocketAddr,
 }
@@ -58,7 +62,13 @@ impl Call<'_> {
 pub async fn run(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Reply, ApiError> {
     if !matches!(
         route,
-        Route::Open(OpenRoute::Live | OpenRoute::Ready | OpenRoute::Metrics)
+        Route::Open(
+            OpenRoute::Live
+                | OpenRoute::Ready
+                | OpenRoute::Metrics
+                | OpenRoute::OpenApi
+                | OpenRoute::Docs { .. }
+        )
     ) {
         can_serve(call.app)?;
     }
@@ -67,14 +77,37 @@ pub async fn run(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Repl
         Route::Open(route) => match route {
             OpenRoute::IngestLead { connection } => ingest::receive(call, connection, body).await,
             OpenRoute::Handshake { connection } => ingest::handshake(call, connection).await,
+            OpenRoute::ChannelWebhook { instance, token } => {
+                channel_webhook::receive(call, instance, token, body).await
+            }
+            OpenRoute::ChannelHandshake { instance, token } => {
+                channel_webhook::handshake(call, instance, token).await
+            }
             OpenRoute::Live => Ok(health::live()),
             OpenRoute::Ready => health::ready(call).await,
             OpenRoute::Metrics => health::metrics(call).await,
+            OpenRoute::OpenApi => Ok(docs::document(call)),
+            OpenRoute::Docs { file } => Ok(docs::page(call, file)),
         },
         Route::Partner(route) => {
             let caller = auth::partner(call.app, headers).await?;
             match route {
                 PartnerRoute::FindDeals => deals::find(call, &caller).await,
+                PartnerRoute::CreateDeal => deals::create(call, &caller, body).await,
+                PartnerRoute::PatchDeal { deal } => deals::patch(call, &caller, deal, body).await,
+                PartnerRoute::SearchProducts => products::search(call, &caller).await,
+                PartnerRoute::SendNotification => notifications::send(call, &caller, body).await,
+            }
+        }
+        Route::Token(route) => {
+            let caller = auth::access_token(call.app, headers).await?;
+            match route {
+                TokenRoute::LogDeal { deal } => deals::log(call, &caller, deal, body).await,
+                TokenRoute::ListTickets => tickets::list(call, &caller).await,
+                TokenRoute::ShowTicket { ticket } => tickets::show(call, &caller, ticket).await,
+                TokenRoute::PatchTicket { ticket } => {
+                    tickets::patch(call, &caller, ticket, body).await
+                }
             }
         }
         Route::Workspace(route) => {
@@ -95,6 +128,18 @@ pub async fn run(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Repl
                 (None, WorkspaceRoute::Whoami) => whoami::show(&caller),
                 (None, WorkspaceRoute::Export { entity }) => {
                     export::page(call, &caller, entity).await
+                }
+                (None, WorkspaceRoute::ExportIds { entity }) => {
+                    export::ids(call, &caller, entity).await
+                }
+                (None, WorkspaceRoute::Report { report }) => {
+                    reports::page(call, &caller, report).await
+                }
+                (None, WorkspaceRoute::Analytics { set, granularity }) => {
+                    analytics::counts(call, &caller, set, granularity).await
+                }
+                (None, WorkspaceRoute::Freshness) => {
+                    analytics::freshness::show(call, &caller).await
                 }
             };
             // What is left is told with every answer, also with a refusal.

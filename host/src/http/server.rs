@@ -199,6 +199,9 @@ async fn connection(app: &Arc<App>, surface: Surface, stream: TcpStream, peer: S
         // hyper's timer runs between requests too: with ours for the head, it bounds idling.
         .header_read_timeout(Duration::from_secs(limits::IDLE_SECONDS))
         .max_buf_size(limits::CONNECTION_BUFFER_BYTES)
+        // Who has sent a whole request and hangs up has it done: hyper would drop it
+        // wherever it waits just then. The answer's time bounds what nobody reads.
+        .half_close(true)
         .serve_connection(TokioIo::new(watched), service);
     let mut served = std::pin::pin!(served);
     let result = tokio::select! {

@@ -1,4 +1,4 @@
-//! How a sender proves who it is: the checks that a converter declares and a
+//! How a sender proves who it is: the checks that a plugin declares and a
 //! connection adds, run over the raw bytes, in constant time. A check whose
 //! secret the connection lacks does not run; all others must pass.
 
@@ -9,6 +9,7 @@ use serde_json::Value;
 use subtle::ConstantTimeEq as _;
 
 use crate::domain::exchange::{Location, Pairs, SenderCheck, first};
+use crate::domain::hex;
 use crate::domain::time::Micros;
 use crate::seal::Secrets;
 
@@ -29,7 +30,7 @@ pub struct Presented<'a> {
 pub enum CheckError {
     #[error("no proof in {place} `{name}`")]
     Missing { place: String, name: String },
-    #[error("the proof in {place} `{name}` does not match the connection's secret `{secret}`")]
+    #[error("the proof in {place} `{name}` does not match the secret `{secret}`")]
     Wrong {
         place: String,
         name: String,
@@ -252,23 +253,8 @@ fn decode(encoding: &str, proof: &str) -> Option<Vec<u8>> {
         "base64" => STANDARD.decode(proof).ok(),
         "base64url" => URL_SAFE_NO_PAD.decode(proof.trim_end_matches('=')).ok(),
         "plain" => Some(proof.as_bytes().to_vec()),
-        _ => hex(proof),
+        _ => hex::read(proof),
     }
-}
-
-fn hex(text: &str) -> Option<Vec<u8>> {
-    let digit = |byte: u8| {
-        char::from(byte)
-            .to_digit(16)
-            .and_then(|digit| u8::try_from(digit).ok())
-    };
-    if !text.len().is_multiple_of(2) {
-        return None;
-    }
-    text.as_bytes()
-        .chunks_exact(2)
-        .map(|pair| Some((digit(pair[0])? << 4) | digit(pair[1])?))
-        .collect()
 }
 
 /// Equal, in a time that does not depend on where they differ.
@@ -328,14 +314,10 @@ mod tests {
         mac.finalize().into_bytes().to_vec()
     }
 
-    fn to_hex(bytes: &[u8]) -> String {
-        bytes.iter().map(|b| format!("{b:02x}")).collect()
-    }
-
     #[test]
     fn a_signature_over_the_raw_bytes_passes_and_any_other_does_not() {
         let check = check("hmac-sha256", "X-Hub-Signature-256", "hex", "sha256=");
-        let good = format!("sha256={}", to_hex(&mac("key", BODY)));
+        let good = format!("sha256={}", hex::of(&mac("key", BODY)));
         assert_eq!(
             run(
                 &check,

@@ -7,13 +7,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::domain::connection::Connection;
+use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::exchange::{Location, Pairs, SenderCheck, SenderChecks};
-use crate::domain::id::{ConnectionId, WorkspaceId};
+use crate::domain::id::{AgentId, ConnectionId, WorkspaceId};
 use crate::domain::plugin::Digest;
+use crate::domain::time::Micros;
 use crate::seal::{OpenError, Sealer, Secrets};
 use crate::store::once::Once;
-use crate::store::{Store, StoreError};
+use crate::store::{Channel, Store, StoreError};
 
 /// How long an answer of the store stands, also that there is no such connection.
 const FRESH: Duration = Duration::from_secs(1);
@@ -26,7 +27,7 @@ const ENTRIES: usize = 10_000;
 pub struct Live {
     pub connection: Connection,
     pub secrets: Secrets,
-    /// What the converter declares for this configuration, by the version that declared it.
+    /// What the plugin declares for this configuration, by the version that declared it.
     checks: Mutex<Option<(Digest, Arc<SenderChecks>)>>,
 }
 
@@ -53,7 +54,7 @@ impl Live {
         declared
     }
 
-    /// What is known of the checks without asking the converter.
+    /// What is known of the checks without asking the plugin.
     pub fn own_checks(&self) -> SenderChecks {
         let checks = self.connection.checks.clone();
         SenderChecks {
@@ -70,8 +71,40 @@ impl Live {
         ]
     }
 
+    /// The instance that messages go through; `None` of a source.
+    pub fn channel(&self) -> Option<Channel> {
+        let connection = &self.connection;
+        let settings = &connection.settings;
+        Some(Channel {
+            workspace: connection.workspace,
+            connection: connection.id.clone(),
+            agent: connection
+                .agent
+                .filter(|_| connection.kind == ConnectionKind::Channel)?,
+            agent_kind: settings.agent_kind,
+            channel: settings.channel.clone(),
+            unanswered_after: settings.unanswered_seconds.saturating_mul(Micros::SECOND),
+            idle_after: settings.idle_seconds.saturating_mul(Micros::SECOND),
+        })
+    }
+
+    /// For the log: the name of a source.
+    pub fn source_name(&self) -> Option<&str> {
+        self.name_of_kind(ConnectionKind::Source)
+    }
+
+    /// For the log: the name of an instance.
+    pub fn instance_name(&self) -> Option<&str> {
+        self.name_of_kind(ConnectionKind::Channel)
+    }
+
+    fn name_of_kind(&self, kind: ConnectionKind) -> Option<&str> {
+        let connection = &self.connection;
+        (connection.kind == kind).then_some(connection.name.as_str())
+    }
+
     /// Whether the connection answers to one of the route's names and values.
-    fn answers_to(&self, route: &Pairs) -> bool {
+    pub fn answers_to(&self, route: &Pairs) -> bool {
         route.iter().any(|(name, value)| {
             self.connection
                 .routes
@@ -81,7 +114,7 @@ impl Live {
     }
 
     /// Whether it says which values of one of the route's names are its own.
-    fn claims_some_of(&self, route: &Pairs) -> bool {
+    pub fn claims_some_of(&self, route: &Pairs) -> bool {
         route
             .iter()
             .any(|(name, _)| self.connection.routes.contains_key(name))
@@ -91,7 +124,7 @@ impl Live {
 /// Where senders present a secret itself and no proof of it: masked there, also
 /// when it is the wrong one. Not in JSON, where members of a lead may have the
 /// same name: there the right one is known by its value, and what else is to be
-/// masked the converter declares.
+/// masked the plugin declares.
 fn shown_as_they_are(checks: &[SenderCheck]) -> Vec<Location> {
     checks
         .iter()
@@ -168,10 +201,24 @@ impl Connections {
         Ok(found)
     }
 
-    /// The connection that an item with this route belongs to. A source that
+    /// The channel of an instance of the workspace, if it has one.
+    pub async fn of_instance(
+        &self,
+        workspace: WorkspaceId,
+        instance: AgentId,
+    ) -> Result<Option<Arc<Live>>, ConnectionError> {
+        let all = self.of_workspace(workspace).await?;
+        Ok(all.into_iter().find(|live| {
+            live.connection.kind == ConnectionKind::Channel
+                && live.connection.agent == Some(instance)
+        }))
+    }
+
+    /// The connection that an item or event with this route belongs to. A source that
     /// has one address for all pages names the page; the connection that
     /// claims it gets it. One that claims no values of that name takes what
-    /// nobody claims, so that a lone connection needs no routes.
+    /// nobody claims, so that a lone connection needs no routes. Whether the one
+    /// may speak for the other is `Routing`'s to say.
     pub async fn route(
         &self,
         received_by: &Arc<Live>,
@@ -183,7 +230,8 @@ impl Connections {
         let own = &received_by.connection;
         let siblings = self.of_workspace(own.workspace).await?;
         let claimed = siblings.into_iter().find(|other| {
-            other.connection.plugin == own.plugin
+            other.connection.kind == own.kind
+                && other.connection.plugin == own.plugin
                 && other.connection.id != own.id
                 && other.answers_to(route)
         });

@@ -1,6 +1,6 @@
-//! One conversion, from a stored or fresh request to what the store accepts.
-//! Intake, worker and replay decide what to do about the result; how it comes
-//! about is the same for all of them.
+//! One conversion, from a stored or fresh request to what the store accepts:
+//! leads of a source, events of a channel. Intake, worker and replay decide what
+//! to do about the result; how it comes about is the same for all of them.
 
 use std::sync::Arc;
 
@@ -9,8 +9,10 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::check::{self, CheckError, Presented};
 use super::connections::{ConnectionError, Live};
-use super::{mask, normalise};
+use super::routing::Routing;
+use super::{events, greeting, mask, normalise, spawn, templates};
 use crate::app::App;
+use crate::domain::connection::ConnectionKind;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::exchange::{Pairs, Problem, Reply, SenderChecks};
 use crate::domain::json;
@@ -18,7 +20,7 @@ use crate::domain::plugin::{PluginDelivery, RanWith};
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::plugin::{Budget, CallError, Loaded};
-use crate::store::{ConversionResult, NewDelivery};
+use crate::store::{ConversionResult, NewDelivery, NewItem};
 
 /// A conversion that came to an end.
 pub struct Converted {
@@ -36,7 +38,7 @@ pub enum ConvertError {
     #[error(transparent)]
     Connection(#[from] ConnectionError),
     /// The plugin cannot say how this connection's senders prove themselves.
-    #[error("the converter refuses the connection's configuration: {}", .0.message)]
+    #[error("the plugin refuses the configuration: {}", .0.message)]
     Configuration(Problem),
 }
 
@@ -136,7 +138,7 @@ pub fn redacted(delivery: &NewDelivery, carried: &SenderChecks, live: &Live) -> 
 
 /// Converts a delivery whose sender was checked.
 pub async fn convert(
-    app: &App,
+    app: &Arc<App>,
     live: &Arc<Live>,
     plugin: &Arc<Loaded>,
     delivery: &NewDelivery,
@@ -153,37 +155,111 @@ pub async fn convert(
         };
         return Ok(refused(ran, problem));
     }
-    let input = input(live, delivery);
-    let lane = live.connection.id.as_str();
-    let convert = app.plugins.convert(plugin, lane, input, budget);
-    let conversion = match app.metrics.calling(plugin, convert).await? {
-        Ok(conversion) => conversion,
+    let read = match live.connection.kind {
+        ConnectionKind::Source => leads(app, live, plugin, delivery, budget).await?,
+        ConnectionKind::Channel => events(app, live, plugin, delivery, budget).await?,
+    };
+    let read = match read {
+        Ok(read) => read,
         Err(problem) => return Ok(refused(ran, problem)),
     };
-    let now = app.clock.now();
-    let until = fetch_until(app, delivery.received_at);
-    let items = normalise::items(
-        &app.pipeline.connections,
-        live,
-        conversion.items,
-        now,
-        until,
-    )
-    .await?;
     Ok(Converted {
         result: ConversionResult {
             status: None,
-            items,
+            items: read.items,
             ran: Some(ran),
             error: None,
-            notes: conversion.notes,
+            notes: read.notes,
             attempts: 0,
             next_attempt_at: None,
             presented: None,
         },
-        reply: conversion.reply,
+        reply: read.reply,
         problem: None,
     })
+}
+
+/// What a plugin made of a delivery, as the store accepts it.
+struct Read {
+    items: Vec<NewItem>,
+    reply: Option<Reply>,
+    notes: Vec<String>,
+}
+
+/// A source's delivery, by its converter.
+async fn leads(
+    app: &Arc<App>,
+    live: &Arc<Live>,
+    plugin: &Arc<Loaded>,
+    delivery: &NewDelivery,
+    budget: Budget,
+) -> Result<Result<Read, Problem>, ConvertError> {
+    let lane = live.connection.id.as_str();
+    let convert = app
+        .plugins
+        .convert(plugin, lane, input(live, delivery), budget);
+    let conversion = match app.metrics.calling(plugin, convert).await? {
+        Ok(conversion) => conversion,
+        Err(problem) => return Ok(Err(problem)),
+    };
+    let routing = Routing {
+        app,
+        plugin,
+        received_by: live,
+    };
+    let mut items = normalise::items(
+        &routing,
+        conversion.items,
+        app.clock.now(),
+        fetch_until(app, delivery.received_at),
+    )
+    .await?;
+    let mut notes = conversion.notes;
+    let results = items.iter_mut().map(|item| &mut item.result);
+    greeting::add(app, results, &mut notes).await?;
+    Ok(Ok(Read {
+        items,
+        reply: conversion.reply,
+        notes,
+    }))
+}
+
+/// A channel's webhook, by its adapter.
+async fn events(
+    app: &Arc<App>,
+    live: &Arc<Live>,
+    plugin: &Arc<Loaded>,
+    delivery: &NewDelivery,
+    budget: Budget,
+) -> Result<Result<Read, Problem>, ConvertError> {
+    let lane = live.connection.id.as_str();
+    let ask = app
+        .plugins
+        .read_webhook(plugin, lane, input(live, delivery), budget);
+    let webhook = match app.metrics.calling(plugin, ask).await? {
+        Ok(webhook) => webhook,
+        Err(problem) => return Ok(Err(problem)),
+    };
+    let routing = Routing {
+        app,
+        plugin,
+        received_by: live,
+    };
+    let read = events::read(&routing, webhook.events, delivery.received_at).await?;
+    for channel in read.stale_templates {
+        let task_app = Arc::clone(app);
+        // What is asked for meanwhile waits for nobody.
+        spawn(app, async move {
+            if let Err(error) = templates::sync(&task_app, &channel).await {
+                tracing::warn!(instance = %channel.connection.name, %error, "the list of templates cannot be kept");
+            }
+        });
+    }
+    Ok(Ok(Read {
+        items: read.items,
+        reply: webhook.reply,
+        notes: webhook.notes,
+    }))
 }
 
 /// A kept delivery as its converter gets it.
@@ -278,12 +354,12 @@ pub fn after_failure(
     }
 }
 
-/// Seconds until the next attempt, after this many: doubling, bounded.
+/// Seconds until the worker's next attempt, after this many.
 pub fn backoff_seconds(app: &App, attempts: u32) -> i64 {
     let worker = &app.config.worker;
-    let doublings = attempts.saturating_sub(1).min(20);
-    worker
-        .backoff_first_seconds
-        .saturating_mul(1 << doublings)
-        .min(worker.backoff_longest_seconds)
+    super::doubled(
+        worker.backoff_first_seconds,
+        worker.backoff_longest_seconds,
+        attempts,
+    )
 }

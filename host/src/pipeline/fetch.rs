@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use super::connections::Live;
 use super::worker::{self, Held};
-use super::{convert, mask, normalise};
+use super::{convert, greeting, mask, normalise};
 use crate::app::App;
 use crate::domain::exchange::HttpResponse;
 use crate::domain::plugin::{Failure, FailureCategory, Fetch, Item, Outcome, PluginCompletion};
@@ -122,7 +122,15 @@ async fn attempt(app: &Arc<App>, held: &HeldFetch, lease: Held) -> (FetchOutcome
     let outcome = match app.metrics.calling(&plugin, complete).await {
         Ok(Ok(items)) => {
             let now = app.clock.now();
-            FetchOutcome::Items(results(&live, items, held.hop, now, held.until))
+            let mut found = results(&live, items, held.hop, now, held.until);
+            let mut notes = Vec::new();
+            if let Err(error) = greeting::add(app, found.iter_mut(), &mut notes).await {
+                return (retry(app, held, &error.to_string(), None), ran);
+            }
+            for note in notes {
+                tracing::warn!(delivery = %held.delivery, connection = %live.connection.name, note, "a new lead is not greeted");
+            }
+            FetchOutcome::Items(found)
         }
         Ok(Err(failure)) => after_failure(app, held, &live, failure),
         Err(error) => retry(app, held, &error.to_string(), None),
@@ -249,7 +257,9 @@ fn after_egress(app: &App, held: &HeldFetch, live: &Live, error: &EgressError) -
 
 /// The connection's fetches wait for an operator; this one is kept.
 fn stop(app: &App, held: &HeldFetch, live: &Live, reason: String) -> FetchOutcome {
-    tracing::error!(connection = %live.connection.name, %reason, "the connection's fetches are paused");
+    // The reason may be in a source's words, and name people.
+    let connection = &live.connection;
+    tracing::error!(connection = %connection.name, plugin = %connection.plugin, "the connection's fetches are paused; `leadhost connection list` says why");
     FetchOutcome::Stop {
         at: next(app, held, None),
         reason,
@@ -257,7 +267,7 @@ fn stop(app: &App, held: &HeldFetch, live: &Live, reason: String) -> FetchOutcom
 }
 
 fn retry(app: &App, held: &HeldFetch, error: &str, after_seconds: Option<u32>) -> FetchOutcome {
-    tracing::debug!(delivery = %held.delivery, item = held.index, error, "the fetch is tried again later");
+    tracing::debug!(delivery = %held.delivery, item = held.index, "the fetch is tried again later");
     FetchOutcome::Retry {
         at: next(app, held, after_seconds),
         error: error.to_owned(),

@@ -1,4 +1,5 @@
-//! A delivery comes in: who sent it, what is in it, one commit, one answer.
+//! A delivery comes in, of a source or of a channel's provider: who sent it,
+//! what is in it, one commit, one answer.
 //!
 //! The caller runs this in a task of its own, so that a sender that hangs up
 //! loses nothing. Whatever the plugin does, a delivery whose connection exists
@@ -12,16 +13,49 @@ use super::connections::{ConnectionError, Live};
 use super::convert::{self, ConvertError, Evidence};
 use super::slots::{self, SlotError};
 use crate::app::App;
+use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::exchange::{Pairs, Reply, SenderChecks, first};
-use crate::domain::id::{ConnectionId, DeliveryId};
+use crate::domain::id::{AgentId, ConnectionId, DeliveryId};
 use crate::plugin::{Budget, CallError, Loaded};
-use crate::store::{Acceptance, DeliveryOutcome, NewDelivery, StoreError, Write, Written};
+use crate::store::{
+    Acceptance, DeliveryOutcome, ItemResult, NewDelivery, StoreError, Write, Written,
+};
+
+/// Where a request was sent to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    Source(ConnectionId),
+    /// The token names the connection, and the instance must be its own.
+    Channel {
+        instance: AgentId,
+        token: ConnectionId,
+    },
+}
+
+impl Address {
+    fn connection(&self) -> &ConnectionId {
+        match self {
+            Self::Source(id) => id,
+            Self::Channel { token, .. } => token,
+        }
+    }
+
+    /// Whether the connection is the one that this is the address of.
+    fn is_of(&self, connection: &Connection) -> bool {
+        match self {
+            Self::Source(_) => connection.kind == ConnectionKind::Source,
+            Self::Channel { instance, .. } => {
+                connection.kind == ConnectionKind::Channel && connection.agent == Some(*instance)
+            }
+        }
+    }
+}
 
 /// A request to a connection's address, complete.
 #[derive(Debug)]
 pub struct Inbound {
-    pub connection: ConnectionId,
+    pub address: Address,
     pub method: String,
     pub path: String,
     /// The address as the sender sees it, with the query.
@@ -58,8 +92,8 @@ pub struct FilledReply {
 
 #[derive(Debug, thiserror::Error)]
 pub enum IntakeError {
-    #[error("there is no connection `{0}`")]
-    UnknownConnection(ConnectionId),
+    #[error("there is no connection at {0:?}")]
+    UnknownAddress(Address),
     /// Too much waits already: the sender comes again.
     #[error("{0} deliveries wait already")]
     Full(u64),
@@ -80,7 +114,7 @@ impl From<ConnectionError> for IntakeError {
 
 /// Takes a delivery in.
 pub async fn receive(app: &Arc<App>, inbound: Inbound) -> Result<Received, IntakeError> {
-    let live = connection(app, &inbound.connection).await?;
+    let live = connection(app, &inbound.address).await?;
     if app.pipeline.is_full(app.config.intake.waiting) {
         return Err(IntakeError::Full(app.config.intake.waiting));
     }
@@ -137,7 +171,7 @@ async fn take(
         });
     }
     let reply = reply.and_then(|reply| {
-        fill(&reply, live).inspect_err(|error| tracing::warn!(delivery = %id, %error, "the converter's reply cannot be sent; ours is")).ok()
+        fill(&reply, live).inspect_err(|error| tracing::warn!(delivery = %id, %error, "the plugin's reply cannot be sent; ours is")).ok()
     });
     Ok(Received::Stored { outcome, reply })
 }
@@ -151,7 +185,7 @@ async fn keep_unchecked(
     evidence: Evidence,
     mut result: crate::store::ConversionResult,
 ) -> Result<Received, IntakeError> {
-    // What the converter declares is not known; what the connection adds is.
+    // What the plugin declares is not known; what the connection adds is.
     let (delivery, sealed) = evidence.put_away(app, delivery, &live.own_checks(), live);
     result.presented = Some(sealed);
     let outcome = commit(app, Acceptance { delivery, result }).await?;
@@ -169,7 +203,7 @@ async fn quarantine(
     evidence: Evidence,
     why: CheckError,
 ) -> Result<Received, IntakeError> {
-    tracing::warn!(delivery = %delivery.id, connection = %live.connection.name, %why, "a sender could not prove itself");
+    tracing::warn!(delivery = %delivery.id, connection = live.source_name(), instance = live.instance_name(), %why, "a sender could not prove itself");
     let mut result = convert::empty(DeliveryStatus::Quarantined);
     result.error = Some(why.to_string());
     let (delivery, sealed) = evidence.put_away(app, delivery, checks, live);
@@ -178,12 +212,13 @@ async fn quarantine(
     Ok(Received::Unproven)
 }
 
-async fn connection(app: &App, id: &ConnectionId) -> Result<Arc<Live>, IntakeError> {
+async fn connection(app: &App, address: &Address) -> Result<Arc<Live>, IntakeError> {
     app.pipeline
         .connections
-        .get(id)
+        .get(address.connection())
         .await?
-        .ok_or_else(|| IntakeError::UnknownConnection(id.clone()))
+        .filter(|live| address.is_of(&live.connection))
+        .ok_or_else(|| IntakeError::UnknownAddress(address.clone()))
 }
 
 fn split(
@@ -225,12 +260,23 @@ async fn commit_or_drop(
     app: &App,
     acceptance: Acceptance,
 ) -> Result<Option<DeliveryOutcome>, IntakeError> {
+    let sends = acceptance
+        .result
+        .items
+        .iter()
+        .any(|item| match &item.result {
+            ItemResult::Lead(lead) => lead.greeting.is_some(),
+            _ => false,
+        });
     match app
         .writer
         .submit(Write::Accept(Box::new(acceptance)))
         .await?
     {
         Written::Done(outcome) => {
+            if sends {
+                app.pipeline.wake();
+            }
             app.metrics.delivery(outcome.status);
             if matches!(
                 outcome.status,
@@ -244,22 +290,23 @@ async fn commit_or_drop(
             app.metrics.quarantine_refused();
             Ok(None)
         }
-        Written::Stale => Ok(None),
+        _ => Ok(None),
     }
 }
 
 fn log_failure(live: &Live, plugin: &Loaded, delivery: DeliveryId, error: &ConvertError) {
     match error {
         ConvertError::Call(CallError::Busy | CallError::OutOfTime { inline: true, .. }) => {
-            tracing::debug!(%delivery, connection = %live.connection.name, %error, "the delivery waits for the worker");
+            tracing::debug!(%delivery, connection = live.source_name(), instance = live.instance_name(), %error, "the delivery waits for the worker");
         }
         _ => tracing::warn!(
             %delivery,
-            connection = %live.connection.name,
+            connection = live.source_name(),
+            instance = live.instance_name(),
             plugin = %plugin.description.name,
             digest = plugin.digest.short(),
             %error,
-            "the converter failed; the delivery is kept and tried again"
+            "the plugin failed; the delivery is kept and tried again"
         ),
     }
 }
@@ -288,7 +335,7 @@ pub enum Handshake {
 
 /// Answers a source's GET.
 pub async fn handshake(app: &Arc<App>, inbound: Inbound) -> Result<Handshake, IntakeError> {
-    let live = connection(app, &inbound.connection).await?;
+    let live = connection(app, &inbound.address).await?;
     let Some(plugin) = app.plugins.active(&live.connection.plugin) else {
         return Ok(Handshake::Unavailable(format!(
             "no version of `{}` is active",
@@ -313,7 +360,7 @@ pub async fn handshake(app: &Arc<App>, inbound: Inbound) -> Result<Handshake, In
             _ => false,
         };
         if !holds {
-            tracing::warn!(connection = %live.connection.name, secret = %requirement.secret, "a handshake was refused");
+            tracing::warn!(connection = live.source_name(), instance = live.instance_name(), secret = %requirement.secret, "a handshake was refused");
             return Ok(Handshake::Refused);
         }
     }

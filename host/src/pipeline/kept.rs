@@ -9,7 +9,7 @@
 
 use super::connections::ConnectionError;
 use super::deploy::{self, DeployError};
-use super::fetch;
+use super::{fetch, greeting};
 use crate::app::App;
 use crate::domain::exchange::HttpResponse;
 use crate::domain::plugin::{Digest, PluginCompletion};
@@ -72,11 +72,13 @@ pub async fn complete(
             let ItemResult::Fetch(fetch) = &result.items[at].result else {
                 continue;
             };
+            let item = result.items[at].index;
+            let failed = |source| KeptError::Completion { item, source };
             let found = call(app, delivery, &digest, fetch, answer.response).await;
-            let found = found.map_err(|source| KeptError::Completion {
-                item: result.items[at].index,
-                source,
-            })?;
+            let mut found = found.map_err(failed)?;
+            greeting::add(app, found.iter_mut(), &mut result.notes)
+                .await
+                .map_err(|error| failed(error.into()))?;
             replace(&mut result.items, at, found);
         }
     }

@@ -6,8 +6,12 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::connections::{ConnectionError, Connections, Live};
+use super::connections::Live;
+use super::convert::ConvertError;
+use super::routing::Routing;
 use crate::domain::contact;
+use crate::domain::deal;
+use crate::domain::hex;
 use crate::domain::lead::Lead;
 use crate::domain::phone::{self, Phone};
 use crate::domain::plugin::{Fetch, Item, Outcome};
@@ -26,31 +30,21 @@ const LONGEST_NAME: usize = 255;
 
 /// The items of a delivery as the store accepts them, each with its connection.
 pub async fn items(
-    connections: &Connections,
-    received_by: &Arc<Live>,
+    routing: &Routing<'_>,
     items: Vec<Item>,
     now: Micros,
     fetch_until: Micros,
-) -> Result<Vec<NewItem>, ConnectionError> {
+) -> Result<Vec<NewItem>, ConvertError> {
     let mut accepted = Vec::with_capacity(items.len());
     for (index, item) in items.into_iter().enumerate() {
         // What is not meant for anybody needs nobody who answers to its route.
         let connection = match item.outcome {
-            Outcome::Lead(_) | Outcome::Fetch(_) => {
-                connections.route(received_by, &item.route).await?
-            }
-            Outcome::Ignored(_) | Outcome::Invalid(_) => Some(Arc::clone(received_by)),
+            Outcome::Lead(_) | Outcome::Fetch(_) => routing.find("connection", &item.route).await?,
+            Outcome::Ignored(_) | Outcome::Invalid(_) => Ok(Arc::clone(routing.received_by)),
         };
         let result = match connection {
-            Some(connection) => result(&connection, item.outcome, 1, now, fetch_until),
-            None => ItemResult::Unrouted(format!(
-                "no connection of the workspace answers to {}",
-                item.route
-                    .iter()
-                    .map(|(name, value)| format!("{name} {value}"))
-                    .collect::<Vec<_>>()
-                    .join(", ")
-            )),
+            Ok(connection) => result(&connection, item.outcome, 1, now, fetch_until),
+            Err(why) => ItemResult::Unrouted(why),
         };
         accepted.push(NewItem {
             index: u32::try_from(index).expect("items are bounded"),
@@ -133,6 +127,7 @@ fn new_lead(live: &Live, lead: Lead) -> NewLead {
             .collect(),
         deal_props: deal_props(live, &lead, name.as_deref(), &phones),
         contact_props: Map::new(),
+        greeting: None,
         external_id,
         name,
         phones,
@@ -172,14 +167,11 @@ fn hash(parts: &[&str]) -> String {
         hash.update(part.len().to_be_bytes());
         hash.update(part.as_bytes());
     }
-    hash.finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hex::of(&hash.finalize())
 }
 
 /// Control characters out, runs of white space to one, at most the interface's length.
-fn tidy_name(raw: &str) -> String {
+pub fn tidy_name(raw: &str) -> String {
     let words: Vec<&str> = raw
         .split(|c: char| c.is_whitespace() || c.is_control())
         .filter(|word| !word.is_empty())
@@ -198,9 +190,10 @@ fn title(name: Option<&str>, phones: &[Phone], emails: &[String], lead: &Lead) -
     })
 }
 
-/// What this lead said of its person. The contact may be somebody who was known
-/// before and keeps what was known; nothing of what came is lost by that.
-fn said(lead: &Lead, name: Option<&str>, phones: &[Phone]) -> Map<String, Value> {
+/// What was said of a deal's person, for [`contact::SAID`]. The contact may be
+/// somebody who was known before and keeps what was known; nothing of what came is
+/// lost by that.
+pub fn said(name: Option<&str>, phones: &[Phone], emails: &[String]) -> Map<String, Value> {
     let mut said = Map::new();
     if let Some(name) = name {
         said.insert("name".into(), json!(name));
@@ -213,8 +206,7 @@ fn said(lead: &Lead, name: Option<&str>, phones: &[Phone]) -> Map<String, Value>
     if !phones.is_empty() {
         said.insert("phones".into(), json!(phones));
     }
-    let emails: Vec<_> = lead
-        .emails
+    let emails: Vec<_> = emails
         .iter()
         .map(|raw| contact::email(raw).unwrap_or_else(|| raw.trim().to_owned()))
         .filter(|email| !email.is_empty())
@@ -245,12 +237,12 @@ fn deal_props(
         let read = time::parse_source(at, &live.connection.time_zone).map(|time| time.text());
         props.insert("occurredAt".into(), json!(read.as_deref().unwrap_or(at)));
     }
-    let said = said(lead, name, phones);
+    let said = said(name, phones, &lead.emails);
     if !said.is_empty() {
         props.insert(contact::SAID.into(), Value::Object(said));
     }
     if lead.is_test {
-        props.insert("test".into(), json!(true));
+        props.insert(deal::TEST.into(), json!(true));
     }
     if !lead.listings.is_empty() {
         let listings: Vec<_> = lead

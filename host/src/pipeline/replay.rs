@@ -26,12 +26,14 @@ pub enum ReplayError {
         "there is no delivery {0}, or it is being worked on right now: look with `leadhost delivery show {0}`"
     )]
     NotFound(DeliveryId),
-    #[error(
-        "delivery {0} is quarantined: put its connection's secret right, then replay with --release"
-    )]
+    #[error("delivery {0} is quarantined: put the secret right, then replay with --release")]
     Quarantined(DeliveryId),
     #[error("delivery {delivery} stays in quarantine: {why}")]
     StillUnproven { delivery: DeliveryId, why: String },
+    #[error(
+        "delivery {0} was emptied when one of the people whom it brought was erased: there is nothing to replay"
+    )]
+    Emptied(DeliveryId),
     #[error("delivery {0} was taken over by another host meanwhile; try again")]
     TakenOver(DeliveryId),
     #[error(transparent)]
@@ -60,6 +62,10 @@ pub async fn one(
         .claim_delivery(id, now, until)
         .await?
         .ok_or(ReplayError::NotFound(id))?;
+    if held.delivery.is_emptied() {
+        release(app, &held).await;
+        return Err(ReplayError::Emptied(id));
+    }
     let quarantined = held.status == DeliveryStatus::Quarantined;
     // What was never proven is checked again by the conversion itself; without
     // leave it goes back as it is.
@@ -100,7 +106,7 @@ pub async fn one(
             app.pipeline.wake();
             Ok(outcome)
         }
-        Written::Stale | Written::NotKept => Err(ReplayError::TakenOver(id)),
+        _ => Err(ReplayError::TakenOver(id)),
     }
 }
 

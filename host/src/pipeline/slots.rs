@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use hmac::{KeyInit as _, Mac as _};
 
 use crate::domain::exchange::{Segment, Slot, SlotArgument};
+use crate::domain::hex;
 use crate::seal::Secrets;
 
 /// Functions of a slot that this host knows.
@@ -14,7 +15,7 @@ pub const FUNCTIONS: [&str; 4] = ["secret", "basic", "hmac-sha256-hex", "hmac-sh
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum SlotError {
-    #[error("the connection has no secret `{0}`; add it to the workspace file and apply that")]
+    #[error("there is no secret `{0}` for it; add it to the workspace file and apply that")]
     NoSecret(String),
     #[error("the slot function `{0}` is not known; this host knows {known}", known = FUNCTIONS.join(", "))]
     UnknownFunction(String),
@@ -79,7 +80,7 @@ pub fn fill(slot: &Slot, secrets: &Secrets) -> Result<String, SlotError> {
             }
             let bytes = mac.finalize().into_bytes();
             Ok(if slot.function == "hmac-sha256-hex" {
-                bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+                hex::of(&bytes)
             } else {
                 STANDARD.encode(bytes)
             })

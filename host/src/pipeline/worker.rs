@@ -1,7 +1,7 @@
 //! Does what waits: conversions that did not fit into their request, failed
-//! ones that are due again, fetches. Work is claimed with a lease, so that what
-//! a dying host held is done by the next; at most `worker.concurrency` pieces
-//! are in hand at once.
+//! ones that are due again, fetches, messages. Work is claimed with a lease, so
+//! that what a dying host held is done by the next; at most `worker.concurrency`
+//! pieces are in hand at once.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 
 use super::convert::{self, ConvertError, Evidence};
-use super::fetch;
+use super::{fetch, send};
 use crate::app::App;
 use crate::clock;
 use crate::domain::delivery::DeliveryStatus;
@@ -77,7 +77,7 @@ async fn claim(app: &App, limit: u32) -> Vec<InHand> {
                 .waiting
                 .store(backlog.queued + backlog.failed, Ordering::Relaxed);
             app.metrics.backlog(&backlog, app.clock.now());
-            if backlog.queued + backlog.failed + backlog.fetches == 0 {
+            if backlog.queued + backlog.failed + backlog.fetches + backlog.sends == 0 {
                 return vec![];
             }
         }
@@ -99,6 +99,7 @@ async fn work(app: &Arc<App>, work: InHand) {
     match work.job {
         Job::Convert(held) => retry(app, *held).await,
         Job::Fetch(held) => fetch::run(app, *held, work.lease).await,
+        Job::Send(held) => send::run(app, *held, work.lease).await,
     }
 }
 

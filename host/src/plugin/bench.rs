@@ -23,7 +23,7 @@ impl Plugins {
         let ticket = Arc::new(Ticket::default());
         let engine = &self.0.engine;
         instance::run(engine, self.allowance(), &ticket, None, |store| {
-            plugin.converter.convert(store, delivery)
+            plugin.guest.convert(store, delivery)
         })
         .map(|(answer, _)| answer)
     }
@@ -36,7 +36,7 @@ impl Plugins {
         let ticket = Arc::new(Ticket::default());
         let mut store = instance::store(&self.0.engine, self.allowance(), &ticket, None);
         let guest = plugin
-            .converter
+            .guest
             .start(&mut store)
             .map_err(|error| format!("{error:#}"))?;
         Ok(Kept { store, guest })

@@ -2,7 +2,7 @@
 //! cannot start (the operator), a component is refused (its author), a call
 //! gave no answer (the pipeline: retry, wait, or hold it against the version).
 
-use crate::domain::plugin::Digest;
+use crate::domain::plugin::{Digest, PluginKind};
 
 /// The plugin engine cannot be started.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +49,11 @@ pub enum LoadError {
     )]
     Mismatch { contract: String, detail: String },
     #[error(
+        "the component claims the contracts {}: a plugin is one of them, so make a component for each",
+        contracts.join(" and ")
+    )]
+    SeveralKinds { contracts: Vec<String> },
+    #[error(
         "the component imports {}, which a plugin does not get: it computes, and the host does the rest",
         imports.join(", ")
     )]
@@ -93,6 +98,7 @@ impl LoadError {
             Self::Compiler(_) => "compiler",
             Self::Incompatible { .. } => "incompatible",
             Self::Mismatch { .. } => "mismatch",
+            Self::SeveralKinds { .. } => "several_kinds",
             Self::RefusedImport { .. } => "refused_import",
             Self::NeedsTooMuch { .. } => "needs_too_much",
             Self::Description(_) => "description",
@@ -136,6 +142,14 @@ pub enum CallError {
     TooMuchOutput { limit: usize },
     #[error("the plugin's answer breaks a rule of the host: {what}")]
     Refused { what: String },
+    #[error(
+        "the plugin is {}, which has no `{function}`; whatever names it there means another one",
+        kind.with_article()
+    )]
+    Lacks {
+        kind: PluginKind,
+        function: &'static str,
+    },
     #[error("the plugins are busy: no thread was free in time")]
     Busy,
     #[error("the service is shutting down")]
@@ -152,6 +166,7 @@ impl CallError {
             Self::OutOfMemory { .. } => "out_of_memory",
             Self::TooMuchOutput { .. } => "too_much_output",
             Self::Refused { .. } => "refused",
+            Self::Lacks { .. } => "lacks",
             Self::Busy => "busy",
             Self::ShuttingDown => "shutting_down",
         }
@@ -165,7 +180,8 @@ impl CallError {
             | Self::OutOfTime { inline: false, .. }
             | Self::OutOfMemory { .. }
             | Self::TooMuchOutput { .. }
-            | Self::Refused { .. } => true,
+            | Self::Refused { .. }
+            | Self::Lacks { .. } => true,
             Self::OutOfTime { inline: true, .. } | Self::Busy | Self::ShuttingDown => false,
         }
     }

@@ -88,7 +88,7 @@ impl Plugins {
                 Budget::Worker,
                 loaded.imports_wasi,
                 seed,
-                move |store| -> Result<Value, Fault> { called.converter.golden(store, &case) },
+                move |store| -> Result<Value, Fault> { called.guest.golden(store, &case) },
             )
             .await?;
         Ok(answer.0)

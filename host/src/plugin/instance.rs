@@ -82,6 +82,7 @@ pub fn run<T>(
     match answer {
         Ok(answer) => Ok((answer, log)),
         Err(Fault::Rule(what)) => Err(CallError::Refused { what: kept(what) }),
+        Err(Fault::Lacks { kind, function }) => Err(CallError::Lacks { kind, function }),
         Err(Fault::Guest(error)) => Err(explain(&error, allowance, log)),
     }
 }

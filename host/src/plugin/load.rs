@@ -10,18 +10,20 @@ use serde_json::{Value, json};
 use wasmtime::component::{Component, Linker};
 use wasmtime::{Engine, Precompiled};
 
-use super::abi::{self, Converter};
+use super::abi::{self, Guest, Offer};
 use super::error::{CallError, LoadError};
 use super::instance::State;
+use super::schema::{self, Fault};
 use super::{Budget, Plugins, golden, imports, rules};
 use crate::domain::exchange::SenderChecks;
-use crate::domain::plugin::{Description, Digest, RanWith};
+use crate::domain::plugin::{Description, Digest, PluginKind, RanWith};
 use crate::domain::time::Micros;
 use crate::limits;
 
 /// A version that can be called.
 pub struct Loaded {
     pub digest: Digest,
+    pub kind: PluginKind,
     pub description: Description,
     /// Package and version of the contract: `leadhost:converter@1.0.0`.
     pub contract: String,
@@ -29,7 +31,7 @@ pub struct Loaded {
     pub bytes: u64,
     pub loaded_at: Micros,
     pub(super) imports_wasi: bool,
-    pub(super) converter: Converter,
+    pub(super) guest: Guest,
     /// None: no configuration is taken.
     schema: Option<Validator>,
 }
@@ -79,12 +81,11 @@ impl Loaded {
                 )]),
             };
         };
-        let faults: Vec<String> = schema
-            .iter_errors(config)
-            .map(|fault| {
-                let place = fault.instance_path().to_string();
+        let faults: Vec<String> = schema::faults(schema, config)
+            .into_iter()
+            .map(|Fault { place, what }| {
                 let place = if place.is_empty() { "/" } else { &place };
-                format!("{place}: {fault}")
+                format!("{place}: {what}")
             })
             .collect();
         if faults.is_empty() {
@@ -107,12 +108,13 @@ pub(super) async fn prepare(plugins: &Plugins, wasm: Vec<u8>) -> Result<Prepared
     let schema = compile_schema(&description)?;
     let loaded = Arc::new(Loaded {
         digest,
+        kind: linked.offer.kind,
         description,
-        contract: linked.contract.to_owned(),
+        contract: linked.offer.contract.to_owned(),
         bytes: bytes as u64,
         loaded_at: plugins.0.clock.now(),
         imports_wasi: linked.imports_wasi,
-        converter: Arc::into_inner(linked.converter)
+        guest: Arc::into_inner(linked.guest)
             .expect("the trial of `describe` has dropped its handle"),
         schema,
     });
@@ -163,8 +165,8 @@ fn golden_cases(wasm: &[u8]) -> Result<Vec<Case>, LoadError> {
 // ---- code
 
 struct Linked {
-    converter: Arc<Converter>,
-    contract: &'static str,
+    guest: Arc<Guest>,
+    offer: &'static Offer,
     imports_wasi: bool,
 }
 
@@ -217,7 +219,7 @@ fn load_code(engine: &Engine, code: &[u8]) -> wasmtime::Result<Component> {
 
 fn link_component(plugins: &Plugins, component: &Component) -> Result<Linked, LoadError> {
     let engine = &plugins.0.engine;
-    let contract = claimed_contract(engine, component)?;
+    let offer = claimed_offer(engine, component)?;
     let imports_wasi = check_imports(engine, component)?;
     check_needs(component, plugins.0.memory)?;
     let linker: &Linker<State> = if imports_wasi {
@@ -226,25 +228,37 @@ fn link_component(plugins: &Plugins, component: &Component) -> Result<Linked, Lo
         &plugins.0.bare_linker
     };
     let mismatch = |error: wasmtime::Error| LoadError::Mismatch {
-        contract: contract.to_owned(),
+        contract: offer.contract.to_owned(),
         detail: format!("{error:#}"),
     };
     let pre = linker.instantiate_pre(component).map_err(mismatch)?;
-    let converter = Converter::new(pre).map_err(mismatch)?;
+    let guest = offer.link(pre).map_err(mismatch)?;
     Ok(Linked {
-        converter: Arc::new(converter),
-        contract,
+        guest: Arc::new(guest),
+        offer,
         imports_wasi,
     })
 }
 
-fn claimed_contract(engine: &Engine, component: &Component) -> Result<&'static str, LoadError> {
+/// The contract that the component claims to keep. One that claims to be both a
+/// converter and an adapter would be two plugins under one name.
+fn claimed_offer(engine: &Engine, component: &Component) -> Result<&'static Offer, LoadError> {
     let ty = component.component_type();
     let exports: Vec<&str> = ty.exports(engine).map(|(name, _)| name).collect();
-    for (contract, export) in abi::OFFERED {
-        if exports.contains(export) {
-            return Ok(contract);
+    let claimed: Vec<&Offer> = abi::OFFERED
+        .iter()
+        .filter(|offer| exports.contains(&offer.export))
+        .collect();
+    if let Some(first) = claimed.first() {
+        if claimed.iter().all(|offer| offer.kind == first.kind) {
+            return Ok(first);
         }
+        return Err(LoadError::SeveralKinds {
+            contracts: claimed
+                .iter()
+                .map(|offer| offer.contract.to_owned())
+                .collect(),
+        });
     }
     let wants: Vec<String> = exports
         .iter()
@@ -259,7 +273,7 @@ fn claimed_contract(engine: &Engine, component: &Component) -> Result<&'static s
         },
         offered: abi::OFFERED
             .iter()
-            .map(|(contract, _)| (*contract).to_owned())
+            .map(|offer| offer.contract.to_owned())
             .collect(),
     })
 }
@@ -346,7 +360,7 @@ async fn described(
     digest: &Digest,
     linked: &Linked,
 ) -> Result<Description, LoadError> {
-    let converter = Arc::clone(&linked.converter);
+    let guest = Arc::clone(&linked.guest);
     let seed = digest.0.clone();
     let (description, _) = plugins
         .0
@@ -356,8 +370,8 @@ async fn described(
             linked.imports_wasi,
             (seed, String::new()),
             move |store| {
-                let described = converter.describe(store);
-                drop(converter);
+                let described = guest.describe(store);
+                drop(guest);
                 described
             },
         )

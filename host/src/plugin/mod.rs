@@ -11,6 +11,7 @@
 mod abi;
 #[cfg(feature = "bench")]
 pub mod bench;
+mod calls;
 mod compile;
 mod engine;
 mod error;
@@ -22,6 +23,7 @@ mod limits;
 mod load;
 mod registry;
 pub mod rules;
+pub mod schema;
 mod threads;
 
 use std::path::Path;
@@ -48,8 +50,7 @@ use self::registry::Registry;
 use self::threads::{Length, Shares, Threads};
 use crate::clock::SharedClock;
 use crate::config;
-use crate::domain::exchange::{HandshakeAnswer, Problem, SenderChecks};
-use crate::domain::plugin::{Conversion, Digest, Failure, Item, PluginCompletion, PluginDelivery};
+use crate::domain::plugin::Digest;
 
 /// How long a call may compute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,9 +61,9 @@ pub enum Budget {
     Worker,
 }
 
-/// The contracts that this host offers: `leadhost:converter@1.0.0`.
+/// The contracts that this host offers: `leadhost:converter@1.0.0` and more.
 pub fn contracts() -> impl Iterator<Item = &'static str> {
-    abi::OFFERED.iter().map(|(contract, _)| *contract)
+    abi::OFFERED.iter().map(|offer| offer.contract)
 }
 
 /// All plugins of this process. Clones are the same.
@@ -196,98 +197,6 @@ impl Plugins {
     /// those that run end by themselves.
     pub fn close(&self) {
         self.0.threads.close();
-    }
-
-    // ---- calls
-
-    /// Items of a delivery. `lane` is the connection's id: lanes are served in
-    /// turn. What the guest wrote to its standard output is among the notes.
-    pub async fn convert(
-        &self,
-        plugin: &Arc<Loaded>,
-        lane: &str,
-        delivery: PluginDelivery,
-        budget: Budget,
-    ) -> Result<Result<Conversion, Problem>, CallError> {
-        let called = Arc::clone(plugin);
-        let seed = seed(plugin, &delivery.id, &delivery.received_at);
-        let (answer, log) = self
-            .0
-            .call(lane, budget, plugin.imports_wasi, seed, move |store| {
-                called.converter.convert(store, delivery)
-            })
-            .await?;
-        Ok(answer.map(|mut conversion| {
-            conversion.notes.extend(log);
-            conversion
-        }))
-    }
-
-    /// Items that the answer to a fetch gives.
-    pub async fn complete(
-        &self,
-        plugin: &Arc<Loaded>,
-        lane: &str,
-        completion: PluginCompletion,
-        budget: Budget,
-    ) -> Result<Result<Vec<Item>, Failure>, CallError> {
-        let called = Arc::clone(plugin);
-        let seed = seed(plugin, &completion.delivery_id, &completion.received_at);
-        let (answer, _) = self
-            .0
-            .call(lane, budget, plugin.imports_wasi, seed, move |store| {
-                called.converter.complete(store, completion)
-            })
-            .await?;
-        Ok(answer)
-    }
-
-    /// The answer to a GET by which a source makes sure of the address.
-    pub async fn handshake(
-        &self,
-        plugin: &Arc<Loaded>,
-        lane: &str,
-        delivery: PluginDelivery,
-        budget: Budget,
-    ) -> Result<Result<Option<HandshakeAnswer>, Problem>, CallError> {
-        let called = Arc::clone(plugin);
-        let seed = seed(plugin, &delivery.id, &delivery.received_at);
-        let (answer, _) = self
-            .0
-            .call(lane, budget, plugin.imports_wasi, seed, move |store| {
-                called.converter.handshake(store, delivery)
-            })
-            .await?;
-        Ok(answer)
-    }
-
-    /// How senders prove themselves under a configuration, which is JSON text.
-    pub async fn sender_checks(
-        &self,
-        plugin: &Arc<Loaded>,
-        lane: &str,
-        config: &str,
-        budget: Budget,
-    ) -> Result<Result<SenderChecks, Problem>, CallError> {
-        let called = Arc::clone(plugin);
-        let config = config.to_owned();
-        let seed = seed(plugin, &plugin.digest.0, "");
-        let (answer, _) = self
-            .0
-            .call(lane, budget, plugin.imports_wasi, seed, move |store| {
-                called.converter.sender_checks(store, &config)
-            })
-            .await?;
-        Ok(answer)
-    }
-}
-
-/// What a guest's clock and chance follow from; nothing for those without them.
-fn seed(plugin: &Loaded, id: &str, received_at: &str) -> (String, String) {
-    if plugin.imports_wasi {
-        (id.to_owned(), received_at.to_owned())
-    } else {
-        (String::new(), String::new())
     }
 }
 

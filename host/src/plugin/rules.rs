@@ -2,6 +2,8 @@
 //! functions, known schemes, statuses that it may choose. The host checks it
 //! before anything is stored, and says what is wrong in words for the author.
 
+pub mod channel;
+
 use std::collections::HashSet;
 
 use crate::domain::exchange::{

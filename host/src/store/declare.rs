@@ -8,6 +8,7 @@ use super::{
     Applied, AppliedChange, Plan, PlannedAgent, PlannedConnection, PlannedOwner, PlannedProduct,
     StoreError,
 };
+use crate::domain::connection::ConnectionKind;
 use crate::domain::id::{AgentId, ConnectionId, OwnerId, PartnerId, WorkspaceId};
 use crate::domain::time::Micros;
 
@@ -30,7 +31,8 @@ impl Became {
 /// A connection of the plan, with what it names found.
 pub struct Wanted<'a> {
     pub planned: &'a PlannedConnection,
-    pub partner: PartnerId,
+    /// Of a source.
+    pub partner: Option<PartnerId>,
     pub agent: Option<AgentId>,
     /// Its own, or the workspace's.
     pub region: &'a str,
@@ -77,7 +79,11 @@ pub trait Statements {
         now: Micros,
     ) -> Result<Vec<(&'a str, Became)>, StoreError>;
 
-    async fn connection(&mut self, name: &str) -> Result<Option<ConnectionId>, StoreError>;
+    async fn connection(
+        &mut self,
+        kind: ConnectionKind,
+        name: &str,
+    ) -> Result<Option<ConnectionId>, StoreError>;
     async fn new_connection(
         &mut self,
         id: &ConnectionId,
@@ -115,14 +121,18 @@ pub async fn apply(
         changes.note("product", name, became);
     }
     let mut connections = BTreeMap::new();
+    let mut channels = BTreeMap::new();
     for planned in &plan.connections {
         // One that an earlier plan made is as good as one that this plan names.
-        let partner = match partners.get(&planned.partner) {
-            Some(id) => *id,
-            None => statements
-                .partner(&planned.partner)
-                .await?
-                .ok_or_else(|| unknown(planned, "partner", &planned.partner))?,
+        let partner = match &planned.partner {
+            None => None,
+            Some(name) => Some(match partners.get(name) {
+                Some(id) => *id,
+                None => statements
+                    .partner(name)
+                    .await?
+                    .ok_or_else(|| unknown(planned, "partner", name))?,
+            }),
         };
         let agent = match &planned.agent {
             None => None,
@@ -142,12 +152,16 @@ pub async fn apply(
             time_zone: planned.time_zone.as_ref().unwrap_or(&plan.time_zone),
         };
         let id = connection(statements, &wanted, &mut changes).await?;
-        connections.insert(planned.name.clone(), id);
+        match planned.kind {
+            ConnectionKind::Source => connections.insert(planned.name.clone(), id),
+            ConnectionKind::Channel => channels.insert(planned.name.clone(), id),
+        };
     }
     Ok(Applied {
         workspace_id: workspace,
         changes: changes.0,
         connections,
+        channels,
         instances,
         partners,
     })
@@ -177,9 +191,18 @@ async fn workspace(
     changes: &mut Changes,
 ) -> Result<WorkspaceId, StoreError> {
     if let Some(id) = statements.workspace(&plan.slug).await? {
+        if plan.is_part {
+            return Ok(id);
+        }
         let rows = statements.change_workspace(id, plan).await?;
         changes.note("workspace", &plan.slug, Became::changed(rows));
         return Ok(id);
+    }
+    if plan.is_part {
+        return Err(StoreError::Refused(format!(
+            "there is no workspace `{}` of which this could be a part",
+            plan.slug
+        )));
     }
     let id = WorkspaceId::new(now);
     statements.new_workspace(id, plan, now).await?;
@@ -238,15 +261,20 @@ async fn connection(
     wanted: &Wanted<'_>,
     changes: &mut Changes,
 ) -> Result<ConnectionId, StoreError> {
-    let name = &wanted.planned.name;
-    if let Some(id) = statements.connection(name).await? {
+    let planned = wanted.planned;
+    let name = &planned.name;
+    let kind = match planned.kind {
+        ConnectionKind::Source => "connection",
+        ConnectionKind::Channel => "channel",
+    };
+    if let Some(id) = statements.connection(planned.kind, name).await? {
         let rows = statements.change_connection(&id, wanted).await?;
-        changes.note("connection", name, Became::changed(rows));
+        changes.note(kind, name, Became::changed(rows));
         return Ok(id);
     }
     let id = ConnectionId::generate();
     statements.new_connection(&id, wanted).await?;
-    changes.note("connection", name, Became::Created);
+    changes.note(kind, name, Became::Created);
     Ok(id)
 }
 

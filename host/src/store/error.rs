@@ -68,6 +68,16 @@ impl StoreError {
         matches!(self, Self::Lost(_))
     }
 
+    /// Whether the same may go well later, without anybody mending anything.
+    pub fn is_passing(&self) -> bool {
+        match self {
+            // The store was closed: it does not come back.
+            Self::Unavailable(source) => !matches!(source, sqlx::Error::PoolClosed),
+            Self::Full | Self::Lost(_) | Self::Busy | Self::Contended => true,
+            Self::Inconsistent { .. } | Self::Query(_) | Self::Refused(_) | Self::Open(_) => false,
+        }
+    }
+
     /// The same failure for another one who waited; its source goes to the first only.
     pub fn again(&self) -> Self {
         match self {

@@ -24,13 +24,21 @@ pub enum Announcement {
     Plugins,
     /// A host said what it serves or prepared.
     Hosts,
+    /// There is something to count.
+    Analytics,
     /// Announcements may have been missed: anything may have changed.
     Everything,
 }
 
 impl Announcement {
     /// Those that are sent.
-    pub const ALL: [Self; 4] = [Self::Connections, Self::Keys, Self::Plugins, Self::Hosts];
+    pub const ALL: [Self; 5] = [
+        Self::Connections,
+        Self::Keys,
+        Self::Plugins,
+        Self::Hosts,
+        Self::Analytics,
+    ];
 
     pub fn as_str(self) -> &'static str {
         match self {
@@ -38,6 +46,7 @@ impl Announcement {
             Self::Keys => "keys",
             Self::Plugins => "plugins",
             Self::Hosts => "hosts",
+            Self::Analytics => "analytics",
             Self::Everything => "everything",
         }
     }

@@ -11,10 +11,17 @@
 //! stamp order within its workspace and entity, and never twice. What `commit`
 //! answered `Ok` survives a power cut.
 
+mod analytics;
+mod catalogue;
+mod deals;
 pub mod decide;
 mod declare;
+mod desk;
+mod erase;
 mod error;
 mod fleet;
+mod gone;
+mod messaging;
 pub mod moving;
 pub mod once;
 mod plan;
@@ -37,11 +44,17 @@ use serde::Serialize;
 use tokio::sync::broadcast;
 use uuid::Uuid;
 
+pub use analytics::*;
+pub use catalogue::*;
+pub use deals::*;
+pub use desk::*;
+pub use erase::*;
 pub use error::StoreError;
 pub use fleet::{
     Announcement, Beat, Debt, Fence, HostReport, Outage, Pool, Preparation, Price, Proposal,
     SeenHost, Serves,
 };
+pub use messaging::*;
 pub use plan::*;
 pub use plugin::*;
 pub use read::*;
@@ -55,12 +68,15 @@ use crate::clock::SharedClock;
 use crate::config::{self, StoreUrl};
 use crate::domain::connection::{Connection, Pause};
 use crate::domain::deal::DealView;
-use crate::domain::id::{ConnectionId, DeliveryId, HostId, KeyId, WorkspaceId};
+use crate::domain::id::{
+    ConnectionId, ContactId, DealId, DeliveryId, ErasureId, HostId, KeyId, ProductId, WorkspaceId,
+};
 use crate::domain::key::KeyRecord;
 use crate::domain::plugin::Digest;
 use crate::domain::row::Entity;
+use crate::domain::ticket::TicketView;
 use crate::domain::time::Micros;
-use crate::domain::workspace::{Agent, Partner, Workspace};
+use crate::domain::workspace::{Agent, Owner, Partner, Workspace};
 
 /// Where a store is.
 #[derive(Clone)]
@@ -151,7 +167,7 @@ pub async fn backup(
 }
 
 #[async_trait]
-pub trait Store: Send + Sync + 'static {
+pub trait Store: Analytics + Send + Sync + 'static {
     // ---- the store itself
 
     /// Made once when the store is created, carried along when it moves: cursors name it.
@@ -185,7 +201,7 @@ pub trait Store: Send + Sync + 'static {
     /// is full answers [`Written::NotKept`].
     async fn commit(&self, writes: &[Write]) -> Result<Vec<Written>, StoreError>;
 
-    /// Takes due work: deliveries to convert and fetches to make, oldest first,
+    /// Takes due work: deliveries to convert, fetches and sends to make, oldest first,
     /// at most `limit`, none of it held by another until `until`.
     async fn claim(&self, limit: u32, now: Micros, until: Micros) -> Result<Vec<Job>, StoreError>;
 
@@ -225,6 +241,24 @@ pub trait Store: Send + Sync + 'static {
     async fn deliveries(&self, filter: &DeliveryFilter)
     -> Result<Vec<DeliverySummary>, StoreError>;
 
+    // ---- messages
+
+    /// An instance's templates; `None` when its provider was never asked.
+    async fn templates(&self, channel: &Connection) -> Result<Option<TemplateList>, StoreError>;
+
+    /// Keeps what the provider listed instead of what was kept before.
+    async fn put_templates(
+        &self,
+        channel: &Connection,
+        list: &TemplateList,
+    ) -> Result<(), StoreError>;
+
+    /// Conversations for which time has passed: unanswered, or idle; longest first.
+    async fn conversations_due(&self, now: Micros, limit: u32) -> Result<Vec<Elapse>, StoreError>;
+
+    /// For operators; newest first.
+    async fn outbox(&self, filter: &OutboxFilter) -> Result<Vec<OutboxMessage>, StoreError>;
+
     // ---- what partners and data clients read
 
     /// Newest first, at most `limit`.
@@ -234,6 +268,63 @@ pub trait Store: Send + Sync + 'static {
         filter: &DealFilter,
         limit: u32,
     ) -> Result<Vec<DealView>, StoreError>;
+
+    /// A deal's history and notes; `None` when there is no such deal in the workspace.
+    async fn deal_past(
+        &self,
+        workspace: WorkspaceId,
+        deal: DealId,
+        limit: u32,
+    ) -> Result<Option<DealPast>, StoreError>;
+
+    /// Newest first.
+    async fn tickets(
+        &self,
+        scope: &Scope,
+        filter: &TicketFilter,
+    ) -> Result<Vec<TicketView>, StoreError>;
+
+    // ---- products
+
+    /// Changes of products with a stamp past this one, at most `limit`, in stamp order.
+    async fn product_changes(
+        &self,
+        workspace: WorkspaceId,
+        after: i64,
+        limit: u32,
+    ) -> Result<ProductChanges, StoreError>;
+
+    /// Those that are there, in no order.
+    async fn products(&self, scope: &Scope, ids: &[ProductId]) -> Result<Vec<Product>, StoreError>;
+
+    /// Makes and changes products by their external ids, and marks them as seen by
+    /// this import. What was made or changed is stamped; what this import has named
+    /// before is left alone. At most `limits::IMPORT_ROWS` at once; of an external id
+    /// that comes twice among them the last counts.
+    async fn import_products(
+        &self,
+        workspace: WorkspaceId,
+        import: ImportId,
+        products: &[PlannedProduct],
+    ) -> Result<Imported, StoreError>;
+
+    /// Removes what this import has not seen among the next `limit` products, in
+    /// stamp order; the first step begins after 0. A removal is told by a tombstone.
+    async fn remove_unseen_products(
+        &self,
+        workspace: WorkspaceId,
+        import: ImportId,
+        after: i64,
+        limit: u32,
+    ) -> Result<Removed, StoreError>;
+
+    /// Removes those that are there of what is named, at most
+    /// `limits::REMOVED_PRODUCTS`; how many.
+    async fn remove_products(
+        &self,
+        workspace: WorkspaceId,
+        external_ids: &[String],
+    ) -> Result<u64, StoreError>;
 
     /// Rows with `after < stamp <= upper` in stamp order. Without `upper` it is
     /// the clock's stamp in the same snapshot as the rows.
@@ -245,6 +336,84 @@ pub trait Store: Send + Sync + 'static {
         upper: Option<i64>,
         limit: u32,
     ) -> Result<ExportPage, StoreError>;
+
+    /// The ids of such rows alone: what is there, without what it is.
+    async fn export_ids(
+        &self,
+        scope: &Scope,
+        entity: Entity,
+        after: i64,
+        upper: Option<i64>,
+        limit: u32,
+    ) -> Result<ExportPage, StoreError>;
+
+    /// Rows of the report with `after < stamp <= upper` in stamp order, as
+    /// [`Store::export`] gives those of an entity.
+    async fn message_errors(
+        &self,
+        scope: &Scope,
+        filter: &MessageErrorFilter,
+        after: i64,
+        upper: Option<i64>,
+        limit: u32,
+    ) -> Result<ExportPage, StoreError>;
+
+    // ---- what is removed for good
+
+    /// Removes a deal with its history and notes; what was about it is about none from
+    /// then on. False: there is none.
+    async fn remove_deal(&self, workspace: WorkspaceId, deal: DealId) -> Result<bool, StoreError>;
+
+    /// Whom an operator means; `None`: nobody, or nobody of whom anything is known.
+    async fn person(
+        &self,
+        workspace: WorkspaceId,
+        by: &PersonBy,
+    ) -> Result<Option<Person>, StoreError>;
+
+    /// What erasing a person would remove, as far as it can be counted.
+    async fn count_person(&self, person: &Person) -> Result<Erased, StoreError>;
+
+    /// The record of this erasure, or of the one of the same contact that did not end.
+    async fn begin_erasure(&self, new: &NewErasure) -> Result<Erasure, StoreError>;
+
+    /// The next step of an erasure: a bounded transaction. It is done when there was
+    /// nothing left to do.
+    async fn erase_step(
+        &self,
+        person: &Person,
+        erasure: ErasureId,
+        extent: Extent<'_>,
+    ) -> Result<EraseStep, StoreError>;
+
+    /// The next deliveries of a workspace that led to no contact, or in part to
+    /// others than this one, by their ids.
+    async fn unlinked_deliveries(
+        &self,
+        workspace: WorkspaceId,
+        contact: ContactId,
+        after: Option<DeliveryId>,
+    ) -> Result<UnlinkedPage, StoreError>;
+
+    /// The deliveries that erasures of this contact left and that still stand: they
+    /// are there, something of them led to no contact, and they were not emptied.
+    async fn left_deliveries(
+        &self,
+        workspace: WorkspaceId,
+        contact: ContactId,
+    ) -> Result<Vec<StandingDelivery>, StoreError>;
+
+    /// Removes whole deliveries, in whatever state, as part of an erasure; those that
+    /// are finished and led to somebody are emptied instead.
+    async fn erase_deliveries(
+        &self,
+        workspace: WorkspaceId,
+        erasure: ErasureId,
+        ids: &[DeliveryId],
+    ) -> Result<Erased, StoreError>;
+
+    /// Newest first. What they left is told as it stands now.
+    async fn erasures(&self, filter: &ErasureFilter) -> Result<Vec<Erasure>, StoreError>;
 
     // ---- keys
 
@@ -266,8 +435,9 @@ pub trait Store: Send + Sync + 'static {
     async fn workspaces(&self) -> Result<Vec<Workspace>, StoreError>;
     async fn partners(&self, workspace: WorkspaceId) -> Result<Vec<Partner>, StoreError>;
     async fn agents(&self, workspace: WorkspaceId) -> Result<Vec<Agent>, StoreError>;
+    async fn owners(&self, workspace: WorkspaceId) -> Result<Vec<Owner>, StoreError>;
     async fn connection(&self, id: &ConnectionId) -> Result<Option<Connection>, StoreError>;
-    /// Of one workspace, or all; by name.
+    /// Of one workspace, or all, sources and channels; by name.
     async fn connections(
         &self,
         workspace: Option<WorkspaceId>,

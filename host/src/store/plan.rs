@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::domain::connection::AllowedHost;
+use crate::domain::connection::{AllowedHost, ConnectionKind, Settings};
 use crate::domain::exchange::SenderCheck;
 use crate::domain::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
 use crate::domain::workspace::AgentKind;
@@ -13,6 +13,8 @@ use crate::domain::workspace::AgentKind;
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub slug: String,
+    /// Parts of a workspace that is there: its name and the like stay as they are.
+    pub is_part: bool,
     pub name: String,
     pub region: String,
     pub time_zone: String,
@@ -31,7 +33,6 @@ pub struct PlannedAgent {
     pub kind: AgentKind,
     pub channel: Option<String>,
     pub adapter: Option<String>,
-    pub config: String,
     pub internal: bool,
 }
 
@@ -43,11 +44,13 @@ pub struct PlannedOwner {
 
 #[derive(Clone, Debug)]
 pub struct PlannedConnection {
+    pub kind: ConnectionKind,
     pub name: String,
-    pub partner: String,
+    /// Of a source.
+    pub partner: Option<String>,
     pub plugin: String,
     pub config: String,
-    /// Name of the agent.
+    /// Name of the agent; of a channel its instance, which has the same name.
     pub agent: Option<String>,
     pub allow: Vec<AllowedHost>,
     pub checks: Vec<SenderCheck>,
@@ -59,6 +62,7 @@ pub struct PlannedConnection {
     pub region: Option<String>,
     pub time_zone: Option<String>,
     pub dedupe_by_content: bool,
+    pub settings: Settings,
 }
 
 #[derive(Clone, Debug)]
@@ -73,14 +77,17 @@ pub struct PlannedProduct {
 pub struct Applied {
     pub workspace_id: WorkspaceId,
     pub changes: Vec<AppliedChange>,
+    /// Of sources.
     pub connections: BTreeMap<String, ConnectionId>,
+    /// Of instances with an adapter.
+    pub channels: BTreeMap<String, ConnectionId>,
     pub instances: BTreeMap<String, AgentId>,
     pub partners: BTreeMap<String, PartnerId>,
 }
 
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct AppliedChange {
-    /// `workspace`, `partner`, `agent`, `owner`, `connection`, `product`.
+    /// `workspace`, `partner`, `agent`, `owner`, `connection`, `channel`, `product`.
     pub kind: String,
     pub name: String,
     /// `created` or `changed`; what stays is not listed.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::domain::exchange::SenderChecks;
-use crate::domain::plugin::{Description, Digest};
+use crate::domain::plugin::{Description, Digest, PluginKind};
 use crate::domain::time::Micros;
 
 #[derive(Clone, Debug, Serialize)]
@@ -11,7 +11,7 @@ use crate::domain::time::Micros;
 pub struct PluginRecord {
     pub digest: Digest,
     pub description: Description,
-    /// `leadhost:converter@1.0.0`.
+    /// `leadhost:converter@1.0.0`, or an adapter's.
     pub contract: String,
     pub bytes: u64,
     /// What it checks under the empty configuration: an activation that weakens this asks first.
@@ -21,6 +21,13 @@ pub struct PluginRecord {
     /// `upload`, or the file that it came from.
     pub origin: String,
     pub stored_at: Micros,
+}
+
+impl PluginRecord {
+    /// None: stored by a later version of the service, which knows more kinds.
+    pub fn kind(&self) -> Option<PluginKind> {
+        PluginKind::of_contract(&self.contract)
+    }
 }
 
 #[derive(Clone, Debug, Serialize, PartialEq)]

@@ -20,6 +20,10 @@ pub struct Backlog {
     pub failed: u64,
     pub parked: u64,
     pub quarantined: u64,
+    /// Messages that are to be sent.
+    pub sends: u64,
+    /// Messages of which nobody knows whether they went out.
+    pub unknown: u64,
     pub oldest_waiting: Option<Micros>,
 }
 
@@ -81,7 +85,7 @@ pub struct DeliveryDetail {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DealFilter {
-    /// Only deals that came through this partner's connections.
+    /// Only deals that came through this partner's connections, or that it made.
     pub partner: Option<PartnerId>,
     /// `domain::contact::phone_key`.
     pub phone_key: Option<String>,

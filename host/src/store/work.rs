@@ -5,12 +5,13 @@ use crate::domain::exchange::{HttpRequest, HttpResponse};
 use crate::domain::id::{ConnectionId, DeliveryId, WorkspaceId};
 use crate::domain::plugin::RanWith;
 use crate::domain::time::Micros;
-use crate::store::{Lease, NewDelivery};
+use crate::store::{HeldSend, Lease, NewDelivery};
 
 #[derive(Clone, Debug)]
 pub enum Job {
     Convert(Box<HeldDelivery>),
     Fetch(Box<HeldFetch>),
+    Send(Box<HeldSend>),
 }
 
 #[derive(Clone, Debug)]

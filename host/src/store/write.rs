@@ -11,6 +11,11 @@ use crate::domain::lead::Action;
 use crate::domain::phone::Phone;
 use crate::domain::plugin::RanWith;
 use crate::domain::time::Micros;
+use crate::store::{
+    DealCreated, DealLogged, DealPatch, DealPatched, Elapse, MessageOutcome, NewDeal, NewDealLog,
+    NewEvent, NewGreeting, Notification, Notified, Remembered, Resolution, SendSettlement,
+    SendStart, TicketPatch, TicketPatched,
+};
 
 /// One thing to commit. Writes of many requests share one transaction.
 #[derive(Clone, Debug)]
@@ -25,12 +30,43 @@ pub enum Write {
     Answer(Box<FetchAnswer>),
     /// A fetch is settled.
     Settle(Box<FetchSettlement>),
+    /// A template message is to go out.
+    Notify(Box<Notification>),
+    /// An answer without a message is kept for its repeats.
+    Remember(Box<Remembered>),
+    /// The call of a claimed send is about to be made.
+    Begin(SendStart),
+    /// A send has come to an end, or waits again.
+    Sent(Box<SendSettlement>),
+    /// An operator says what became of a message.
+    Resolve(Resolution),
+    /// Time has passed for a conversation.
+    Elapse(Elapse),
+    /// A partner changes a deal.
+    PatchDeal(Box<DealPatch>),
+    /// A partner makes a deal.
+    CreateDeal(Box<NewDeal>),
+    /// A partner notes something of a deal.
+    LogDeal(Box<NewDealLog>),
+    /// The desk changes a ticket.
+    PatchTicket(Box<TicketPatch>),
 }
 
 #[derive(Clone, Debug)]
 pub enum Written {
     Done(DeliveryOutcome),
-    /// Somebody else holds the work by now; nothing was changed.
+    Notified(Notified),
+    /// What `Remember` found under the key: `None`, it was free.
+    Remembered(Option<Notified>),
+    /// Of `Begin`, `Sent` and `Resolve`.
+    Message(MessageOutcome),
+    /// Whether the conversation changed.
+    Elapsed(bool),
+    DealPatched(DealPatched),
+    DealCreated(DealCreated),
+    DealLogged(DealLogged),
+    TicketPatched(TicketPatched),
+    /// Somebody else holds the work by now, or it is not there; nothing was changed.
     Stale,
     /// The connection's quarantine is full: the delivery was not kept.
     NotKept,
@@ -52,6 +88,13 @@ pub struct NewDelivery {
     pub query: Pairs,
     pub headers: Pairs,
     pub body: Vec<u8>,
+}
+
+impl NewDelivery {
+    /// Nothing of what came is left: a request without any header there is not.
+    pub fn is_emptied(&self) -> bool {
+        self.body.is_empty() && self.headers.is_empty() && self.query.is_empty()
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -92,6 +135,8 @@ pub enum ItemResult {
     Fetch(Box<NewFetch>),
     Ignored(String),
     Invalid(Problem),
+    /// Of a channel's webhook.
+    Event(Box<NewEvent>),
     /// The route that nobody answers to, in words.
     Unrouted(String),
 }
@@ -132,6 +177,8 @@ pub struct NewLead {
     pub title: Option<String>,
     pub deal_props: Map<String, Value>,
     pub contact_props: Map<String, Value>,
+    /// What the contact is sent when the lead makes a deal.
+    pub greeting: Option<Box<NewGreeting>>,
 }
 
 #[derive(Clone, Debug)]
@@ -229,6 +276,15 @@ pub struct ItemOutcome {
     /// Of a replay: what would change, or did.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub diff: Vec<FieldDiff>,
+}
+
+/// A field of a deal that changed.
+#[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
+pub struct FieldChange {
+    /// `status`, `product_id`, `props.message`: as exported.
+    pub field: String,
+    pub before: Value,
+    pub after: Value,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]

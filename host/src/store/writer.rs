@@ -97,6 +97,12 @@ impl Writer {
         through(&self.shared.background, write).await
     }
 
+    /// Whether a write that somebody waits for is not taken yet.
+    pub fn is_waited_for(&self) -> bool {
+        let lane = &self.shared.interactive;
+        lane.capacity() < lane.max_capacity()
+    }
+
     /// Takes no more, commits what waits, and returns when that is done.
     pub async fn shutdown(&self) {
         // Full: somebody asked before.
@@ -196,7 +202,19 @@ fn size(write: &Write) -> usize {
     match write {
         Write::Accept(acceptance) => acceptance.delivery.body.len(),
         Write::Answer(answer) => answer.response.body.len(),
-        Write::Convert(_) | Write::Release { .. } | Write::Settle(_) => 0,
+        Write::Notify(notification) => notification.message.payload.len(),
+        Write::Convert(_)
+        | Write::Release { .. }
+        | Write::Settle(_)
+        | Write::Remember(_)
+        | Write::Begin(_)
+        | Write::Sent(_)
+        | Write::Resolve(_)
+        | Write::Elapse(_)
+        | Write::PatchDeal(_)
+        | Write::CreateDeal(_)
+        | Write::LogDeal(_)
+        | Write::PatchTicket(_) => 0,
     }
 }
 

@@ -204,13 +204,8 @@ mod tests {
     fn a_batch_beyond_what_a_host_takes_is_refused_in_words() {
         let body = format!("[{}1]", "1,".repeat(MAX_ITEMS));
         let case = leadhost_golden::Case {
-            name: "large".into(),
-            about: String::new(),
-            call: leadhost_golden::Call::Convert,
-            delivery: leadhost_golden::Delivery::default(),
             body: body.into(),
-            completion: leadhost_golden::Completion::default(),
-            expect: None,
+            ..leadhost_golden::Case::new("large", leadhost_golden::Call::Convert)
         };
         let answer = leadhost_sdk::testing::answer::<GrupoOlx>(&case);
         let message = answer["err"]["message"].as_str().unwrap_or_default();

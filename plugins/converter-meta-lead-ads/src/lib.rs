@@ -16,7 +16,7 @@ mod webhook;
 
 use leadhost_sdk::{
     Completion, Conversion, Converter, Delivery, Description, Failure, HandshakeAnswer,
-    HttpRequest, Item, Problem, Reply, SenderCheck, SenderPolicy,
+    HttpRequest, Item, Problem, SenderCheck, SenderPolicy,
 };
 
 pub use config::{Config, PageToken};
@@ -65,23 +65,7 @@ impl Converter for MetaLeadAds {
     }
 
     fn handshake(_: &Config, delivery: &Delivery) -> Result<Option<HandshakeAnswer>, Problem> {
-        // Some gateways turn the dots into underscores.
-        for [mode, challenge, token] in [
-            ["hub.mode", "hub.challenge", "hub.verify_token"],
-            ["hub_mode", "hub_challenge", "hub_verify_token"],
-        ] {
-            if delivery.query_field(mode) != Some("subscribe") {
-                continue;
-            }
-            let Some(challenge) = delivery.query_field(challenge) else {
-                return Err(Problem::new("the handshake has no challenge").at(challenge));
-            };
-            let reply = Reply::text(challenge);
-            return Ok(Some(
-                HandshakeAnswer::new(reply).require("verify-token", token),
-            ));
-        }
-        Ok(None)
+        HandshakeAnswer::hub_challenge(delivery, "verify-token")
     }
 
     fn convert(config: &Config, delivery: &Delivery) -> Result<Conversion, Problem> {

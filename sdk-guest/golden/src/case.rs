@@ -4,8 +4,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::diff::diff;
+use crate::message::{Message, default_context};
 
-/// Which function of a plugin a case calls.
+/// Which function of a plugin a case calls: the first three are those of every
+/// plugin, then come the converter's own, then the adapter's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Call {
@@ -14,6 +16,12 @@ pub enum Call {
     Handshake,
     Convert,
     Complete,
+    Routes,
+    Send,
+    ReadAnswer,
+    ReadWebhook,
+    ListTemplates,
+    ReadTemplates,
 }
 
 impl Call {
@@ -25,7 +33,24 @@ impl Call {
             Self::Handshake => "handshake",
             Self::Convert => "convert",
             Self::Complete => "complete",
+            Self::Routes => "routes",
+            Self::Send => "send",
+            Self::ReadAnswer => "readAnswer",
+            Self::ReadWebhook => "readWebhook",
+            Self::ListTemplates => "listTemplates",
+            Self::ReadTemplates => "readTemplates",
         }
+    }
+
+    /// Whether a case of it says what is to be sent, in `message`.
+    pub fn takes_message(self) -> bool {
+        matches!(self, Self::Send | Self::ReadAnswer)
+    }
+
+    /// Whether a case of it says what a provider answered, in `response`. The
+    /// response of `complete` is in its `completion`.
+    pub fn takes_response(self) -> bool {
+        matches!(self, Self::ReadAnswer | Self::ReadTemplates)
     }
 }
 
@@ -37,18 +62,37 @@ pub struct Case {
     /// What the case shows, for people.
     pub about: String,
     pub call: Call,
-    /// The request, for `handshake` and `convert`; its `config` and `context`
-    /// also hold for `senderChecks` and `complete`.
+    /// The request, for `handshake`, `convert` and `readWebhook`. Its `config`
+    /// holds for every call that is given one, its `context` for `complete` too.
     pub delivery: Delivery,
-    /// The body's bytes: of the delivery, or of the response for `complete`.
+    /// The body's bytes: of the delivery, or of the response.
     pub body: Vec<u8>,
     /// What `complete` is given; defaults for other calls.
     pub completion: Completion,
+    /// What `send` and `readAnswer` are given; defaults for other calls.
+    pub message: Message,
+    /// What `readAnswer` and `readTemplates` are given; defaults for other calls.
+    pub response: Response,
     /// The normalised answer. None: not written yet, the case cannot pass.
     pub expect: Option<Value>,
 }
 
 impl Case {
+    /// A case of that name and call with nothing but defaults.
+    pub fn new(name: impl Into<String>, call: Call) -> Self {
+        Self {
+            name: name.into(),
+            about: String::new(),
+            call,
+            delivery: Delivery::default(),
+            body: Vec::new(),
+            completion: Completion::default(),
+            message: Message::default(),
+            response: Response::default(),
+            expect: None,
+        }
+    }
+
     /// What a normalised answer has other than the case expects; None where it
     /// is as expected, and where the case expects nothing yet.
     ///
@@ -105,10 +149,7 @@ impl Default for Delivery {
             query: Vec::new(),
             headers: Vec::new(),
             config: Value::Object(serde_json::Map::new()),
-            context: DEFAULT_CONTEXT
-                .iter()
-                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-                .collect(),
+            context: default_context(&DEFAULT_CONTEXT),
         }
     }
 }
@@ -164,7 +205,7 @@ impl Completion {
     }
 }
 
-/// The answer to a fetch; its body is the case's body.
+/// The answer to a request of the plugin; its body is the case's body.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Response {
@@ -213,11 +254,7 @@ fn is_empty_object(value: &Value) -> bool {
 }
 
 fn is_default_context(context: &[(String, String)]) -> bool {
-    context.len() == DEFAULT_CONTEXT.len()
-        && context
-            .iter()
-            .zip(DEFAULT_CONTEXT)
-            .all(|((name, value), (n, v))| name == n && value == v)
+    context == default_context(&DEFAULT_CONTEXT)
 }
 
 #[cfg(test)]
@@ -228,13 +265,8 @@ mod tests {
 
     fn case(call: Call, expect: Value) -> Case {
         Case {
-            name: "case".to_owned(),
-            about: String::new(),
-            call,
-            delivery: Delivery::default(),
-            body: Vec::new(),
-            completion: Completion::default(),
             expect: Some(expect),
+            ..Case::new("case", call)
         }
     }
 

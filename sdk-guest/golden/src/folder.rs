@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Call, Case, Completion, Delivery};
+use crate::{Call, Case, Completion, Delivery, Message, Response};
 
 /// Why a folder of cases cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -85,6 +85,10 @@ struct CaseFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     completion: Option<Completion>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<Message>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response: Option<Response>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     expect: Option<Value>,
 }
 
@@ -104,6 +108,15 @@ fn load_case(folder: &Path) -> Result<Case, FolderError> {
     if (file.call == Call::Complete) != file.completion.is_some() {
         let problem = "given with call `complete`, and with no other".to_owned();
         return Err(field("completion", problem));
+    }
+    if file.call.takes_message() != file.message.is_some() {
+        let problem = "given with calls `send` and `readAnswer`, and with no other".to_owned();
+        return Err(field("message", problem));
+    }
+    if file.call.takes_response() != file.response.is_some() {
+        let problem =
+            "given with calls `readAnswer` and `readTemplates`, and with no other".to_owned();
+        return Err(field("response", problem));
     }
     if let Some(expect) = &file.expect
         && !is_answer(expect)
@@ -130,6 +143,8 @@ fn load_case(folder: &Path) -> Result<Case, FolderError> {
         delivery: file.delivery.unwrap_or_default(),
         body,
         completion: file.completion.unwrap_or_default(),
+        message: file.message.unwrap_or_default(),
+        response: file.response.unwrap_or_default(),
         expect: file.expect,
     })
 }
@@ -215,6 +230,23 @@ mod tests {
             &["`body`", "none.json"],
         );
         check(r#"{"about":"a","call":"complete"}"#, &["`completion`"]);
+        check(r#"{"about":"a","call":"send"}"#, &["`message`"]);
+        check(
+            r#"{"about":"a","call":"routes","message":{}}"#,
+            &["`message`"],
+        );
+        check(
+            r#"{"about":"a","call":"readAnswer","message":{}}"#,
+            &["`response`"],
+        );
+        check(
+            r#"{"about":"a","call":"complete","completion":{},"response":{}}"#,
+            &["`response`"],
+        );
+        check(
+            r#"{"about":"a","call":"send","message":{"config":{}}}"#,
+            &["case.json", "`config`"],
+        );
         check(
             r#"{"about":"a","call":"convert","expect":[]}"#,
             &["`expect`"],
@@ -223,6 +255,34 @@ mod tests {
             r#"{"about":"a","call":"convert","delivery":{"header":[]}}"#,
             &["case.json", "`header`"],
         );
+    }
+
+    #[test]
+    fn what_an_adapter_sends_and_is_answered_is_read() {
+        let cases = case(&[
+            (
+                "one/case.json",
+                r#"{"about":"a","call":"readAnswer","body":"x.json",
+                    "delivery":{"config":{"k":1}},
+                    "message":{"template":{"name":"t","language":{"code":"pt_BR"}}},
+                    "response":{"status":429,"headers":[["retry-after","7"]]}}"#,
+            ),
+            ("one/x.json", "{}"),
+            (
+                "two/case.json",
+                r#"{"about":"b","call":"send","message":{"recipient":"x","template":"{"}}"#,
+            ),
+        ])
+        .unwrap();
+        assert_eq!(
+            cases[0].message.template_text(),
+            r#"{"language":{"code":"pt_BR"},"name":"t"}"#
+        );
+        assert_eq!(cases[0].message.recipient, Message::default().recipient);
+        assert_eq!(cases[0].response.status, 429);
+        assert_eq!(cases[0].body, b"{}");
+        assert_eq!(cases[1].message.template_text(), "{");
+        assert_eq!(cases[1].message.recipient, "x");
     }
 
     #[test]

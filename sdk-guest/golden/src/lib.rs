@@ -15,6 +15,7 @@
 mod case;
 mod diff;
 mod folder;
+mod message;
 mod normalise;
 mod pack;
 mod section;
@@ -22,6 +23,7 @@ mod section;
 pub use case::{Call, Case, Completion, Delivery, Response};
 pub use diff::diff;
 pub use folder::{FolderError, load_dir, write_expect};
+pub use message::Message;
 pub use normalise::normalise;
 pub use pack::{MAX_PACKED_BYTES, PackError, pack, unpack};
 pub use section::{SECTION_NAME, SectionError, append_section, read_section};

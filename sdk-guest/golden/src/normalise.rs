@@ -35,7 +35,9 @@ fn field(key: &str, value: Value) -> Value {
         ("attributes", Value::Array(pairs)) => {
             Value::Array(pairs.into_iter().map(attribute).collect())
         }
-        ("configSchema", Value::String(text)) => json_or_text(text),
+        ("configSchema" | "components", Value::String(text)) => json_or_text(text),
+        // A variant without content: its name is an identifier too.
+        ("ok", Value::String(variant)) => Value::String(camel(&variant)),
         (_, value) => normalise(value),
     }
 }
@@ -140,6 +142,18 @@ mod tests {
     #[test]
     fn an_empty_state_is_an_empty_text() {
         assert_eq!(normalise(json!({"state": []})), json!({"state": ""}));
+    }
+
+    #[test]
+    fn an_answer_that_is_only_a_word_and_components_become_readable() {
+        assert_eq!(
+            normalise(json!({"Ok": "Unlisted"})),
+            json!({"ok": "unlisted"})
+        );
+        assert_eq!(
+            normalise(json!({"components": "[{\"type\":\"BODY\"}]"})),
+            json!({"components": [{"type": "BODY"}]})
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Call, Case, Completion, Delivery};
+use crate::{Call, Case, Completion, Delivery, Message, Response};
 
 /// A component's own cases may weigh so much: enough for some hundred bodies,
 /// little beside the component itself.
@@ -67,6 +67,10 @@ struct PackedCase {
     delivery: Delivery,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     completion: Option<Completion>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    message: Option<Message>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    response: Option<Response>,
     /// A body that is UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     text: Option<String>,
@@ -86,6 +90,8 @@ impl From<&Case> for PackedCase {
             call: case.call,
             delivery: case.delivery.clone(),
             completion: (case.call == Call::Complete).then(|| case.completion.clone()),
+            message: case.call.takes_message().then(|| case.message.clone()),
+            response: case.call.takes_response().then(|| case.response.clone()),
             text: text.map(str::to_owned),
             base64: text.is_none().then(|| STANDARD.encode(&case.body)),
             expect: case.expect.clone(),
@@ -114,6 +120,8 @@ impl TryFrom<PackedCase> for Case {
             delivery: packed.delivery,
             body,
             completion: packed.completion.unwrap_or_default(),
+            message: packed.message.unwrap_or_default(),
+            response: packed.response.unwrap_or_default(),
             expect: packed.expect,
         })
     }
@@ -135,9 +143,7 @@ mod tests {
 
     fn case(body: &[u8]) -> Case {
         Case {
-            name: "one".into(),
             about: "about".into(),
-            call: Call::Complete,
             delivery: Delivery {
                 query: vec![("k".into(), "v".into())],
                 config: json!({"a": 1}),
@@ -150,6 +156,21 @@ mod tests {
                 ..Completion::default()
             },
             expect: Some(json!({"ok": []})),
+            ..Case::new("one", Call::Complete)
+        }
+    }
+
+    fn answered() -> Case {
+        Case {
+            message: Message {
+                template: json!({"name": "t"}),
+                ..Message::default()
+            },
+            response: Response {
+                status: 503,
+                ..Response::default()
+            },
+            ..Case::new("two", Call::ReadAnswer)
         }
     }
 
@@ -159,6 +180,7 @@ mod tests {
             case(b"{\"id\":9007199254740993}"),
             case(&[0xff, 0]),
             case(b""),
+            answered(),
         ];
         assert_eq!(unpack(&pack(&cases).unwrap()).unwrap(), cases);
     }

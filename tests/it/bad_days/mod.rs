@@ -22,21 +22,13 @@ use std::time::Duration;
 
 use leadhost_tests::Service;
 use leadhost_tests::components::target;
-use leadhost_tests::load::{Load, Plan, Targets, Unacknowledged};
+use leadhost_tests::load::{Load, Plan, Targets, Unacknowledged, What};
 use leadhost_tests::postgres::{self, Database, Server};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// What every host here is started with: few connections, so that a lost one is
-/// felt, and conversions that end within their request on a busy machine too.
-const FLAGS: [&str; 6] = [
-    "--set",
-    "store.connections=6",
-    "--set",
-    "plugins.inline_ms=30000",
-    "--set",
-    "plugins.deadline_ms=30000",
-];
+/// What every host here is started with: few connections, so that a lost one is felt.
+const FLAGS: [&str; 2] = ["--set", "store.connections=6"];
 
 const WORKSPACE: &str = r#"
 [workspace]
@@ -60,7 +52,7 @@ plugin = "grupo-olx"
 const PORTAL: &str = "converter-grupo-olx";
 
 /// A size that is larger in the long form.
-fn size(here: usize, long: usize) -> usize {
+pub(crate) fn size(here: usize, long: usize) -> usize {
     if is_long() { long } else { here }
 }
 
@@ -151,7 +143,7 @@ impl World {
     ) -> Load {
         Load::start(Plan {
             targets: targets.clone(),
-            path: self.path(),
+            what: What::Leads(self.path()),
             name: name.to_owned(),
             senders,
             unacknowledged,
@@ -201,8 +193,8 @@ async fn serve(url: &str, folder: &Path, flags: &[&str]) -> Service {
     .expect("the service starts")
 }
 
-/// Where these hosts take leads.
-fn gateways(hosts: &[&Service]) -> Targets {
+/// Where these hosts take leads and notifications.
+pub(crate) fn gateways(hosts: &[&Service]) -> Targets {
     Targets::new(hosts.iter().map(|host| host.address("gateway")))
 }
 

@@ -19,11 +19,15 @@ use super::{World, gateways, is_long, lasts};
 /// Fetches that a host has in hand.
 const IN_HAND: usize = 4;
 
-const FLAGS: [&str; 4] = [
+/// A call that stands before the door is not given up: else there are more than both
+/// hosts have in hand.
+const FLAGS: [&str; 6] = [
     "--set",
     "worker.lease_seconds=3",
     "--set",
     "worker.concurrency=4",
+    "--set",
+    "worker.fetch_seconds=600",
 ];
 
 #[tokio::test(flavor = "multi_thread")]

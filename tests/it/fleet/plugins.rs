@@ -237,12 +237,11 @@ async fn a_host_that_was_stopped_serves_nothing_old_when_it_wakes() {
         return;
     };
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let patient = ["--set", "plugins.inline_ms=30000"];
-    let awake = Service::start_on(&on, one.path(), &patient);
+    let awake = Service::start_on(&on, one.path(), &[]);
     let key = one.path().join("sealing.key");
     std::fs::copy(key, two.path().join("sealing.key")).unwrap();
     std::fs::copy(one.path().join("admin.key"), two.path().join("admin.key")).unwrap();
-    let asleep = Service::start_on(&on, two.path(), &patient);
+    let asleep = Service::start_on(&on, two.path(), &[]);
 
     let files = tempfile::tempdir().unwrap();
     let component = |name: &str| {

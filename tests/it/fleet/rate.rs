@@ -44,13 +44,15 @@ async fn three_hosts_together_serve_a_workspace_its_rate_and_no_more() {
     let Some(hosts) = fleet(["one", "two", "three"]).await else {
         return;
     };
-    let seeded = hosts[0].workspace("demo").await;
+    let seeded = hosts[0]
+        .workspace_with("demo", |plan| plan.rate_limit = 120)
+        .await;
     let hosts = Arc::new(hosts);
-    let first = hammer(&hosts, &seeded.workspace_key, 100).await;
+    let first = hammer(&hosts, &seeded.workspace_key, 50).await;
     assert_eq!(served(&first), 120, "the whole burst, over all hosts");
     // Two a second come back, whoever asks for them.
     hosts[0].advance(10).await;
-    let second = hammer(&hosts, &seeded.workspace_key, 30).await;
+    let second = hammer(&hosts, &seeded.workspace_key, 10).await;
     assert_eq!(served(&second), 20);
     // Nobody else pays for it.
     let other = hosts[0].workspace("other").await;

@@ -163,7 +163,7 @@ async fn a_converter_that_fails_costs_no_delivery_and_the_sender_hears_queued(on
 async fn a_converter_that_never_ends_fails_at_the_workers_deadline(on: On) {
     let options = Options::on(on)
         .with("plugins.inline_ms", 20)
-        .with("plugins.deadline_ms", 100);
+        .with("plugins.deadline_ms", 1_000);
     let host = Host::working_with(options).await;
     host.converter(guests::misbehave()).await;
     let declared = host.declare(&harm("loop", "loop", 0)).await;

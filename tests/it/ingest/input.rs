@@ -74,7 +74,7 @@ async fn a_body_nested_without_end_is_refused_at_once(on: On) {
         let ask = host.post(&declared.address("form"));
         let answer = ask.body(open.repeat(100_000)).send().await.expect(400);
         assert!(answer.text().contains("64 levels"), "{}", answer.text());
-        assert!(began.elapsed().as_secs() < 10, "it took its time");
+        assert!(began.elapsed().as_secs() < 60, "it took its time");
     }
 }
 

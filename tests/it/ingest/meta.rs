@@ -22,6 +22,7 @@ leadhost_tests::on_every_store! {
     a_page_of_html_in_place_of_an_answer_is_tried_again,
     a_name_that_looks_like_a_slot_is_only_a_name,
     one_address_serves_two_pages_and_an_unknown_one_is_unrouted,
+    an_address_without_a_signature_does_not_speak_for_a_page_with_one,
     what_was_unrouted_goes_its_way_when_a_connection_answers_to_it,
     a_page_without_a_token_pauses_the_connection_with_the_secrets_name,
     a_lead_that_the_far_end_does_not_have_is_given_up_and_may_come_again,
@@ -366,6 +367,25 @@ async fn one_address_serves_two_pages_and_an_unknown_one_is_unrouted(on: On) {
     );
     let stored = host.delivery(&answer).await;
     assert_eq!(stored.summary.status, DeliveryStatus::Unrouted);
+}
+
+async fn an_address_without_a_signature_does_not_speak_for_a_page_with_one(on: On) {
+    let host = Host::working(on).await;
+    let double = double();
+    host.converter(guests::rust_component("converter-meta-lead-ads"))
+        .await;
+    let secret = format!("app-secret = \"{APP_SECRET}\", ");
+    let open = connection("open", &double, PAGE).replace(&secret, "");
+    let signed = connection("signed", &double, OTHER_PAGE);
+    let declared = host.declare(&[open, signed].concat()).await;
+    let ask = host.post(&declared.address("open"));
+    let ask = ask.json(&webhook(OTHER_PAGE, &["440000000000012"]));
+    let answer = ask.send().await.expect(200);
+    let stored = host.delivery(&answer).await;
+    assert_eq!(stored.summary.status, DeliveryStatus::Unrouted);
+    let why = stored.items[0].message.as_deref().expect("why");
+    assert!(why.contains("asks its senders for a proof"), "{why}");
+    assert!(double.requests().is_empty());
 }
 
 async fn what_was_unrouted_goes_its_way_when_a_connection_answers_to_it(on: On) {

@@ -335,11 +335,11 @@ async fn a_start_goes_on_with_what_a_stop_left_to_the_next_version(on: On) {
     let digest = Digest::of(&wasm);
     let stored = deploy::upload(&host.app, wasm, "test", false, &Accept::default()).await;
     assert!(stored.is_ok(), "{:?}", stored.err());
+    assert_eq!(host.stored(id).await.summary.status, DeliveryStatus::Failed);
     // As if the host had died right after the store's word.
     let now = host.app.clock.now();
     let store = host.store();
     store.activate("misbehave", &digest, now).await.unwrap();
-    assert_eq!(host.stored(id).await.summary.status, DeliveryStatus::Failed);
     let host = host.restart().await;
     let done = host.becomes(id, DeliveryStatus::Converted).await;
     assert_eq!(done.summary.ran.expect("it ran").digest, digest);

@@ -120,7 +120,7 @@ async fn a_caller_that_goes_away_takes_its_call_along() {
 
 #[tokio::test]
 async fn a_shutdown_is_told_to_those_that_wait_and_lets_the_others_end() {
-    let bench = Bench::new(&[("threads", "1"), ("deadline_ms", "300")]);
+    let bench = Bench::new(&[("threads", "1"), ("deadline_ms", "2000")]);
     let loaded = ready(&bench).await;
     let running = start(&bench, &loaded, "lane", LOOP);
     until(|| bench.plugins.load() == (0, 1)).await;
@@ -141,7 +141,7 @@ async fn until(condition: impl Fn() -> bool) {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), came_true)
+    tokio::time::timeout(Duration::from_secs(300), came_true)
         .await
         .expect("it comes true");
 }

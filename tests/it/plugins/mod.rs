@@ -1,8 +1,11 @@
 //! Plugins: what is refused before it serves, what a call may cost, what a
 //! guest can see, and swaps under load.
 
+mod adapter_bounds;
+mod adapters;
 mod calls;
 mod compiling;
+mod deploying;
 mod lanes;
 mod refusals;
 mod swaps;
@@ -49,12 +52,22 @@ impl Bench {
 
     /// The converter that does what its configuration says.
     async fn misbehave(&self) -> Arc<Loaded> {
-        let prepared = self.plugins.prepare(guests::misbehave()).await.unwrap();
+        self.prepared(guests::misbehave()).await
+    }
+
+    /// The adapter that does what its configuration says.
+    async fn misbehave_adapter(&self) -> Arc<Loaded> {
+        self.prepared(guests::misbehave_adapter()).await
+    }
+
+    async fn prepared(&self, wasm: Vec<u8>) -> Arc<Loaded> {
+        let prepared = self.plugins.prepare(wasm).await.unwrap();
         let mut compiled = compiled().lock().unwrap();
-        if compiled.is_empty() {
-            for entry in std::fs::read_dir(self.compiled_folder()).unwrap() {
-                let entry = entry.unwrap();
-                compiled.push((entry.file_name(), std::fs::read(entry.path()).unwrap()));
+        for entry in std::fs::read_dir(self.compiled_folder()).unwrap() {
+            let entry = entry.unwrap();
+            let name = entry.file_name();
+            if compiled.iter().all(|(known, _)| *known != name) {
+                compiled.push((name, std::fs::read(entry.path()).unwrap()));
             }
         }
         prepared.loaded

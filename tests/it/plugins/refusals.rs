@@ -1,7 +1,7 @@
 //! What is refused before it can serve, and in which words.
 
 use leadhost::plugin::{LoadError, Prepared, compile_component};
-use leadhost_golden::{Call, Case, Completion, Delivery, append_section, pack};
+use leadhost_golden::{Call, Case, Delivery, append_section, pack};
 use leadhost_tests::guests;
 use serde_json::{Value, json};
 
@@ -57,7 +57,10 @@ async fn another_version_of_the_contract_is_named_with_those_on_offer() {
         panic!("{error}");
     };
     assert_eq!(wants, "leadhost:converter@2.0.0");
-    assert_eq!(offered, &["leadhost:converter@1.0.0"]);
+    assert_eq!(
+        offered,
+        &["leadhost:converter@1.0.0", "leadhost:adapter@1.0.0"]
+    );
 }
 
 #[tokio::test]
@@ -72,6 +75,32 @@ async fn a_component_of_somebody_else_is_told_what_it_would_have_to_be() {
 async fn a_component_that_only_claims_the_contract_is_refused() {
     let error = refused(guests::exporting("leadhost:converter/converter@1.0.0")).await;
     assert!(matches!(error, LoadError::Mismatch { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_component_that_only_claims_the_adapters_contract_is_refused() {
+    let error = refused(guests::exporting("leadhost:adapter/adapter@1.0.0")).await;
+    assert!(matches!(error, LoadError::Mismatch { .. }), "{error}");
+    assert!(
+        error.to_string().contains("leadhost:adapter@1.0.0"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_component_that_claims_to_be_of_both_kinds_is_refused() {
+    let both = [
+        "leadhost:adapter/adapter@1.0.0",
+        "leadhost:converter/converter@1.0.0",
+    ];
+    let error = refused(guests::exporting_all(&both)).await;
+    let LoadError::SeveralKinds { contracts } = &error else {
+        panic!("{error}");
+    };
+    assert_eq!(
+        contracts,
+        &["leadhost:converter@1.0.0", "leadhost:adapter@1.0.0"]
+    );
 }
 
 #[tokio::test]
@@ -95,17 +124,87 @@ async fn a_component_that_starts_with_too_much_memory_is_refused() {
 
 fn case(expect: Value) -> Case {
     Case {
-        name: "refuses".to_owned(),
-        about: "It refuses as asked".to_owned(),
-        call: Call::Convert,
         delivery: Delivery {
             config: json!({"do": "refuse"}),
             ..Delivery::default()
         },
-        body: Vec::new(),
-        completion: Completion::default(),
         expect: Some(expect),
+        ..Case::new("refuses", Call::Convert)
     }
+}
+
+/// An adapter's case of that name and call.
+fn adapters(name: &str, call: Call, expect: Value) -> Case {
+    Case {
+        expect: Some(expect),
+        ..Case::new(name, call)
+    }
+}
+
+#[tokio::test]
+async fn golden_cases_of_an_adapter_are_called_and_hold_or_refuse_it() {
+    let checks = json!({"ok": {"carriedSecrets": [], "checks": [{
+        "secret": "key", "scheme": "hmac-sha256", "encoding": "hex", "prefix": "",
+        "proof": {"place": "header", "name": "x-signature"}, "signed": [],
+        "timestampHeader": "", "toleranceSeconds": 0,
+    }]}});
+    let template = json!({
+        "name": "welcome", "language": "pt_BR", "status": "approved", "category": "",
+        "reason": "", "text": "Olá {{1}}", "placeholders": [], "components": [],
+    });
+    let page = json!({"templates": [template], "next": null});
+    let accepted = json!({"ok": {"accepted": {
+        "attributes": [], "externalIds": [""], "recipientId": "+5511900000001", "status": "200",
+    }}});
+    let webhook = json!({"ok": {
+        "events": [
+            {"attributes": [], "route": [], "body": {"status": {
+                "externalId": "", "messageId": null, "status": "delivered",
+                "occurredAt": null, "recipientId": null, "errors": [],
+            }}},
+            {"attributes": [], "route": [], "body": {"other": "2026-03-02T12:00:00.000000Z"}},
+        ],
+        "reply": null, "notes": ["read"],
+    }});
+    let cases = [
+        adapters("checks", Call::SenderChecks, checks),
+        adapters(
+            "routes",
+            Call::Routes,
+            json!({"ok": [["number", "1"], ["account", "2"]]}),
+        ),
+        adapters("answer", Call::ReadAnswer, accepted),
+        adapters("webhook", Call::ReadWebhook, webhook),
+        adapters(
+            "list",
+            Call::ListTemplates,
+            json!({"ok": {"page": page.clone()}}),
+        ),
+        adapters("page", Call::ReadTemplates, json!({"ok": page})),
+    ];
+    let prepare = async |cases: &[Case]| {
+        let component =
+            append_section(&guests::misbehave_adapter(), &pack(cases).unwrap()).unwrap();
+        Bench::new(&[]).plugins.prepare(component).await
+    };
+    assert_eq!(prepare(&cases).await.unwrap().golden, 6);
+
+    let failing = [
+        adapters("routes", Call::Routes, json!({"ok": [["number", "7"]]})),
+        adapters(
+            "send",
+            Call::Send,
+            json!({"ok": {"answer": {"unknown": ""}}}),
+        ),
+        adapters("convert", Call::Convert, json!({"ok": {}})),
+    ];
+    let text = prepare(&failing).await.unwrap_err().to_string();
+    assert!(text.contains("3 of 3 golden cases"), "{text}");
+    assert!(text.contains("routes: ok.0.1: expected"), "{text}");
+    assert!(
+        text.contains("`convert`, which an adapter does not have"),
+        "{text}"
+    );
 }
 
 async fn prepare_with(cases: &[Case]) -> Result<Prepared, LoadError> {

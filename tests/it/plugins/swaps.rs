@@ -40,7 +40,7 @@ async fn a_prepared_version_is_nowhere_until_it_is_installed_and_serves_when_act
 
 #[tokio::test]
 async fn a_call_in_flight_finishes_on_the_version_that_it_began_with() {
-    let bench = Bench::new(&[("deadline_ms", "300")]);
+    let bench = Bench::new(&[]);
     let old = bench.misbehave().await;
     let new = another(&bench).await;
     assert_ne!(old.digest, new.digest);
@@ -106,6 +106,50 @@ async fn swaps_under_load_lose_no_call() {
         swaps += 1;
         let next = &versions[swaps % 2].digest;
         plugins.activate("misbehave", next).unwrap();
+        tokio::task::yield_now().await;
+    }
+    for call in calls {
+        call.await.unwrap();
+    }
+    assert!(swaps > 1);
+}
+
+#[tokio::test]
+async fn an_adapter_is_swapped_under_calls_and_loses_none() {
+    let bench = Bench::new(&[]);
+    let newer = guests::AdapterVariant {
+        version: "1.1.0",
+        ..Default::default()
+    };
+    let versions = [
+        bench.misbehave_adapter().await,
+        bench.prepared(newer.component()).await,
+    ];
+    let plugins = &bench.plugins;
+    for version in &versions {
+        plugins.install(version);
+    }
+    let name = "misbehave-adapter";
+    plugins.activate(name, &versions[0].digest).unwrap();
+    let calls: Vec<_> = (0..4)
+        .map(|lane| {
+            let plugins = plugins.clone();
+            tokio::spawn(async move {
+                let lane = lane.to_string();
+                for _ in 0..50 {
+                    let serving = plugins.active(name).unwrap();
+                    let webhook = plugins
+                        .read_webhook(&serving, &lane, delivery("{}"), Budget::Worker)
+                        .await;
+                    assert_eq!(webhook.unwrap().unwrap().events.len(), 2);
+                }
+            })
+        })
+        .collect();
+    let mut swaps = 0;
+    while calls.iter().any(|call| !call.is_finished()) {
+        swaps += 1;
+        plugins.activate(name, &versions[swaps % 2].digest).unwrap();
         tokio::task::yield_now().await;
     }
     for call in calls {

@@ -30,6 +30,7 @@ fn ids(jobs: &[Job]) -> Vec<DeliveryId> {
         .map(|job| match job {
             Job::Convert(held) => held.delivery.id,
             Job::Fetch(held) => held.delivery,
+            Job::Send(_) => panic!("no message was stored"),
         })
         .collect()
 }

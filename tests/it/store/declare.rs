@@ -45,7 +45,7 @@ pub async fn a_plan_makes_what_it_names_and_says_so(world: &World) {
         .unwrap()
         .unwrap();
     assert_eq!(connection.workspace, applied.workspace_id);
-    assert_eq!(connection.partner, applied.partners["Acme"]);
+    assert_eq!(connection.partner, Some(applied.partners["Acme"]));
     assert_eq!(
         (connection.name.as_str(), connection.plugin.as_str()),
         ("site", "form")

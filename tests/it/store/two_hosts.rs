@@ -30,14 +30,15 @@ const WRITERS_PER_HOST: usize = 2;
 const KEYS: u64 = 6;
 
 /// A world on a database of its own, and the stores of its two hosts.
-async fn two_hosts() -> Option<(Arc<World>, [Arc<dyn Store>; 2])> {
+pub async fn two_hosts() -> Option<(Arc<World>, [Arc<dyn Store>; 2])> {
     let on = On::postgres().await?;
     let clock = || Arc::new(SystemClock) as _;
     let location = on.location(std::path::Path::new("unused"));
     let one = open(&location, clock()).await.expect("it opens");
     let other = open(&location, clock()).await.expect("it opens again");
     let standing = leadhost::clock::ManualClock::at(SystemClock.now());
-    let world = World::of(Arc::clone(&one), standing, Box::new(on)).await;
+    let mut world = World::of(Arc::clone(&one), standing, Box::new(())).await;
+    world.on = on;
     Some((Arc::new(world), [one, other]))
 }
 
@@ -106,7 +107,7 @@ async fn opposing_batches(
 }
 
 /// All rows of a feed.
-async fn rows(world: &World, entity: Entity) -> Vec<Value> {
+pub async fn rows(world: &World, entity: Entity) -> Vec<Value> {
     let mut rows = Vec::new();
     let (mut after, mut upper) = (0, None);
     loop {
@@ -192,7 +193,7 @@ async fn a_piece_of_work_is_one_hosts_at_a_time() {
                     }
                     taken.extend(jobs.into_iter().map(|job| match job {
                         Job::Convert(held) => *held,
-                        Job::Fetch(_) => panic!("no fetch was asked for"),
+                        Job::Fetch(_) | Job::Send(_) => panic!("only deliveries wait"),
                     }));
                 }
             })

@@ -1,9 +1,11 @@
 //! A store with one workspace in it, and short words for what tests do to it.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use leadhost::clock::ManualClock;
+use leadhost::domain::connection::{ConnectionKind, Settings};
 use leadhost::domain::contact;
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::domain::exchange::{HttpRequest, Segment};
@@ -35,6 +37,7 @@ pub struct World {
     pub portal: ConnectionId,
     pub first_agent: AgentId,
     pub second_agent: AgentId,
+    folder: PathBuf,
     _keep: Keep,
 }
 
@@ -58,8 +61,10 @@ impl World {
         let store = open(&on.location(folder.path()), Arc::clone(&clock) as _)
             .await
             .expect("a new store opens");
+        let path = folder.path().to_owned();
         let mut world = Self::of(store, clock, Box::new(folder)).await;
         world.on = on;
+        world.folder = path;
         world
     }
 
@@ -80,8 +85,24 @@ impl World {
             store,
             clock,
             on: On::Sqlite,
+            folder: PathBuf::new(),
             _keep: keep,
         }
+    }
+
+    /// What a query of one number finds, past all verbs.
+    pub async fn rows(&self, query: &'static str) -> i64 {
+        self.on.count(&self.folder, query).await
+    }
+
+    /// Something changes past all verbs: see [`On::change`].
+    pub async fn change(&self, sql: &str) {
+        self.on.change(&self.folder, sql).await;
+    }
+
+    /// Where a store of one file is.
+    pub fn folder(&self) -> &std::path::Path {
+        &self.folder
     }
 
     /// Time passes, for the caller and for the store.
@@ -165,6 +186,7 @@ impl World {
             title: None,
             deal_props: Map::new(),
             contact_props: Map::new(),
+            greeting: None,
         }
     }
 
@@ -374,6 +396,15 @@ pub fn json_of(page: &ExportPage) -> Vec<Value> {
 
 /// What a key of the workspace opens.
 pub async fn scope(store: &dyn Store, workspace: WorkspaceId) -> Scope {
+    let key = key(store, workspace).await;
+    let caller = store.authenticate(&key.digest()).await.expect("it reads");
+    caller
+        .and_then(|caller| caller.scope())
+        .expect("it is a workspace's key")
+}
+
+/// A new key of the workspace.
+pub async fn key(store: &dyn Store, workspace: WorkspaceId) -> PlainKey {
     let key = PlainKey::generate(KeyKind::Workspace);
     let record = KeyRecord {
         id: KeyId::new(START),
@@ -391,10 +422,7 @@ pub async fn scope(store: &dyn Store, workspace: WorkspaceId) -> Scope {
         .create_key(&record, &key.digest())
         .await
         .expect("it keeps the key");
-    let caller = store.authenticate(&key.digest()).await.expect("it reads");
-    caller
-        .and_then(|caller| caller.scope())
-        .expect("it is a workspace's key")
+    key
 }
 
 pub fn plan(slug: &str) -> Plan {
@@ -404,12 +432,12 @@ pub fn plan(slug: &str) -> Plan {
         kind: AgentKind::Ai,
         channel: Some("whatsapp".to_owned()),
         adapter: None,
-        config: "{}".to_owned(),
         internal: false,
     };
     let connection = |name: &str| PlannedConnection {
+        kind: ConnectionKind::Source,
         name: name.to_owned(),
-        partner: "Acme".to_owned(),
+        partner: Some("Acme".to_owned()),
         plugin: "form".to_owned(),
         config: "{\"a\":1}".to_owned(),
         agent: None,
@@ -422,6 +450,7 @@ pub fn plan(slug: &str) -> Plan {
         region: None,
         time_zone: None,
         dedupe_by_content: true,
+        settings: Settings::default(),
     };
     let without_secrets = PlannedConnection {
         secrets: Vec::new(),
@@ -429,6 +458,7 @@ pub fn plan(slug: &str) -> Plan {
         ..connection("portal")
     };
     Plan {
+        is_part: false,
         slug: slug.to_owned(),
         name: "Demo".to_owned(),
         region: "BR".to_owned(),

@@ -32,7 +32,7 @@ const TRIES: usize = 20;
 /// The server's settings beside its defaults.
 const SETTINGS: &str = "
 listen_addresses = '127.0.0.1'
-max_connections = 300
+max_connections = 600
 # Hundreds of small databases come and go.
 autovacuum_naptime = '10min'
 max_wal_size = '4GB'

@@ -73,6 +73,8 @@ struct Shared {
     open: AtomicUsize,
     commits: AtomicUsize,
     cuts: AtomicUsize,
+    /// How often the last batch waited for an answer.
+    asked: AtomicUsize,
 }
 
 impl Proxy {
@@ -95,6 +97,7 @@ impl Proxy {
             open: AtomicUsize::new(0),
             commits: AtomicUsize::new(0),
             cuts: AtomicUsize::new(0),
+            asked: AtomicUsize::new(0),
         });
         let acceptor = tokio::spawn(accept(listener, Arc::clone(&shared)));
         Self {
@@ -157,6 +160,12 @@ impl Proxy {
     /// Commits of batches that were asked for so far.
     pub fn commits(&self) -> usize {
         self.shared.commits.load(Ordering::Relaxed)
+    }
+
+    /// How often the last batch that was committed waited for an answer, counted
+    /// since the one before it on its connection.
+    pub fn asked(&self) -> usize {
+        self.shared.asked.load(Ordering::Relaxed)
     }
 
     /// Connections that are open.
@@ -296,9 +305,13 @@ async fn to_server(
     let read = read(&mut from, queue);
     let write = async {
         let mut said = Statements::new(MARKS);
+        let mut asked = 0;
         while let Some((since, message)) = queued.recv().await {
             shared.held_back(since).await;
+            asked += usize::from(message.asks());
             if said.hear(&message) {
+                shared.asked.store(asked, Ordering::Relaxed);
+                asked = 0;
                 match shared.commit() {
                     Some(Cut::Before) => return End::Cut,
                     Some(Cut::Late(late)) => return End::Late(message, late),

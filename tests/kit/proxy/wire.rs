@@ -69,6 +69,11 @@ impl Message {
         self.kind() == b'C' && self.body() == b"COMMIT\0"
     }
 
+    /// Whether a client waits for an answer after it.
+    pub fn asks(&self) -> bool {
+        matches!(self.kind(), b'Q' | b'S')
+    }
+
     /// Whether the server is ready for the next question.
     pub fn is_ready(&self) -> bool {
         self.kind() == b'Z'

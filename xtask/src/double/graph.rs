@@ -7,21 +7,17 @@
 //! memory only, so a new double has forgotten everything.
 
 use std::collections::HashMap;
-use std::io::{self, BufReader, Write};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
-use std::time::Duration;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Mutex;
 
-use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
-use sha2::Sha256;
 
-mod http;
 mod lead;
 
-use http::{Answer, Request};
+use super::http::{Answer, Request};
+use super::proof::hmac_sha256_hex;
+use super::server::{Endpoint, Reaction, Server, locked};
 
 /// How ids behave, for the help text of whoever starts the double.
 pub const BEHAVIOUR: &str = "\
@@ -59,120 +55,61 @@ impl Default for GraphOptions {
 
 /// A running double. It stops when it is dropped.
 pub struct GraphDouble {
-    address: SocketAddr,
-    state: Arc<State>,
-    acceptor: Option<JoinHandle<()>>,
+    server: Server<Node>,
 }
 
 impl GraphDouble {
     pub fn start(options: GraphOptions) -> io::Result<Self> {
-        let listener = TcpListener::bind(options.listen)?;
-        let address = listener.local_addr()?;
-        let state = Arc::new(State {
-            options,
+        let node = Node {
             requests: Mutex::new(Vec::new()),
             attempts: Mutex::new(HashMap::new()),
-            stopping: AtomicBool::new(false),
-        });
-        let shared = Arc::clone(&state);
-        let acceptor = std::thread::Builder::new()
-            .name("graph-double".to_owned())
-            .spawn(move || accept(&listener, &shared))?;
-        Ok(Self {
-            address,
-            state,
-            acceptor: Some(acceptor),
-        })
+            options,
+        };
+        let server = Server::start(node.options.listen, node)?;
+        Ok(Self { server })
     }
 
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.server.address()
     }
 
     pub fn options(&self) -> &GraphOptions {
-        &self.state.options
+        &self.server.endpoint().options
     }
 
     /// The targets (path and query) that were asked for so far, in order.
     pub fn requests(&self) -> Vec<String> {
-        locked(&self.state.requests).clone()
+        locked(&self.server.endpoint().requests).clone()
     }
 
     /// Waits for the double's end, which without a drop is never.
-    pub fn wait(mut self) {
-        if let Some(acceptor) = self.acceptor.take() {
-            // A panic there has been printed already.
-            let _ = acceptor.join();
-        }
-    }
-}
-
-impl Drop for GraphDouble {
-    fn drop(&mut self) {
-        self.state.stopping.store(true, Ordering::Release);
-        // The acceptor sees the flag when the next connection arrives.
-        let _ = TcpStream::connect_timeout(&self.address, Duration::from_secs(1));
-        if let Some(acceptor) = self.acceptor.take() {
-            let _ = acceptor.join();
-        }
+    pub fn wait(self) {
+        self.server.wait();
     }
 }
 
 /// The proof that goes with an access token.
 pub fn proof(app_secret: &str, token: &str) -> String {
-    let mut mac = Hmac::<Sha256>::new_from_slice(app_secret.as_bytes())
-        .expect("a key of any length makes an HMAC");
-    mac.update(token.as_bytes());
-    mac.finalize()
-        .into_bytes()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hmac_sha256_hex(app_secret, token.as_bytes())
 }
 
-struct State {
+struct Node {
     options: GraphOptions,
     requests: Mutex<Vec<String>>,
     attempts: Mutex<HashMap<String, u32>>,
-    stopping: AtomicBool,
 }
 
-fn accept(listener: &TcpListener, state: &Arc<State>) {
-    for connection in listener.incoming() {
-        if state.stopping.load(Ordering::Acquire) {
-            return;
-        }
-        let Ok(connection) = connection else { continue };
-        let state = Arc::clone(state);
-        // A thread each: a double has a handful of callers.
-        let _ = std::thread::Builder::new()
-            .name("graph-double-connection".to_owned())
-            .spawn(move || serve(connection, &state));
-    }
-}
+impl Endpoint for Node {
+    const NAME: &'static str = "graph";
 
-/// Answers the requests of one connection, until either side is done. Errors
-/// of the connection are its caller's to notice.
-fn serve(connection: TcpStream, state: &State) {
-    // An idle connection ends by itself, so that no thread stays for good.
-    let _ = connection.set_read_timeout(Some(Duration::from_secs(30)));
-    let Ok(mut writer) = connection.try_clone() else {
-        return;
-    };
-    let mut reader = BufReader::new(connection);
-    while let Ok(Some(request)) = http::read(&mut reader) {
-        locked(&state.requests).push(request.target.clone());
-        let Some(answer) = answer(&request, state) else {
-            return;
-        };
-        if writer.write_all(&answer.bytes()).is_err() || request.close {
-            return;
-        }
+    fn react(&self, request: Request) -> Reaction {
+        locked(&self.requests).push(request.target.clone());
+        answer(&request, self).map_or(Reaction::Close, Reaction::Answer)
     }
 }
 
 /// The answer, or none: the connection is closed.
-fn answer(request: &Request, state: &State) -> Option<Answer> {
+fn answer(request: &Request, state: &Node) -> Option<Answer> {
     if request.method != "GET" {
         return Some(error(400, 100, None, "Unsupported request method"));
     }
@@ -231,12 +168,7 @@ fn answer(request: &Request, state: &State) -> Option<Answer> {
 }
 
 fn authorised(request: &Request, options: &GraphOptions) -> Result<(), Answer> {
-    let token = request.query("access_token").or_else(|| {
-        request
-            .authorization
-            .as_deref()
-            .and_then(|value| value.strip_prefix("Bearer "))
-    });
+    let token = request.query("access_token").or_else(|| request.bearer());
     let Some(token) = token else {
         return Err(error(
             400,
@@ -286,11 +218,6 @@ fn error(status: u16, code: u32, subcode: Option<u32>, message: &str) -> Answer 
         error["error_subcode"] = Value::from(subcode);
     }
     Answer::json(status, &json!({ "error": error }))
-}
-
-/// A panic elsewhere leaves lists and counters usable.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -78,8 +78,8 @@ impl Server {
             return Ok(());
         }
         let said = fs::read_to_string(&log).unwrap_or_default();
-        let last: Vec<&str> = said.lines().rev().take(5).collect();
-        let last: Vec<&str> = last.into_iter().rev().collect();
+        let lines: Vec<&str> = said.lines().collect();
+        let last = &lines[lines.len().saturating_sub(5)..];
         Err(Failure::new(format!(
             "the database does not start on 127.0.0.1:{PORT}; its log {} ends with\n{}",
             log.display(),

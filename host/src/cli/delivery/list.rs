@@ -3,10 +3,11 @@
 use clap::Args;
 use serde_json::Value;
 
-use super::query;
+use super::{origin, query};
 use crate::cli::client::Reach;
 use crate::cli::failure::Failure;
-use crate::cli::output::{complain, say};
+use crate::cli::output::say;
+use crate::cli::page::{Page, tell_of_more};
 use crate::cli::table::{cell, table, time};
 
 #[derive(Args)]
@@ -17,15 +18,14 @@ pub struct List {
     /// Only those of this connection: its name, workspace/name or id
     #[arg(long, value_name = "NAME")]
     connection: Option<String>,
+    /// Only those of this instance's provider: its number, name or workspace/name
+    #[arg(long, value_name = "NAME", conflicts_with = "connection")]
+    instance: Option<String>,
     /// Only those received since: a date, or a time as 2026-01-31T12:00:00Z
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Only those older than this one: for the next page
-    #[arg(long, value_name = "ID")]
-    before: Option<String>,
-    /// How many
-    #[arg(long, default_value_t = 50)]
-    limit: u32,
+    #[command(flatten)]
+    page: Page,
     #[command(flatten)]
     reach: Reach,
 }
@@ -33,16 +33,14 @@ pub struct List {
 impl List {
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
-        let path = format!(
-            "/admin/v1/deliveries{}",
-            query(&[
-                ("status", self.status),
-                ("connection", self.connection),
-                ("since", self.since),
-                ("before", self.before),
-                ("limit", Some(self.limit.to_string())),
-            ])
-        );
+        let mut fields = vec![
+            ("status", self.status),
+            ("connection", self.connection),
+            ("instance", self.instance),
+            ("since", self.since),
+        ];
+        fields.extend(self.page.fields());
+        let path = format!("/admin/v1/deliveries{}", query(&fields));
         let answer = client.get(&path).await?;
         client.print(&answer, show);
         Ok(())
@@ -59,7 +57,7 @@ fn show(answer: &Value) {
             vec![
                 cell(&delivery["id"]),
                 time(&delivery["receivedAt"]),
-                cell(&delivery["connection"]),
+                origin(delivery),
                 cell(&delivery["status"]),
                 cell(&delivery["items"]),
                 cell(&delivery["bytes"]),
@@ -75,7 +73,7 @@ fn show(answer: &Value) {
         &[
             "ID",
             "RECEIVED",
-            "CONNECTION",
+            "FROM",
             "STATUS",
             "ITEMS",
             "BYTES",
@@ -84,7 +82,5 @@ fn show(answer: &Value) {
         ],
         &rows,
     ));
-    if let Some(next) = answer["next"].as_str() {
-        complain(&format!("There are more: --before {next}"));
-    }
+    tell_of_more(answer);
 }

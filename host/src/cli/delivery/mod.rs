@@ -5,8 +5,11 @@ mod replay;
 mod show;
 
 use clap::Subcommand;
+use serde_json::Value;
 
+use super::client::query;
 use super::failure::Failure;
+use super::table::cell;
 
 #[derive(Subcommand)]
 pub enum Delivery {
@@ -28,18 +31,12 @@ impl Delivery {
     }
 }
 
-/// Query fields that have a value, as a query with its question mark.
-fn query(fields: &[(&str, Option<String>)]) -> String {
-    let given: Vec<String> = fields
-        .iter()
-        .filter_map(|(name, value)| {
-            let value = value.as_ref()?;
-            Some(format!("{name}={}", super::client::encoded(value)))
-        })
-        .collect();
-    if given.is_empty() {
-        String::new()
+/// Who sent it: a connection, or an instance's provider.
+fn origin(delivery: &Value) -> String {
+    let name = cell(&delivery["connection"]);
+    if delivery["instanceId"].is_null() {
+        name
     } else {
-        format!("?{}", given.join("&"))
+        format!("{name} (instance {})", cell(&delivery["instanceId"]))
     }
 }

@@ -4,6 +4,7 @@
 use clap::Args;
 use serde_json::Value;
 
+use super::origin;
 use crate::cli::client::{Reach, encoded};
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
@@ -31,7 +32,7 @@ fn show(delivery: &Value) {
     let mut facts = vec![
         ("delivery", cell(&delivery["id"])),
         ("status", cell(&delivery["status"])),
-        ("connection", cell(&delivery["connection"])),
+        ("from", origin(delivery)),
         ("received", time(&delivery["receivedAt"])),
         ("attempts", cell(&delivery["attempts"])),
         ("next attempt", time(&delivery["nextAttemptAt"])),

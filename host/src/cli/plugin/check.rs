@@ -35,10 +35,11 @@ impl Check {
 
 fn show(report: &Value) {
     say(&safe(&format!(
-        "{} {} ({}): usable, {} golden cases passed.",
+        "{} {} ({}), {}: usable, {} golden cases passed.",
         cell(&report["name"]),
         cell(&report["version"]),
         cell(&report["digest"]).chars().take(12).collect::<String>(),
+        cell(&report["kind"]),
         cell(&report["golden"]),
     )));
     for concern in report["concerns"].as_array().into_iter().flatten() {

@@ -33,6 +33,7 @@ fn show(answer: &Value) {
                 .map(|version| {
                     vec![
                         cell(&plugin["name"]),
+                        cell(&version["kind"]),
                         cell(&version["version"]),
                         short(&version["digest"]),
                         cell(&version["state"]),
@@ -45,7 +46,7 @@ fn show(answer: &Value) {
         .collect();
     say(&table(
         &[
-            "NAME", "VERSION", "DIGEST", "STATE", "GOLDEN", "STORED", "ORIGIN",
+            "NAME", "KIND", "VERSION", "DIGEST", "STATE", "GOLDEN", "STORED", "ORIGIN",
         ],
         &rows,
     ));

@@ -17,7 +17,7 @@ use crate::app::App;
 use crate::cli::client::KEY_FILE;
 use crate::cli::failure::Failure;
 use crate::cli::workspace_file;
-use crate::domain::connection::Connection;
+use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::exchange::SenderCheck;
 use crate::domain::key::KeyKind;
 use crate::pipeline::apply::{ApplyError, KeyRequest, Report, apply, mint};
@@ -50,10 +50,15 @@ pub async fn run(app: &Arc<App>, folder: &Path, file: &Path, keys: &Path) -> Res
         "adminKey": admin_key(folder),
         "connections": report.connections,
         "instances": report.instances,
+        // After the numbers: who looks for an instance by name finds those first.
+        "webhooks": report.channels,
     });
-    let (headers, secrets) = proofs(app, &report).await?;
-    written["connectionHeaders"] = json!(headers);
-    written["connectionSecrets"] = json!(secrets);
+    let sources = proofs(app, &report, ConnectionKind::Source).await?;
+    written["connectionHeaders"] = json!(sources.headers);
+    written["connectionSecrets"] = json!(sources.secrets);
+    let channels = proofs(app, &report, ConnectionKind::Channel).await?;
+    written["instanceHeaders"] = json!(channels.headers);
+    written["instanceSecrets"] = json!(channels.secrets);
     // Last: until it is there, the next start does all of this again.
     write_private(keys, &format!("{written:#}\n"))
 }
@@ -157,9 +162,14 @@ fn admin_key(folder: &Path) -> Option<String> {
 
 type Named<T> = BTreeMap<String, BTreeMap<String, T>>;
 
-/// Headers by which senders prove themselves, where those are always the same,
-/// and the secrets of the connections, by the connections' names.
-async fn proofs(app: &App, report: &Report) -> Result<(Named<String>, Named<String>), Failure> {
+/// By the names of connections, or of instances.
+struct Proofs {
+    /// By which senders prove themselves, where those are always the same.
+    headers: Named<String>,
+    secrets: Named<String>,
+}
+
+async fn proofs(app: &App, report: &Report, kind: ConnectionKind) -> Result<Proofs, Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::new(error.to_string());
     let connections = app
         .store
@@ -168,7 +178,7 @@ async fn proofs(app: &App, report: &Report) -> Result<(Named<String>, Named<Stri
         .map_err(|error| failed(&error))?;
     let mut headers = Named::new();
     let mut all_secrets = Named::new();
-    for connection in connections {
+    for connection in connections.into_iter().filter(|one| one.kind == kind) {
         let secrets = app
             .sealer
             .open_secrets(&connection.name, &connection.sealed)
@@ -189,7 +199,10 @@ async fn proofs(app: &App, report: &Report) -> Result<(Named<String>, Named<Stri
             all_secrets.insert(connection.name, named);
         }
     }
-    Ok((headers, all_secrets))
+    Ok(Proofs {
+        headers,
+        secrets: all_secrets,
+    })
 }
 
 async fn checks(app: &App, connection: &Connection) -> Vec<SenderCheck> {

@@ -73,8 +73,9 @@ pub fn invitation(workspace_file: &Path, folder: &Path, keys: &Path) -> Option<S
             .to_string()
     };
     Some(format!(
-        "\nThe service runs. In another terminal:\n\nkeys='{}' service='{}'\n{lines}",
+        "\nThe service runs. In another terminal:\n\nkeys='{}' service='{}' leadhost='{}'\n{lines}",
         whole(keys),
         whole(&folder.join(ADDRESSES_FILE)),
+        whole(&std::env::current_exe().unwrap_or_else(|_| PathBuf::from("leadhost"))),
     ))
 }

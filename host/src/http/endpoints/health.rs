@@ -73,6 +73,7 @@ pub async fn metrics(call: &Call<'_>) -> Result<Reply, ApiError> {
     app.metrics
         .store(app.store.outage().is_none(), app.store.pool());
     app.metrics.serves(&app.fleet.serves());
+    app.metrics.egress(app.pipeline.egress.connections());
     // Without the store the other numbers still tell what is wrong.
     let patience = Duration::from_secs(limits::READY_SECONDS);
     match timeout(patience, of_the_store(app)).await {
@@ -101,5 +102,7 @@ async fn of_the_store(app: &App) -> Result<(), StoreError> {
         let alive = hosts.iter().filter(|host| host.alive).count();
         app.metrics.fleet(alive, behind);
     }
+    let rollups = app.store.rollup_status().await?;
+    app.metrics.rollups(&rollups, app.clock.now());
     Ok(())
 }

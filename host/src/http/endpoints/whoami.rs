@@ -2,14 +2,15 @@
 
 use hyper::StatusCode;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::domain::id::WorkspaceId;
 use crate::http::auth::WorkspaceCaller;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 
-#[derive(Serialize)]
-struct Whoami<'a> {
+#[derive(Serialize, ToSchema)]
+pub struct Whoami<'a> {
     /// The id: what the rows of an export call `workspace_id`.
     workspace: WorkspaceId,
     workspace_name: &'a str,

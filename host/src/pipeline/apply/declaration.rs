@@ -7,23 +7,25 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use super::connection::{DeclaredConnection, read_connections};
+use super::connection::{DeclaredConnection, read_sources};
+use super::instance::read_instances;
 use super::reader::{Problems, Table, kind};
+use crate::domain::connection::Settings;
 use crate::domain::exchange::Problem;
 use crate::domain::key::KeyKind;
-use crate::domain::plugin::Description;
-use crate::domain::workspace::AgentKind;
-use crate::domain::{phone, text, time};
+use crate::domain::plugin::{Description, PluginKind};
+use crate::domain::{contact, phone, text, time};
 use crate::store::{PlannedAgent, PlannedOwner, PlannedProduct};
 
-/// A converter that serves, as far as a declaration must know it.
+/// A plugin that serves, as far as a declaration must know it.
 #[derive(Clone, Debug)]
-pub struct ActiveConverter {
+pub struct ActivePlugin {
     pub description: Description,
+    pub kind: PluginKind,
 }
 
 /// By name.
-pub type Converters = BTreeMap<String, ActiveConverter>;
+pub type ActivePlugins = BTreeMap<String, ActivePlugin>;
 
 #[derive(Debug)]
 pub struct Declaration {
@@ -35,6 +37,7 @@ pub struct Declaration {
     pub partners: Vec<String>,
     pub agents: Vec<PlannedAgent>,
     pub owners: Vec<PlannedOwner>,
+    /// Sources, then the channels of instances.
     pub connections: Vec<DeclaredConnection>,
     pub products: Vec<PlannedProduct>,
     pub keys: Vec<DeclaredKey>,
@@ -49,9 +52,9 @@ pub struct DeclaredKey {
 }
 
 /// The declaration, or everything that is wrong with it.
-pub fn read(file: &Value, converters: &Converters) -> Result<Declaration, Vec<Problem>> {
+pub fn read(file: &Value, plugins: &ActivePlugins) -> Result<Declaration, Vec<Problem>> {
     let problems = Problems::default();
-    let declaration = read_file(file, converters, &problems);
+    let declaration = read_file(file, plugins, &problems);
     let found = problems.into_vec();
     match declaration {
         Some(declaration) if found.is_empty() => Ok(declaration),
@@ -59,7 +62,7 @@ pub fn read(file: &Value, converters: &Converters) -> Result<Declaration, Vec<Pr
     }
 }
 
-fn read_file(file: &Value, converters: &Converters, problems: &Problems) -> Option<Declaration> {
+fn read_file(file: &Value, plugins: &ActivePlugins, problems: &Problems) -> Option<Declaration> {
     if let Some(path) = text::first_zero(file) {
         problems.add(
             path,
@@ -74,20 +77,22 @@ fn read_file(file: &Value, converters: &Converters, problems: &Problems) -> Opti
         );
     }
     let empty = Value::Object(Map::new());
-    let (slug, name, region, time_zone, rate_limit) = match file.table("workspace") {
+    let workspace = match file.table("workspace") {
         Some(table) => read_workspace(table),
         None => read_workspace(Table::of(&empty, "workspace", &Problems::default())?),
     };
     let partners = read_partners(&file);
-    let agents = read_agents(&file);
+    let (agents, channels) = read_instances(&file, plugins, &workspace.language);
+    let mut connections = read_sources(&file, plugins, &partners, &agents);
+    connections.extend(channels);
     let declaration = Declaration {
-        slug,
-        name,
-        region,
-        time_zone,
-        rate_limit,
+        slug: workspace.slug,
+        name: workspace.name,
+        region: workspace.region,
+        time_zone: workspace.time_zone,
+        rate_limit: workspace.rate_limit,
         owners: read_owners(&file),
-        connections: read_connections(&file, converters, &partners, &agents),
+        connections,
         products: read_products(&file),
         keys: read_keys(&file, &partners),
         partners,
@@ -97,7 +102,16 @@ fn read_file(file: &Value, converters: &Converters, problems: &Problems) -> Opti
     Some(declaration)
 }
 
-fn read_workspace(table: Table<'_>) -> (String, String, String, String, u32) {
+struct DeclaredWorkspace {
+    slug: String,
+    name: String,
+    region: String,
+    time_zone: String,
+    rate_limit: u32,
+    language: String,
+}
+
+fn read_workspace(table: Table<'_>) -> DeclaredWorkspace {
     let slug = table.required_text("slug");
     if !slug.is_empty() && !is_slug(&slug) {
         table.problem(
@@ -109,14 +123,16 @@ fn read_workspace(table: Table<'_>) -> (String, String, String, String, u32) {
     let region = table.matching("region", REGION, is_region);
     let time_zone = table.matching("time_zone", TIME_ZONE, is_time_zone);
     let rate_limit = table.number("rate_limit", 1, 1_000_000);
+    let language = table.matching("language", LANGUAGE, is_language);
     table.finish();
-    (
+    DeclaredWorkspace {
         slug,
         name,
-        region.unwrap_or_else(|| "BR".to_owned()),
-        time_zone.unwrap_or_else(|| "America/Sao_Paulo".to_owned()),
-        rate_limit.unwrap_or(120),
-    )
+        region: region.unwrap_or_else(|| "BR".to_owned()),
+        time_zone: time_zone.unwrap_or_else(|| "America/Sao_Paulo".to_owned()),
+        rate_limit: rate_limit.unwrap_or(120),
+        language: language.unwrap_or_else(|| Settings::default().language),
+    }
 }
 
 fn read_partners(file: &Table<'_>) -> Vec<String> {
@@ -132,53 +148,19 @@ fn read_partners(file: &Table<'_>) -> Vec<String> {
         .collect()
 }
 
-fn read_agents(file: &Table<'_>) -> Vec<PlannedAgent> {
-    let mut names = Unique::default();
-    file.tables("instances")
-        .into_iter()
-        .map(|table| {
-            let name = table.required_text("name");
-            names.take(&table, "name", &name);
-            let kind = match table.text("kind").as_deref() {
-                None | Some("ai") => AgentKind::Ai,
-                Some("human") => AgentKind::Human,
-                Some(other) => {
-                    table.problem("kind", format!("`{other}`: expected ai or human"));
-                    AgentKind::Ai
-                }
-            };
-            let agent = PlannedAgent {
-                name,
-                number: table.matching("number", NUMBER, is_number),
-                kind,
-                channel: table.text("channel"),
-                adapter: table.text("adapter"),
-                config: read_config(&table),
-                internal: table.flag("internal").unwrap_or(false),
-            };
-            table.finish();
-            agent
-        })
-        .collect()
-}
-
-fn read_owners(file: &Table<'_>) -> Vec<PlannedOwner> {
+pub(super) fn read_owners(file: &Table<'_>) -> Vec<PlannedOwner> {
     let mut emails = Unique::default();
     file.tables("owners")
         .into_iter()
         .map(|table| {
+            if table.value("email").is_none() {
+                table.problem("email", "is missing: expected an e-mail address");
+            }
+            let valid = |text: &str| contact::email(text).is_some();
             let email = table
-                .matching("email", "an e-mail address", |text| {
-                    text.split_once('@')
-                        .is_some_and(|(user, host)| !user.is_empty() && host.contains('.'))
-                })
-                .unwrap_or_else(|| {
-                    if table.value("email").is_none() {
-                        table.problem("email", "is missing: expected an e-mail address");
-                    }
-                    String::new()
-                })
-                .to_lowercase();
+                .matching("email", "an e-mail address", valid)
+                .and_then(|text| contact::email(&text))
+                .unwrap_or_default();
             emails.take(&table, "email", &email);
             let owner = PlannedOwner {
                 name: table.required_text("name"),
@@ -300,10 +282,13 @@ pub(super) fn known(table: &Table<'_>, field: &str, name: &str, what: &str, amon
 pub(super) const REGION: &str = "two capital letters of ISO 3166 whose phones can be read, as BR";
 pub(super) const TIME_ZONE: &str =
     "a time zone's name of the IANA database, as America/Sao_Paulo or UTC";
-const NUMBER: &str = "a phone number with country code, as +5511912345678";
+pub(super) const NUMBER: &str = "a phone number with country code, as +5511912345678";
 
-fn is_slug(text: &str) -> bool {
-    text.len() <= 64
+pub(super) const LANGUAGE: &str = "a language code of the channel, as pt_BR or en";
+
+pub(super) fn is_slug(text: &str) -> bool {
+    !text.is_empty()
+        && text.len() <= 64
         && text
             .bytes()
             .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
@@ -319,6 +304,18 @@ pub(super) fn is_time_zone(text: &str) -> bool {
 }
 
 /// A number is looked up and answered as E.164, whatever the workspace's region.
-fn is_number(text: &str) -> bool {
+pub(super) fn is_number(text: &str) -> bool {
     phone::normalise(text, "").e164.is_some()
+}
+
+/// As providers write languages: letters, and a region after an underscore.
+pub(super) fn is_language(text: &str) -> bool {
+    let mut parts = text.split('_');
+    let language = parts.next().unwrap_or_default();
+    (2..=3).contains(&language.len())
+        && language.bytes().all(|byte| byte.is_ascii_lowercase())
+        && parts.clone().count() <= 2
+        && parts.all(|part| {
+            (2..=4).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        })
 }

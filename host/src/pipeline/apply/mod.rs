@@ -9,9 +9,13 @@
 //! them and nowhere after.
 
 mod address;
+mod binding;
 mod connection;
 mod declaration;
+mod greeting;
+mod instance;
 mod key;
+mod part;
 mod plan;
 mod reader;
 #[cfg(test)]
@@ -23,22 +27,25 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub use key::{KeyRequest, mint};
+pub use part::{Part, apply_part};
 
-use declaration::{ActiveConverter, Converters, Declaration};
+use declaration::{ActivePlugin, ActivePlugins, Declaration};
+
+use plan::Generated;
 
 use crate::app::App;
-use crate::domain::connection::Connection;
-use crate::domain::exchange::Problem;
+use crate::domain::connection::{Connection, ConnectionKind};
+use crate::domain::exchange::{Pairs, Problem};
 use crate::domain::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
 use crate::pipeline::fleet;
 use crate::plugin::Budget;
 use crate::seal::OpenError;
-use crate::store::{Announcement, AppliedChange, Store, StoreError};
+use crate::store::{Announcement, Applied, AppliedChange, Plan, Store, StoreError};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
     /// The file's author has to change it.
-    #[error("the workspace file has {}: {}", count(.0), .0.iter().map(line).collect::<Vec<_>>().join("; "))]
+    #[error("nothing was applied, for {}: {}", count(.0), .0.iter().map(line).collect::<Vec<_>>().join("; "))]
     Problems(Vec<Problem>),
     /// A generated secret must be kept and cannot be read.
     #[error("the secrets of connection `{connection}` cannot be opened: {source}")]
@@ -60,11 +67,15 @@ pub struct Report {
     pub changes: Vec<AppliedChange>,
     pub connections: BTreeMap<String, ConnectionId>,
     pub instances: BTreeMap<String, AgentId>,
+    /// Of instances with an adapter: where its provider sends webhooks to.
+    pub channels: BTreeMap<String, String>,
     pub partners: BTreeMap<String, PartnerId>,
     /// Keys that were made now, with their text; without it in a dry run.
     pub keys: Vec<MadeKey>,
     /// Secrets that were made now, by connection and name; empty in a dry run.
     pub generated: BTreeMap<String, BTreeMap<String, String>>,
+    /// The same of instances.
+    pub generated_of_instances: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -81,27 +92,28 @@ pub struct MadeKey {
 /// Applies a file, or tells what that would change. What it changed counts at
 /// once on this host, and on the others when they hear of it.
 pub async fn apply(app: &App, file: &Value, dry_run: bool) -> Result<Report, ApplyError> {
-    let declaration = declaration::read(file, &converters(app)).map_err(ApplyError::Problems)?;
-    try_configurations(app, &declaration).await?;
+    let mut declaration =
+        declaration::read(file, &active_plugins(app)).map_err(ApplyError::Problems)?;
+    try_configurations(app, &mut declaration).await?;
     let keys = declaration.keys.clone();
     let store = &*app.store;
     let now = app.clock.now();
     let before = connections_of(store, &declaration.slug).await?;
     let planned = plan::plan(declaration, &before, &app.sealer)?;
-    let applied = store.apply(&planned.plan, now, dry_run).await?;
-    if !dry_run {
-        fleet::tell(app, Announcement::Connections).await;
-        // What is known of a key holds its workspace's settings too.
-        fleet::tell(app, Announcement::Keys).await;
-        tracing::info!(
-            workspace = planned.plan.slug,
-            changes = applied.changes.len(),
-            "a workspace file was applied"
-        );
-    }
+    let applied = carry_out(app, &planned.plan, dry_run).await?;
     let made = key::make_missing(store, &applied, &keys, now, dry_run).await?;
+    let generated = if dry_run {
+        Generated::default()
+    } else {
+        planned.generated
+    };
+    let channels = applied.channels.iter().filter_map(|(name, token)| {
+        let instance = applied.instances.get(name)?;
+        Some((name.clone(), webhook_path(*instance, token)))
+    });
     Ok(Report {
         dry_run,
+        channels: channels.collect(),
         workspace: planned.plan.slug,
         workspace_id: applied.workspace_id,
         changes: applied.changes,
@@ -109,55 +121,81 @@ pub async fn apply(app: &App, file: &Value, dry_run: bool) -> Result<Report, App
         instances: applied.instances,
         partners: applied.partners,
         keys: made,
-        generated: if dry_run {
-            BTreeMap::new()
-        } else {
-            planned.generated
-        },
+        generated: generated.connections,
+        generated_of_instances: generated.instances,
     })
 }
 
-fn converters(app: &App) -> Converters {
+/// Tells the store, and then every host.
+async fn carry_out(app: &App, plan: &Plan, dry_run: bool) -> Result<Applied, StoreError> {
+    let applied = app.store.apply(plan, app.clock.now(), dry_run).await?;
+    if !dry_run {
+        fleet::tell(app, Announcement::Connections).await;
+        // What is known of a key holds its workspace's settings too.
+        fleet::tell(app, Announcement::Keys).await;
+        tracing::info!(
+            workspace = plan.slug,
+            changes = applied.changes.len(),
+            "a workspace was declared"
+        );
+    }
+    Ok(applied)
+}
+
+/// Where an instance's provider sends its webhooks to.
+pub fn webhook_path(instance: AgentId, token: &ConnectionId) -> String {
+    format!("/channel-webhook/{instance}/{token}")
+}
+
+fn active_plugins(app: &App) -> ActivePlugins {
     app.plugins
         .list()
         .into_iter()
         .filter(|listed| listed.active)
         .map(|listed| {
             let description = listed.loaded.description.clone();
-            (description.name.clone(), ActiveConverter { description })
+            let kind = listed.loaded.kind;
+            (description.name.clone(), ActivePlugin { description, kind })
         })
         .collect()
 }
 
-/// A configuration may fit the schema and still mean nothing to its converter:
-/// each is asked how senders prove themselves under it, as it will be for the
-/// first delivery.
-async fn try_configurations(app: &App, declaration: &Declaration) -> Result<(), ApplyError> {
+/// A configuration may fit the schema and still mean nothing to its plugin: each
+/// is asked how senders prove themselves under it, as it will be for the first
+/// delivery, and an adapter by which routes its events come.
+async fn try_configurations(app: &App, declaration: &mut Declaration) -> Result<(), ApplyError> {
     let mut problems = Vec::new();
-    for (index, connection) in declaration.connections.iter().enumerate() {
-        let Some(loaded) = app.plugins.active(&connection.plugin) else {
+    for connection in &mut declaration.connections {
+        let binding = &mut connection.binding;
+        let Some(loaded) = app.plugins.active(&binding.plugin) else {
             // It was active when the file was read: an activation that fails to load says so itself.
             continue;
         };
-        let path = format!("connections[{index}].config");
-        let answer = app
+        let lane = &connection.name;
+        let checks = app
             .plugins
-            .sender_checks(
-                &loaded,
-                &connection.name,
-                &connection.config,
-                Budget::Worker,
-            )
+            .sender_checks(&loaded, lane, &binding.config, Budget::Worker)
             .await;
-        match answer {
-            Ok(Ok(_)) => {}
+        let routes = match (connection.kind, checks) {
+            (_, Err(error)) => Err(error),
+            (_, Ok(Err(problem))) => Ok(Err(problem)),
+            (ConnectionKind::Source, Ok(Ok(_))) => Ok(Ok(Vec::new())),
+            (ConnectionKind::Channel, Ok(Ok(_))) => {
+                app.plugins
+                    .routes(&loaded, lane, &binding.config, Budget::Worker)
+                    .await
+            }
+        };
+        let path = format!("{}.config", connection.path);
+        match routes {
+            Ok(Ok(routes)) => add_routes(&mut binding.routes, routes),
             Ok(Err(problem)) => problems.push(Problem {
                 path,
                 message: problem.message,
             }),
             Err(error) => problems.push(Problem {
                 path,
-                message: format!("{} could not be asked about it: {error}", connection.plugin),
+                message: format!("{} could not be asked about it: {error}", binding.plugin),
             }),
         }
     }
@@ -168,24 +206,23 @@ async fn try_configurations(app: &App, declaration: &Declaration) -> Result<(), 
     }
 }
 
-/// The connections that a workspace has by now, by name.
-async fn connections_of(
-    store: &dyn Store,
-    slug: &str,
-) -> Result<BTreeMap<String, Connection>, StoreError> {
+/// What the file says stays; what the adapter says comes to it.
+fn add_routes(known: &mut BTreeMap<String, Vec<String>>, more: Pairs) {
+    for (name, value) in more {
+        let values = known.entry(name).or_default();
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+}
+
+/// The connections that a workspace has by now.
+async fn connections_of(store: &dyn Store, slug: &str) -> Result<Vec<Connection>, StoreError> {
     let workspaces = store.workspaces().await?;
-    let Some(workspace) = workspaces
-        .into_iter()
-        .find(|workspace| workspace.slug == slug)
-    else {
-        return Ok(BTreeMap::new());
-    };
-    Ok(store
-        .connections(Some(workspace.id))
-        .await?
-        .into_iter()
-        .map(|connection| (connection.name.clone(), connection))
-        .collect())
+    match workspaces.iter().find(|workspace| workspace.slug == slug) {
+        Some(workspace) => store.connections(Some(workspace.id)).await,
+        None => Ok(Vec::new()),
+    }
 }
 
 fn count(problems: &[Problem]) -> String {

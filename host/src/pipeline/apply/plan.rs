@@ -6,13 +6,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::connection::Connection;
+use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::id::base62;
 use crate::seal::{Sealer, Secrets};
 use crate::store::{Plan, PlannedConnection};
 
 use super::ApplyError;
-use super::connection::{DeclaredConnection, DeclaredSecret};
+use super::binding::DeclaredSecret;
+use super::connection::DeclaredConnection;
 use super::declaration::Declaration;
 
 /// Random characters of a generated secret: 190 bits.
@@ -20,26 +21,40 @@ const GENERATED_CHARACTERS: usize = 32;
 
 pub struct Planned {
     pub plan: Plan,
-    /// Secrets that were made now, by connection and name.
-    pub generated: BTreeMap<String, BTreeMap<String, String>>,
+    pub generated: Generated,
+}
+
+/// Secrets that were made now, by name, of connections and of instances.
+#[derive(Debug, Default)]
+pub struct Generated {
+    pub connections: BTreeMap<String, BTreeMap<String, String>>,
+    pub instances: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 pub fn plan(
     declaration: Declaration,
-    before: &BTreeMap<String, Connection>,
+    before: &[Connection],
     sealer: &Sealer,
 ) -> Result<Planned, ApplyError> {
-    let mut generated = BTreeMap::new();
+    let mut generated = Generated::default();
     let mut connections = Vec::with_capacity(declaration.connections.len());
     for connection in declaration.connections {
-        let (secrets, made) = values(&connection, before.get(&connection.name), sealer)?;
+        let known = before
+            .iter()
+            .find(|one| one.kind == connection.kind && one.name == connection.name);
+        let (secrets, made) = values(&connection, known, sealer)?;
         if !made.is_empty() {
-            generated.insert(connection.name.clone(), made);
+            let of_kind = match connection.kind {
+                ConnectionKind::Source => &mut generated.connections,
+                ConnectionKind::Channel => &mut generated.instances,
+            };
+            of_kind.insert(connection.name.clone(), made);
         }
         connections.push(seal(connection, &secrets, sealer));
     }
     Ok(Planned {
         plan: Plan {
+            is_part: false,
             slug: declaration.slug,
             name: declaration.name,
             region: declaration.region,
@@ -61,8 +76,8 @@ fn values(
     before: Option<&Connection>,
     sealer: &Sealer,
 ) -> Result<(Secrets, BTreeMap<String, String>), ApplyError> {
-    let generates = connection
-        .secrets
+    let declared = &connection.binding.secrets;
+    let generates = declared
         .values()
         .any(|secret| matches!(secret, DeclaredSecret::Generate(_)));
     let kept =
@@ -77,7 +92,7 @@ fn values(
         };
     let mut secrets = Secrets::default();
     let mut made = BTreeMap::new();
-    for (name, secret) in &connection.secrets {
+    for (name, secret) in declared {
         match (secret, kept.get(name)) {
             (DeclaredSecret::Value(value), _) => secrets.insert(name, value),
             (DeclaredSecret::Generate(_), Some(value)) => secrets.insert(name, value),
@@ -93,7 +108,8 @@ fn values(
 
 fn seal(connection: DeclaredConnection, secrets: &Secrets, sealer: &Sealer) -> PlannedConnection {
     let pairs: Vec<_> = secrets.iter().collect();
-    let covered = serde_json::to_vec(&(&connection.plugin, &connection.config, pairs))
+    let binding = connection.binding;
+    let covered = serde_json::to_vec(&(&binding.plugin, &binding.config, pairs))
         .expect("texts are always JSON");
     let fingerprint = sealer.fingerprint(&zeroize::Zeroizing::new(covered));
     PlannedConnection {
@@ -105,15 +121,17 @@ fn seal(connection: DeclaredConnection, secrets: &Secrets, sealer: &Sealer) -> P
         secrets: secrets.names().map(str::to_owned).collect(),
         fingerprint,
         name: connection.name,
+        kind: connection.kind,
         partner: connection.partner,
-        plugin: connection.plugin,
-        config: connection.config,
+        plugin: binding.plugin,
+        config: binding.config,
         agent: connection.agent,
-        allow: connection.allow,
-        checks: connection.checks,
-        routes: connection.routes,
-        region: connection.region,
-        time_zone: connection.time_zone,
+        allow: binding.allow,
+        checks: binding.checks,
+        routes: binding.routes,
+        region: binding.region,
+        time_zone: binding.time_zone,
         dedupe_by_content: connection.dedupe_by_content,
+        settings: connection.settings,
     }
 }

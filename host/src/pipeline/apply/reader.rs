@@ -61,6 +61,11 @@ impl<'a> Table<'a> {
         }
     }
 
+    /// Where it is.
+    pub fn here(&self) -> &str {
+        &self.path
+    }
+
     pub fn problem(&self, field: &str, message: impl Into<String>) {
         self.problems.add(self.path(field), message);
     }
@@ -151,6 +156,23 @@ impl<'a> Table<'a> {
         number
     }
 
+    /// Seconds: a whole number of them, or `90s`, `30m`, `24h`, `30d`.
+    pub fn duration(&self, field: &'static str, most: i64) -> Option<i64> {
+        let seconds = match self.value(field)? {
+            Value::Number(number) => number.as_i64(),
+            Value::String(text) => seconds(text.trim()),
+            _ => None,
+        };
+        let seconds = seconds.filter(|seconds| (1..=most).contains(seconds));
+        if seconds.is_none() {
+            self.problem(
+                field,
+                format!("expected seconds, or a text as 90s, 30m, 24h or 30d, up to {most} s"),
+            );
+        }
+        seconds
+    }
+
     /// Entries of a list, each with its path; absent is none.
     pub fn list(&self, field: &'static str) -> Vec<(String, &'a Value)> {
         match self.value(field) {
@@ -201,6 +223,18 @@ impl<'a> Table<'a> {
 
 /// Characters of a name or another short text: the interface's bound for names.
 const TEXT_CHARACTERS: usize = 255;
+
+fn seconds(text: &str) -> Option<i64> {
+    let unit = match text.chars().last()? {
+        's' => 1,
+        'm' => 60,
+        'h' => 3_600,
+        'd' => 86_400,
+        _ => return None,
+    };
+    let number: u32 = text[..text.len() - 1].parse().ok()?;
+    i64::from(number).checked_mul(unit)
+}
 
 pub fn kind(value: &Value) -> &'static str {
     match value {

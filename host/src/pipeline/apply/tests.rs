@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::connection::DeclaredSecret;
-use super::declaration::{ActiveConverter, Converters, Declaration, read};
+use super::binding::DeclaredSecret;
+use super::declaration::{ActivePlugin, ActivePlugins, Declaration, read};
 use super::plan::plan;
-use crate::domain::connection::Connection;
+use crate::domain::connection::{Connection, ConnectionKind, Settings};
 use crate::domain::id::{ConnectionId, PartnerId, WorkspaceId};
-use crate::domain::plugin::{Description, SecretDeclaration};
+use crate::domain::plugin::{Description, PluginKind, SecretDeclaration};
 use crate::domain::time::Micros;
 use crate::seal::Sealer;
 use crate::store::{Plan, PlannedConnection};
 
-fn converters() -> Converters {
+fn plugins() -> ActivePlugins {
     let secret = |name: &str, required| SecretDeclaration {
         name: name.to_owned(),
         kind: "static".to_owned(),
@@ -39,7 +39,27 @@ fn converters() -> Converters {
         ],
         hosts: vec!["Graph.example".to_owned()],
     };
-    BTreeMap::from([("forms".to_owned(), ActiveConverter { description: forms })])
+    let bird = Description {
+        name: "bird".to_owned(),
+        version: "1.0.0".to_owned(),
+        summary: "Carries messages.".to_owned(),
+        config_schema: json!({
+            "type": "object",
+            "properties": {"nest": {"type": "string"}},
+            "required": ["nest"]
+        })
+        .to_string(),
+        secrets: vec![secret("token", true)],
+        hosts: vec!["bird.example".to_owned()],
+    };
+    let active = |description: Description, kind| {
+        let name = description.name.clone();
+        (name, ActivePlugin { description, kind })
+    };
+    BTreeMap::from([
+        active(forms, PluginKind::Converter),
+        active(bird, PluginKind::Adapter),
+    ])
 }
 
 fn file() -> Value {
@@ -70,12 +90,12 @@ fn with(change: impl FnOnce(&mut Value)) -> Value {
 }
 
 fn declared(file: &Value) -> Declaration {
-    read(file, &converters()).unwrap_or_else(|problems| panic!("{problems:?}"))
+    read(file, &plugins()).unwrap_or_else(|problems| panic!("{problems:?}"))
 }
 
 /// Each expectation is a path and a part of the message; there are no other problems.
 fn check(file: &Value, expect: &[(&str, &str)]) {
-    let problems = read(file, &converters()).expect_err("it has problems");
+    let problems = read(file, &plugins()).expect_err("it has problems");
     for (path, part) in expect {
         assert!(
             problems
@@ -96,8 +116,8 @@ fn a_whole_file_reads_with_its_defaults() {
     let connection = &declaration.connections[0];
     assert!(connection.dedupe_by_content);
     // Without an allow-list it is what the plugin asks for.
-    assert_eq!(connection.allow[0].authority, "graph.example");
-    assert_eq!(connection.routes["page-id"], ["77"]);
+    assert_eq!(connection.binding.allow[0].authority, "graph.example");
+    assert_eq!(connection.binding.routes["page-id"], ["77"]);
 }
 
 #[test]
@@ -219,11 +239,11 @@ fn a_reference_that_the_command_line_could_not_follow_is_a_problem_like_others()
 
 #[test]
 fn a_plugin_without_a_schema_takes_no_configuration() {
-    let mut converters = converters();
-    if let Some(forms) = converters.get_mut("forms") {
+    let mut plugins = plugins();
+    if let Some(forms) = plugins.get_mut("forms") {
         forms.description.config_schema = String::new();
     }
-    let problems = read(&file(), &converters).expect_err("it has a configuration");
+    let problems = read(&file(), &plugins).expect_err("it has a configuration");
     assert!(
         problems[0].message.contains("takes no configuration"),
         "{problems:?}"
@@ -240,7 +260,10 @@ fn a_connection_may_add_a_check_for_a_secret_of_its_own() {
             }]);
         })
     };
-    assert_eq!(declared(&own("token")).connections[0].checks.len(), 1);
+    assert_eq!(
+        declared(&own("token")).connections[0].binding.checks.len(),
+        1
+    );
     check(
         &own("tokne"),
         &[
@@ -263,18 +286,19 @@ fn no_secret_is_in_a_problem_or_in_debug_output() {
         file["connections"][0]["secrets"]["app-secret"] = json!(["hush-list"]);
         file["connections"][0]["secrets"]["page-token/77"] = json!({"value": "hush-table"});
     });
-    let problems = read(&file, &converters()).expect_err("it has problems");
+    let problems = read(&file, &plugins()).expect_err("it has problems");
     assert!(!format!("{problems:?}").contains("hush"));
     let declaration = declared(&self::file());
     assert!(!format!("{declaration:?}").contains("hush"));
 }
 
 /// The connection as a store would give it back after the apply.
-fn stored(planned: &PlannedConnection) -> BTreeMap<String, Connection> {
-    let connection = Connection {
+fn stored(planned: &PlannedConnection) -> Connection {
+    Connection {
         id: ConnectionId::generate(),
         workspace: WorkspaceId::new(Micros(0)),
-        partner: PartnerId::new(Micros(0)),
+        kind: planned.kind,
+        partner: Some(PartnerId::new(Micros(0))),
         name: planned.name.clone(),
         plugin: planned.plugin.clone(),
         config: planned.config.clone(),
@@ -288,20 +312,20 @@ fn stored(planned: &PlannedConnection) -> BTreeMap<String, Connection> {
         region: "BR".to_owned(),
         time_zone: "UTC".to_owned(),
         dedupe_by_content: true,
+        settings: Settings::default(),
         paused: None,
-    };
-    BTreeMap::from([(planned.name.clone(), connection)])
+    }
 }
 
 #[test]
 fn a_generated_secret_is_told_once_and_kept_by_the_next_apply() {
     let sealer = Sealer::throwaway();
-    let first = plan(declared(&file()), &BTreeMap::new(), &sealer).expect("planned");
-    let made = &first.generated["site"]["verify-token"];
+    let first = plan(declared(&file()), &[], &sealer).expect("planned");
+    let made = &first.generated.connections["site"]["verify-token"];
     assert!(made.starts_with("v-") && made.len() == 34, "{made}");
     let before = stored(&first.plan.connections[0]);
-    let again = plan(declared(&file()), &before, &sealer).expect("planned again");
-    assert!(again.generated.is_empty());
+    let again = plan(declared(&file()), &[before], &sealer).expect("planned again");
+    assert!(again.generated.connections.is_empty());
     let open = |plan: &Plan| {
         sealer
             .open_secrets("site", &plan.connections[0].sealed)
@@ -319,7 +343,7 @@ fn the_fingerprint_stands_for_configuration_secrets_and_sealing_key() {
             file["connections"][0]["secrets"]["verify-token"] = json!("fixed");
             change(file);
         });
-        let planned = plan(declared(&file), &BTreeMap::new(), &sealer).expect("planned");
+        let planned = plan(declared(&file), &[], &sealer).expect("planned");
         planned.plan.connections[0].fingerprint.clone()
     };
     let base = fixed(&|_| ());
@@ -336,18 +360,155 @@ fn the_fingerprint_stands_for_configuration_secrets_and_sealing_key() {
         base,
         fixed(&|file| file["connections"][0]["secrets"]["app-secret"] = json!("new"))
     );
-    let other = plan(declared(&file()), &BTreeMap::new(), &Sealer::throwaway()).expect("planned");
+    let other = plan(declared(&file()), &[], &Sealer::throwaway()).expect("planned");
     assert_ne!(base, other.plan.connections[0].fingerprint);
 }
 
 #[test]
 fn a_generated_secret_that_no_longer_opens_is_not_replaced_in_silence() {
-    let first = plan(declared(&file()), &BTreeMap::new(), &Sealer::throwaway()).expect("planned");
+    let first = plan(declared(&file()), &[], &Sealer::throwaway()).expect("planned");
     let before = stored(&first.plan.connections[0]);
     let declaration = declared(&file());
     assert!(matches!(
-        declaration.connections[0].secrets["verify-token"],
+        declaration.connections[0].binding.secrets["verify-token"],
         DeclaredSecret::Generate(_)
     ));
-    assert!(plan(declaration, &before, &Sealer::throwaway()).is_err());
+    assert!(plan(declaration, &[before], &Sealer::throwaway()).is_err());
+}
+
+/// The file with an instance that has an adapter, and a source that greets by it.
+fn with_channel(change: impl FnOnce(&mut Value)) -> Value {
+    with(|file| {
+        file["instances"] = json!([
+            {"name": "bot"},
+            {
+                "name": "voice", "adapter": "bird", "kind": "human",
+                "config": {"nest": "oak"}, "secrets": {"token": "hush"},
+                "unanswered_after": "2h", "idle_after": 3600,
+            }
+        ]);
+        file["connections"][0]["greeting"] = json!({
+            "instance": "voice", "template": "welcome", "parameters": ["{firstName}", "of {listing}"]
+        });
+        change(file);
+    })
+}
+
+#[test]
+fn an_instance_with_an_adapter_is_a_channel_too() {
+    let declaration = declared(&with_channel(|file| {
+        file["workspace"]["language"] = json!("en");
+    }));
+    let [site, voice] = declaration.connections.as_slice() else {
+        panic!("a source and a channel: {:?}", declaration.connections);
+    };
+    assert_eq!(voice.kind, ConnectionKind::Channel);
+    assert_eq!((voice.name.as_str(), &voice.partner), ("voice", &None));
+    assert_eq!(voice.agent.as_deref(), Some("voice"));
+    assert_eq!(voice.binding.allow[0].authority, "bird.example");
+    let settings = &voice.settings;
+    assert_eq!(settings.unanswered_seconds, 2 * 3_600);
+    assert_eq!(settings.idle_seconds, 3_600);
+    assert_eq!(settings.kept_seconds, 24 * 3_600);
+    assert_eq!(settings.language, "en");
+    assert_eq!(settings.channel, "bird");
+    assert_eq!(declaration.agents[1].channel.as_deref(), Some("bird"));
+    let greeting = site.settings.greeting.as_ref().expect("it greets");
+    assert!(greeting.transfer);
+    assert_eq!(greeting.parameters.len(), 2);
+    // One without stays as it was.
+    assert_eq!(declaration.agents[0].channel, None);
+}
+
+#[test]
+fn a_plugin_of_the_other_kind_is_refused_by_what_it_is() {
+    let file = with_channel(|file| {
+        file["instances"][1]["adapter"] = json!("forms");
+        file["connections"][0]["plugin"] = json!("bird");
+    });
+    let problems = read(&file, &plugins()).expect_err("it has problems");
+    let has = |path: &str, part: &str| {
+        problems
+            .iter()
+            .any(|problem| problem.path == path && problem.message.contains(part))
+    };
+    assert!(
+        has("instances[1].adapter", "`forms` is a converter"),
+        "{problems:#?}"
+    );
+    assert!(
+        has("connections[0].plugin", "`bird` is an adapter"),
+        "{problems:#?}"
+    );
+}
+
+#[test]
+fn what_an_instance_without_adapter_cannot_have_is_refused() {
+    let file = with_channel(|file| {
+        file["instances"][0]["keep_for"] = json!("1h");
+        file["instances"][0]["config"] = json!({});
+        file["instances"][1]["unanswered_after"] = json!("soon");
+        file["instances"][1]["idle_after"] = json!(0);
+        file["instances"][1]["secrets"] = json!({});
+        file["instances"][1]["language"] = json!("Brazilian");
+    });
+    check(
+        &file,
+        &[
+            ("instances[0].keep_for", "without `adapter`"),
+            ("instances[0].config", "without `adapter`"),
+            ("instances[1].unanswered_after", "24h"),
+            ("instances[1].idle_after", "expected seconds"),
+            ("instances[1].secrets.token", "is missing"),
+            ("instances[1].language", "pt_BR"),
+        ],
+    );
+}
+
+#[test]
+fn a_greeting_goes_by_an_instance_that_can_send() {
+    let by = |greeting: Value| with_channel(|file| file["connections"][0]["greeting"] = greeting);
+    check(
+        &by(json!({"instance": "nobody", "template": "welcome"})),
+        &[("connections[0].greeting.instance", "there are bot, voice")],
+    );
+    check(
+        &by(json!({"instance": "bot", "template": "welcome"})),
+        &[("connections[0].greeting.instance", "no `adapter`")],
+    );
+    check(
+        &by(json!({"instance": "voice", "parameters": ["{nmae}", 7], "transfer": "no"})),
+        &[
+            ("connections[0].greeting.template", "missing"),
+            ("connections[0].greeting.parameters[0]", "`{nmae}`"),
+            ("connections[0].greeting.parameters[1]", "a number"),
+            ("connections[0].greeting.transfer", "true or false"),
+        ],
+    );
+}
+
+#[test]
+fn a_source_and_an_instance_of_one_name_keep_their_own_secrets() {
+    let file = with_channel(|file| {
+        file["connections"][0]["name"] = json!("voice");
+        file["instances"][1]["secrets"]["token"] = json!({"generate": "t-"});
+    });
+    let sealer = Sealer::throwaway();
+    let first = plan(declared(&file), &[], &sealer).expect("planned");
+    assert!(first.generated.connections["voice"].contains_key("verify-token"));
+    assert!(first.generated.instances["voice"].contains_key("token"));
+    let before: Vec<_> = first.plan.connections.iter().map(stored).collect();
+    let again = plan(declared(&file), &before, &sealer).expect("planned again");
+    assert!(again.generated.connections.is_empty() && again.generated.instances.is_empty());
+}
+
+#[test]
+fn a_channel_is_not_named_like_what_contacts_are_found_by() {
+    for name in ["phone", "email", "Whats App", "a:b"] {
+        let file = with_channel(|file| file["instances"][1]["channel"] = json!(name));
+        check(
+            &file,
+            &[("instances[1].channel", "neither phone nor email")],
+        );
+    }
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::DeployError;
 use crate::app::App;
+use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::exchange::SenderChecks;
 use crate::domain::plugin::Digest;
 use crate::plugin::{Budget, CallError, LoadError, Loaded, Prepared};
@@ -96,6 +97,19 @@ pub(super) async fn find(
         })
     };
 
+    if let Some(kind) = old.kind()
+        && kind != new.kind
+    {
+        // Whatever uses the name would be without what it calls.
+        ask(
+            "",
+            format!(
+                "`{name}` is {}, and this is {}: give it a name of its own",
+                kind.with_article(),
+                new.kind.with_article()
+            ),
+        );
+    }
     match compare_versions(&new.description.version, &old.description.version) {
         std::cmp::Ordering::Less => {
             ask(
@@ -156,6 +170,14 @@ pub(super) async fn find(
     Ok(concerns)
 }
 
+/// A connection as its operator knows it.
+fn named(connection: &Connection) -> String {
+    match connection.kind {
+        ConnectionKind::Source => format!("connection `{}`", connection.name),
+        ConnectionKind::Channel => format!("instance `{}`", connection.name),
+    }
+}
+
 /// Connections whose configuration the new version would refuse.
 async fn configurations(app: &App, new: &Loaded) -> Result<Vec<Concern>, DeployError> {
     let mut concerns = Vec::new();
@@ -169,8 +191,8 @@ async fn configurations(app: &App, new: &Loaded) -> Result<Vec<Concern>, DeployE
         let config = serde_json::from_str(&connection.config).unwrap_or_default();
         if let Err(problems) = new.validate_config(&config) {
             let what = format!(
-                "the configuration of connection `{}` does not fit it: {}",
-                connection.name,
+                "the configuration of {} does not fit it: {}",
+                named(connection),
                 problems.join(", ")
             );
             concerns.push(Concern {
@@ -213,13 +235,14 @@ async fn weaker_for_connections(
                 weaker.extend(
                     weaker_checks(&after, &before)
                         .into_iter()
-                        .map(|what| format!("{what} (connection `{}`)", connection.name)),
+                        .map(|what| format!("{what} ({})", named(connection))),
                 );
             }
             (_, Ok(Err(problem))) => {
                 weaker.insert(format!(
-                    "it cannot say how senders of connection `{}` prove themselves: {}",
-                    connection.name, problem.message
+                    "it cannot say how senders of {} prove themselves: {}",
+                    named(connection),
+                    problem.message
                 ));
             }
             (_, Err(error @ (CallError::Busy | CallError::ShuttingDown))) => {
@@ -227,8 +250,8 @@ async fn weaker_for_connections(
             }
             (_, Err(error)) => {
                 weaker.insert(format!(
-                    "it fails when asked how senders of connection `{}` prove themselves: {error}",
-                    connection.name
+                    "it fails when asked how senders of {} prove themselves: {error}",
+                    named(connection)
                 ));
             }
             (Err(_) | Ok(Err(_)), Ok(Ok(_))) => {}

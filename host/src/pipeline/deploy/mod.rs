@@ -18,7 +18,7 @@ pub use take_in::{take_in, watch_inbox};
 use super::fleet::{self, Behind, FleetError};
 use super::redrive;
 use crate::app::App;
-use crate::domain::plugin::{Description, Digest};
+use crate::domain::plugin::{Description, Digest, PluginKind};
 use crate::plugin::{LoadError, Loaded, Prepared};
 use crate::store::{Activation, PluginRecord, StoreError};
 
@@ -76,6 +76,7 @@ pub struct Activated {
 pub struct CheckReport {
     pub digest: Digest,
     pub description: Description,
+    pub kind: PluginKind,
     pub contract: String,
     pub golden: u32,
     /// What an activation would ask about.
@@ -98,6 +99,7 @@ pub async fn check(app: &Arc<App>, wasm: Vec<u8>) -> Result<CheckReport, DeployE
     Ok(CheckReport {
         digest: loaded.digest.clone(),
         description: loaded.description.clone(),
+        kind: loaded.kind,
         contract: loaded.contract.clone(),
         golden: prepared.golden,
         concerns,

@@ -40,6 +40,7 @@ fn heed(app: &App, what: Announcement) {
     let all = what == Announcement::Everything;
     if all || what == Announcement::Connections {
         app.pipeline.connections.forget();
+        app.pipeline.templates.forget();
         app.pipeline.wake();
     }
     if all || what == Announcement::Keys {
@@ -47,6 +48,9 @@ fn heed(app: &App, what: Announcement) {
     }
     if all || what == Announcement::Plugins {
         app.fleet.look.notify_one();
+    }
+    if all || what == Announcement::Analytics {
+        app.pipeline.rollup.hurry();
     }
     if all || what == Announcement::Hosts {
         app.fleet.said.notify_waiters();

@@ -1,11 +1,14 @@
-//! The versions of the contract that this host speaks. Types that bindings
-//! generate stop here; the domain's own go on.
+//! The contracts that this host speaks, for converters and for adapters. Types
+//! that bindings generate stop here; the domain's own go on.
 //!
 //! To add a version: its WIT beside the others, a file here with the same
-//! functions as [`v1`], a variant in [`Converter`], a line in [`OFFERED`]. A
+//! functions as the one before, a variant in [`Guest`], a line in [`OFFERED`]. A
 //! version that plugins in the field use is never removed with a minor release.
 
-mod v1;
+mod adapter_v1;
+mod converter_v1;
+mod texts;
+mod types_v1;
 
 use leadhost_golden::Case;
 use serde_json::Value;
@@ -13,13 +16,45 @@ use wasmtime::Store;
 use wasmtime::component::InstancePre;
 
 use super::instance::State;
-use crate::domain::exchange::{HandshakeAnswer, Problem, SenderChecks};
+use crate::domain::channel::{
+    Refused, SendAnswer, SendStep, TemplatePage, TemplateSend, TemplateStep, Webhook,
+};
+use crate::domain::exchange::{HandshakeAnswer, HttpResponse, Pairs, Problem, SenderChecks};
 use crate::domain::plugin::{
-    Conversion, Description, Failure, Item, PluginCompletion, PluginDelivery,
+    Conversion, Description, Failure, Item, PluginCompletion, PluginDelivery, PluginKind,
 };
 
-/// Each contract with the export by which a component claims it.
-pub const OFFERED: &[(&str, &str)] = &[(v1::CONTRACT, v1::EXPORT)];
+/// A contract that this host speaks.
+pub struct Offer {
+    /// Package and version.
+    pub contract: &'static str,
+    /// The export by which a component claims it.
+    pub export: &'static str,
+    pub kind: PluginKind,
+    link: fn(InstancePre<State>) -> wasmtime::Result<Guest>,
+}
+
+pub const OFFERED: &[Offer] = &[
+    Offer {
+        contract: converter_v1::CONTRACT,
+        export: converter_v1::EXPORT,
+        kind: PluginKind::Converter,
+        link: |pre| converter_v1::Converter::new(pre).map(Guest::ConverterV1),
+    },
+    Offer {
+        contract: adapter_v1::CONTRACT,
+        export: adapter_v1::EXPORT,
+        kind: PluginKind::Adapter,
+        link: |pre| adapter_v1::Adapter::new(pre).map(Guest::AdapterV1),
+    },
+];
+
+impl Offer {
+    /// The error says how the component departs from the contract.
+    pub fn link(&self, pre: InstancePre<State>) -> wasmtime::Result<Guest> {
+        (self.link)(pre)
+    }
+}
 
 /// Why a call gave nothing.
 #[derive(Debug)]
@@ -28,6 +63,11 @@ pub enum Fault {
     Guest(wasmtime::Error),
     /// The answer breaks a rule of the host.
     Rule(String),
+    /// A plugin of this kind has no such function.
+    Lacks {
+        kind: PluginKind,
+        function: &'static str,
+    },
 }
 
 impl From<wasmtime::Error> for Fault {
@@ -36,27 +76,34 @@ impl From<wasmtime::Error> for Fault {
     }
 }
 
-/// A linked converter: every call makes a fresh instance in the given store.
-pub enum Converter {
-    V1(v1::Converter),
+/// A linked plugin: every call makes a fresh instance in the given store.
+pub enum Guest {
+    ConverterV1(converter_v1::Converter),
+    AdapterV1(adapter_v1::Adapter),
 }
 
-impl Converter {
-    /// The error says how the component departs from the contract that it claims.
-    pub fn new(pre: InstancePre<State>) -> wasmtime::Result<Self> {
-        v1::Converter::new(pre).map(Self::V1)
+impl Guest {
+    pub fn kind(&self) -> PluginKind {
+        match self {
+            Self::ConverterV1(_) => PluginKind::Converter,
+            Self::AdapterV1(_) => PluginKind::Adapter,
+        }
     }
 
-    /// An instance that outlives its first call.
-    #[cfg(feature = "bench")]
-    pub fn start(&self, store: &mut Store<State>) -> wasmtime::Result<Started> {
-        let Self::V1(guest) = self;
-        guest.start(store).map(Started)
+    fn lacks(&self, function: &'static str) -> Fault {
+        Fault::Lacks {
+            kind: self.kind(),
+            function,
+        }
     }
+
+    // ---- every plugin's
 
     pub fn describe(&self, store: &mut Store<State>) -> Result<Description, Fault> {
-        let Self::V1(guest) = self;
-        guest.describe(store)
+        match self {
+            Self::ConverterV1(guest) => guest.describe(store),
+            Self::AdapterV1(guest) => guest.describe(store),
+        }
     }
 
     pub fn sender_checks(
@@ -64,8 +111,10 @@ impl Converter {
         store: &mut Store<State>,
         config: &str,
     ) -> Result<Result<SenderChecks, Problem>, Fault> {
-        let Self::V1(guest) = self;
-        guest.sender_checks(store, config)
+        match self {
+            Self::ConverterV1(guest) => guest.sender_checks(store, config),
+            Self::AdapterV1(guest) => guest.sender_checks(store, config),
+        }
     }
 
     pub fn handshake(
@@ -73,8 +122,29 @@ impl Converter {
         store: &mut Store<State>,
         delivery: PluginDelivery,
     ) -> Result<Result<Option<HandshakeAnswer>, Problem>, Fault> {
-        let Self::V1(guest) = self;
-        guest.handshake(store, delivery)
+        match self {
+            Self::ConverterV1(guest) => guest.handshake(store, delivery),
+            Self::AdapterV1(guest) => guest.handshake(store, delivery),
+        }
+    }
+
+    /// The raw answer to a golden case, as the contract's types serialise.
+    pub fn golden(&self, store: &mut Store<State>, case: &Case) -> Result<Value, Fault> {
+        match self {
+            Self::ConverterV1(guest) => guest.golden(store, case),
+            Self::AdapterV1(guest) => guest.golden(store, case),
+        }
+    }
+
+    // ---- a converter's
+
+    /// An instance that outlives its first call.
+    #[cfg(feature = "bench")]
+    pub fn start(&self, store: &mut Store<State>) -> wasmtime::Result<Started> {
+        match self {
+            Self::ConverterV1(guest) => guest.start(store).map(Started),
+            Self::AdapterV1(_) => Err(wasmtime::Error::msg("an adapter is not kept")),
+        }
     }
 
     pub fn convert(
@@ -82,8 +152,10 @@ impl Converter {
         store: &mut Store<State>,
         delivery: PluginDelivery,
     ) -> Result<Result<Conversion, Problem>, Fault> {
-        let Self::V1(guest) = self;
-        guest.convert(store, delivery)
+        match self {
+            Self::ConverterV1(guest) => guest.convert(store, delivery),
+            Self::AdapterV1(_) => Err(self.lacks("convert")),
+        }
     }
 
     pub fn complete(
@@ -91,19 +163,90 @@ impl Converter {
         store: &mut Store<State>,
         completion: PluginCompletion,
     ) -> Result<Result<Vec<Item>, Failure>, Fault> {
-        let Self::V1(guest) = self;
-        guest.complete(store, completion)
+        match self {
+            Self::ConverterV1(guest) => guest.complete(store, completion),
+            Self::AdapterV1(_) => Err(self.lacks("complete")),
+        }
     }
 
-    /// The raw answer to a golden case, as the contract's types serialise.
-    pub fn golden(&self, store: &mut Store<State>, case: &Case) -> Result<Value, Fault> {
-        let Self::V1(guest) = self;
-        guest.golden(store, case)
+    // ---- an adapter's
+
+    pub fn routes(
+        &self,
+        store: &mut Store<State>,
+        config: &str,
+    ) -> Result<Result<Pairs, Problem>, Fault> {
+        match self {
+            Self::AdapterV1(guest) => guest.routes(store, config),
+            Self::ConverterV1(_) => Err(self.lacks("routes")),
+        }
+    }
+
+    pub fn send(&self, store: &mut Store<State>, message: TemplateSend) -> Result<SendStep, Fault> {
+        match self {
+            Self::AdapterV1(guest) => guest.send(store, message),
+            Self::ConverterV1(_) => Err(self.lacks("send")),
+        }
+    }
+
+    pub fn read_answer(
+        &self,
+        store: &mut Store<State>,
+        message: TemplateSend,
+        response: HttpResponse,
+    ) -> Result<SendAnswer, Fault> {
+        match self {
+            Self::AdapterV1(guest) => guest.read_answer(store, message, response),
+            Self::ConverterV1(_) => Err(self.lacks("read-answer")),
+        }
+    }
+
+    pub fn read_webhook(
+        &self,
+        store: &mut Store<State>,
+        delivery: PluginDelivery,
+    ) -> Result<Result<Webhook, Problem>, Fault> {
+        match self {
+            Self::AdapterV1(guest) => guest.read_webhook(store, delivery),
+            Self::ConverterV1(_) => Err(self.lacks("read-webhook")),
+        }
+    }
+
+    pub fn list_templates(
+        &self,
+        store: &mut Store<State>,
+        config: &str,
+    ) -> Result<Result<TemplateStep, Problem>, Fault> {
+        match self {
+            Self::AdapterV1(guest) => guest.list_templates(store, config),
+            Self::ConverterV1(_) => Err(self.lacks("list-templates")),
+        }
+    }
+
+    pub fn read_templates(
+        &self,
+        store: &mut Store<State>,
+        config: &str,
+        response: HttpResponse,
+    ) -> Result<Result<TemplatePage, Refused>, Fault> {
+        match self {
+            Self::AdapterV1(guest) => guest.read_templates(store, config, response),
+            Self::ConverterV1(_) => Err(self.lacks("read-templates")),
+        }
     }
 }
 
+/// A golden case calls what a plugin of that kind does not have.
+fn not_there(case: &Case, kind: PluginKind) -> Fault {
+    Fault::Rule(format!(
+        "the case calls `{}`, which {} does not have",
+        case.call.name(),
+        kind.with_article()
+    ))
+}
+
 #[cfg(feature = "bench")]
-pub struct Started(v1::Started);
+pub struct Started(converter_v1::Started);
 
 #[cfg(feature = "bench")]
 impl Started {
@@ -112,6 +255,6 @@ impl Started {
         store: &mut Store<State>,
         delivery: PluginDelivery,
     ) -> Result<Result<Conversion, Problem>, Fault> {
-        v1::convert(&self.0, store, delivery)
+        converter_v1::convert(&self.0, store, delivery)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::known::{Change, ClaimKey, Delivery, Fetch, Item, Known};
-use super::lead;
+use super::{event, lead};
 use crate::domain::delivery::{DeliveryStatus, ItemStatus, status_of};
 use crate::domain::exchange::HttpRequest;
 use crate::domain::id::{DeliveryId, WorkspaceId};
@@ -150,6 +150,8 @@ pub(super) fn item_of(
             let item = Item::with_message(ItemStatus::Invalid, None, &problem.to_string());
             (index, item)
         }
+        // Decided again it changes nothing: an event says the same however often.
+        ItemResult::Event(new) => (index, event::decide(known, new)),
         ItemResult::Unrouted(message) => {
             let item = Item::with_message(ItemStatus::Unrouted, None, message);
             (index, item)

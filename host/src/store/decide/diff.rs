@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::known::Known;
 use super::lead::phone_of;
 use crate::domain::contact;
+use crate::domain::deal::TEST;
 use crate::domain::id::DealId;
 use crate::store::{FieldDiff, NewLead};
 
@@ -38,6 +39,15 @@ pub(super) fn compare(
     }
     if diff.take_changed() {
         known.touch_deal(deal_id);
+        let test = format!("deal.props.{TEST}");
+        if diff
+            .found
+            .iter()
+            .any(|one| one.applied && one.field == test)
+        {
+            // Their rows are as before, and analytics hears of them.
+            known.dialogue.touch_conversations_of(deal_id);
+        }
     }
     if let Some(contact) = known.contacts.get_mut(&person) {
         diff.of("contact.", &contact.edited);
@@ -50,7 +60,11 @@ pub(super) fn compare(
             diff.text("email", &mut contact.email, lead.emails.first().cloned());
         }
         if own("phones", &contact.phone_number) {
-            diff.text("phone_number", &mut contact.phone_number, phone_of(lead));
+            diff.text(
+                "phone_number",
+                &mut contact.phone_number,
+                phone_of(lead).map(str::to_owned),
+            );
         }
         diff.props(&mut contact.props, &lead.contact_props);
     }

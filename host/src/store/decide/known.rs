@@ -7,15 +7,18 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value};
 
+use super::dialogue::Dialogue;
 use crate::domain::connection::Pause;
+use crate::domain::deal::{Stage, Status};
 use crate::domain::delivery::{DeliveryStatus, ItemStatus};
 use crate::domain::exchange::HttpResponse;
 use crate::domain::id::{
-    AgentId, ConnectionId, ContactId, DealId, DeliveryId, ProductId, WorkspaceId,
+    AgentId, ConnectionId, ContactId, DealId, DealLogId, DeliveryId, OwnerId, PartnerId, ProductId,
+    WorkspaceId,
 };
 use crate::domain::plugin::RanWith;
 use crate::domain::time::Micros;
-use crate::store::{DeliveryOutcome, FieldDiff, ItemOutcome};
+use crate::store::{ByPartner, ChangedBy, DeliveryOutcome, FieldChange, FieldDiff, ItemOutcome};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Change {
@@ -48,8 +51,14 @@ pub struct Known {
     pub contact_keys: HashMap<(WorkspaceId, String), ContactId>,
     pub deals: HashMap<DealId, Deal>,
     pub products: HashMap<(WorkspaceId, String), ProductId>,
+    /// Of `Needs::product_ids`, those that are there, with their external ids.
+    pub product_ids: HashMap<(WorkspaceId, ProductId), String>,
+    /// By normalised address.
+    pub owners: HashMap<(WorkspaceId, String), OwnerId>,
     pub first_agents: HashMap<WorkspaceId, AgentId>,
     pub quarantine: HashMap<ConnectionId, QuarantineUse>,
+    /// Conversations and messages.
+    pub dialogue: Dialogue,
 
     // What came of it, beside the rows above.
     pub changed_contacts: Vec<ContactId>,
@@ -58,6 +67,29 @@ pub struct Known {
     pub pauses: Vec<(ConnectionId, Pause)>,
     /// Of fetches that were settled, in that order.
     pub new_answers: Vec<Answer>,
+    pub new_history: Vec<NewHistory>,
+    pub new_logs: Vec<NewLog>,
+}
+
+/// A row of a deal's history.
+#[derive(Debug)]
+pub struct NewHistory {
+    pub workspace: WorkspaceId,
+    pub deal: DealId,
+    pub by: ChangedBy,
+    pub changes: Vec<FieldChange>,
+}
+
+/// A note of a deal.
+#[derive(Debug)]
+pub struct NewLog {
+    pub by: ByPartner,
+    pub deal: DealId,
+    pub id: DealLogId,
+    pub kind: String,
+    pub subject: String,
+    pub description: Option<String>,
+    pub metadata: Map<String, Value>,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -212,6 +244,8 @@ pub struct Contact {
     pub name: Option<String>,
     pub email: Option<String>,
     pub phone_number: Option<String>,
+    /// It wants no messages, or was banned.
+    pub banned_at: Option<Micros>,
     pub props: Map<String, Value>,
     pub edited: Vec<String>,
     pub change: Change,
@@ -222,11 +256,17 @@ pub struct Deal {
     pub workspace: WorkspaceId,
     pub person: ContactId,
     pub agent: Option<AgentId>,
+    pub owner: Option<OwnerId>,
+    pub status: Status,
+    pub stage: Stage,
     pub title: Option<String>,
     pub props: Map<String, Value>,
+    /// Fields that a person or a partner edited: a source leaves them as they are.
     pub edited: Vec<String>,
     pub product: Option<ProductId>,
     pub external_id: Option<String>,
+    /// Whose connection it came through, or who made it.
+    pub partner: Option<PartnerId>,
     pub connection: Option<ConnectionId>,
     pub delivery: Option<DeliveryId>,
     pub change: Change,
@@ -270,12 +310,28 @@ impl Known {
         }
     }
 
+    /// What a contact says next is about its newest open deal: this one may have
+    /// become it, or is it no more.
+    pub fn newest_deal_follows(&mut self, id: DealId) {
+        let Some(deal) = self.deals.get(&id) else {
+            return;
+        };
+        let newest = &mut self.dialogue.newest_deals;
+        if deal.status == Status::Open {
+            let newest = newest.entry(deal.person).or_insert(id);
+            *newest = id.max(*newest);
+        } else if newest.get(&deal.person) == Some(&id) {
+            newest.remove(&deal.person);
+        }
+    }
+
     pub fn add_contact(&mut self, id: ContactId, contact: Contact) {
         self.contacts.insert(id, contact);
         self.changed_contacts.push(id);
     }
 
     pub fn add_deal(&mut self, id: DealId, deal: Deal) {
+        self.dialogue.newest_deals.insert(deal.person, id);
         self.deals.insert(id, deal);
         self.changed_deals.push(id);
     }

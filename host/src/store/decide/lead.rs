@@ -1,12 +1,14 @@
 //! A lead: a repeat, a change of a known one, or a new deal.
 
 use super::accept::{Context, free_place, stored};
-use super::diff;
-use super::known::{Change, Claim, ClaimKey, Contact, Deal, Item, Known};
+use super::known::{Change, Claim, ClaimKey, Deal, Item, Known};
+use super::people::{self, Said};
+use super::{diff, notify};
+use crate::domain::deal::{Stage, Status};
 use crate::domain::delivery::ItemStatus;
 use crate::domain::id::{ContactId, DealId, WorkspaceId};
 use crate::domain::lead::Action;
-use crate::store::{Mode, NewLead};
+use crate::store::{ChangedBy, FieldChange, FieldDiff, Mode, NewLead};
 
 /// The item's place and what became of it.
 pub(super) fn decide(
@@ -30,7 +32,7 @@ pub(super) fn decide(
         && first_use
         && let Some((index, item)) = finished(known, context, index, lead, claim.as_ref())
     {
-        return (index, again(known, item, lead, mode));
+        return (index, again(known, context, item, lead, mode));
     }
     // Its own key without a deal: its fetch was answered, or it is tried again.
     let claim = claim.filter(|claim| {
@@ -41,9 +43,11 @@ pub(super) fn decide(
         (
             Action::Delete,
             Some(Claim {
-                deal: Some(deal), ..
+                deal: Some(deal),
+                contact,
+                ..
             }),
-        ) => delete(known, deal, lead),
+        ) => delete(known, context, (deal, contact), lead),
         (Action::Delete, _) => Item::with_message(
             ItemStatus::Ignored,
             lead.external_id.clone(),
@@ -52,9 +56,11 @@ pub(super) fn decide(
         (
             Action::Update,
             Some(Claim {
-                deal: Some(deal), ..
+                deal: Some(deal),
+                contact,
+                ..
             }),
-        ) => update(known, deal, lead),
+        ) => update(known, context, (deal, contact), lead),
         (_, Some(claim)) => duplicate(&claim, lead),
         (_, None) => create(known, context, index, lead, key.as_ref()),
     };
@@ -113,7 +119,7 @@ fn finished(
         .or_else(|| at_place().filter(|(_, item)| item.is_finished()))
 }
 
-fn again(known: &mut Known, item: Item, lead: &NewLead, mode: Mode) -> Item {
+fn again(known: &mut Known, context: &Context<'_>, item: Item, lead: &NewLead, mode: Mode) -> Item {
     let Mode::Replay { apply } = mode else {
         return item;
     };
@@ -121,6 +127,9 @@ fn again(known: &mut Known, item: Item, lead: &NewLead, mode: Mode) -> Item {
         .deal
         .map(|deal| diff::compare(known, deal, lead, apply))
         .unwrap_or_default();
+    if let Some(deal) = item.deal {
+        remember(known, context, deal, &diff);
+    }
     Item { diff, ..item }
 }
 
@@ -132,8 +141,15 @@ fn duplicate(claim: &Claim, lead: &NewLead) -> Item {
     }
 }
 
-fn update(known: &mut Known, deal: DealId, lead: &NewLead) -> Item {
+/// The contact is who it was at first: the deal may be gone by now, and the contact too.
+fn update(
+    known: &mut Known,
+    context: &Context<'_>,
+    (deal, contact): (DealId, Option<ContactId>),
+    lead: &NewLead,
+) -> Item {
     let diff = diff::compare(known, deal, lead, true);
+    remember(known, context, deal, &diff);
     let status = if diff.iter().any(|field| field.applied) {
         ItemStatus::Updated
     } else {
@@ -141,14 +157,20 @@ fn update(known: &mut Known, deal: DealId, lead: &NewLead) -> Item {
     };
     Item {
         deal: Some(deal),
-        contact: known.deals.get(&deal).map(|deal| deal.person),
+        contact: known.deals.get(&deal).map(|deal| deal.person).or(contact),
         diff,
         ..Item::new(status, lead.external_id.clone())
     }
 }
 
-fn delete(known: &mut Known, deal: DealId, lead: &NewLead) -> Item {
+fn delete(
+    known: &mut Known,
+    context: &Context<'_>,
+    (deal, contact): (DealId, Option<ContactId>),
+    lead: &NewLead,
+) -> Item {
     let diff = diff::mark_deleted(known, deal);
+    remember(known, context, deal, &diff);
     let status = if diff.is_empty() {
         ItemStatus::Duplicate
     } else {
@@ -156,9 +178,34 @@ fn delete(known: &mut Known, deal: DealId, lead: &NewLead) -> Item {
     };
     Item {
         deal: Some(deal),
-        contact: known.deals.get(&deal).map(|deal| deal.person),
+        contact: known.deals.get(&deal).map(|deal| deal.person).or(contact),
         diff,
         ..Item::new(status, lead.external_id.clone())
+    }
+}
+
+/// What a source changed of a deal is in the deal's history.
+fn remember(known: &mut Known, context: &Context<'_>, deal: DealId, diff: &[FieldDiff]) {
+    let changes: Vec<_> = diff
+        .iter()
+        .filter(|field| field.applied)
+        .filter_map(|field| {
+            let name = match field.field.strip_prefix("deal.")? {
+                "product" => "product_id",
+                name => name,
+            };
+            Some(FieldChange {
+                field: name.to_owned(),
+                before: field.before.clone(),
+                after: field.after.clone(),
+            })
+        })
+        .collect();
+    if !changes.is_empty() {
+        let by = ChangedBy::Source {
+            delivery_id: context.delivery,
+        };
+        super::deal::history(known, context.workspace, deal, by, changes);
     }
 }
 
@@ -181,11 +228,15 @@ fn create(
             workspace: context.workspace,
             person: contact,
             agent,
+            owner: None,
+            status: Status::Open,
+            stage: Stage::FIRST,
             title: lead.title.clone(),
             props: lead.deal_props.clone(),
             edited: Vec::new(),
             product,
             external_id: lead.external_id.clone(),
+            partner: None,
             connection: Some(lead.connection.clone()),
             delivery: Some(context.delivery),
             change: Change::New,
@@ -194,6 +245,9 @@ fn create(
     if let (Some(key), Some(dedupe)) = (key, &lead.dedupe) {
         let made = Some((deal, contact));
         claim(known, context, index, key, dedupe.window, made);
+    }
+    if let Some(greeting) = &lead.greeting {
+        notify::greet(known, contact, deal, greeting);
     }
     Item {
         deal: Some(deal),
@@ -204,71 +258,17 @@ fn create(
 
 /// The person that the lead is about: found by its strongest key, or new.
 fn contact_of(known: &mut Known, workspace: WorkspaceId, lead: &NewLead) -> ContactId {
-    let found = find_contact(known, workspace, lead);
-    let id = found.unwrap_or_else(|| ContactId::new(known.now));
-    if found.is_some() {
-        fill_contact(known, id, lead);
-    } else {
-        known.add_contact(
-            id,
-            Contact {
-                workspace,
-                name: lead.name.clone(),
-                email: lead.emails.first().cloned(),
-                phone_number: phone_of(lead),
-                props: lead.contact_props.clone(),
-                edited: Vec::new(),
-                change: Change::New,
-            },
-        );
-    }
-    known.add_contact_keys(workspace, id, &lead.contact_keys);
-    id
-}
-
-/// A phone decides. An address finds a contact only when one of the two has no
-/// phone: two people share an address more often than a phone.
-fn find_contact(known: &Known, workspace: WorkspaceId, lead: &NewLead) -> Option<ContactId> {
-    let is_phone = |key: &String| key.starts_with("phone:");
-    let has_phone = lead.contact_keys.iter().any(is_phone);
-    lead.contact_keys.iter().find_map(|key| {
-        let id = *known.contact_keys.get(&(workspace, key.clone()))?;
-        let other_has_phone = known
-            .contacts
-            .get(&id)
-            .is_some_and(|contact| contact.phone_number.is_some());
-        (is_phone(key) || !has_phone || !other_has_phone).then_some(id)
-    })
-}
-
-/// Only what nobody knew is filled.
-fn fill_contact(known: &mut Known, id: ContactId, lead: &NewLead) {
-    let Some(contact) = known.contacts.get_mut(&id) else {
-        return;
+    let said = Said {
+        keys: &lead.contact_keys,
+        name: lead.name.as_deref(),
+        email: lead.emails.first().map(String::as_str),
+        phone_number: phone_of(lead),
+        props: Some(&lead.contact_props),
     };
-    let mut changed = false;
-    let mut fill = |field: &mut Option<String>, value: Option<String>| {
-        if field.is_none() && value.is_some() {
-            *field = value;
-            changed = true;
-        }
-    };
-    fill(&mut contact.name, lead.name.clone());
-    fill(&mut contact.email, lead.emails.first().cloned());
-    fill(&mut contact.phone_number, phone_of(lead));
-    for (key, value) in &lead.contact_props {
-        let unknown = contact.props.get(key).is_none_or(|before| before.is_null());
-        if unknown && !value.is_null() {
-            contact.props.insert(key.clone(), value.clone());
-            changed = true;
-        }
-    }
-    if changed {
-        known.touch_contact(id);
-    }
+    people::of(known, workspace, &said)
 }
 
 /// The best phone that is one.
-pub(super) fn phone_of(lead: &NewLead) -> Option<String> {
-    lead.phones.iter().find_map(|phone| phone.e164.clone())
+pub(super) fn phone_of(lead: &NewLead) -> Option<&str> {
+    lead.phones.iter().find_map(|phone| phone.e164.as_deref())
 }

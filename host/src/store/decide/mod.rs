@@ -6,16 +6,38 @@
 //! few statements however many leads it holds.
 
 mod accept;
+mod conversation;
+pub mod cubes;
+mod deal;
+mod dialogue;
 mod diff;
+mod event;
+mod follow;
+mod idempotency;
+mod inbound;
 mod known;
 mod lead;
 mod needs;
+mod notify;
+mod people;
+mod references;
+pub mod rollup;
+#[cfg(test)]
+mod sample;
+mod sent;
 mod settle;
+mod status;
+mod ticket;
 
-pub use known::{
-    Answer, Change, Claim, ClaimKey, Contact, Deal, Delivery, Fetch, Item, Known, QuarantineUse,
+pub use dialogue::{
+    Conversation, Dialogue, Message, MessageError, NewHold, Reference, ReferenceKey, Remembered,
+    Send, SendState, TemplateState, Ticket,
 };
-pub use needs::{Needs, needs};
+pub use known::{
+    Answer, Change, Claim, ClaimKey, Contact, Deal, Delivery, Fetch, Item, Known, NewHistory,
+    NewLog, QuarantineUse,
+};
+pub use needs::{Needs, Told, needs};
 
 use super::{StoreError, Write, Written};
 
@@ -30,6 +52,16 @@ pub fn all(known: &mut Known, writes: &[Write]) -> Result<Vec<Written>, StoreErr
             Write::Release { delivery, lease } => Ok(accept::release(known, *delivery, *lease)),
             Write::Answer(answer) => settle::answer(known, answer),
             Write::Settle(settlement) => settle::settle(known, settlement),
+            Write::Notify(new) => Ok(Written::Notified(notify::notify(known, new))),
+            Write::Remember(new) => Ok(idempotency::remember(known, new)),
+            Write::Begin(start) => Ok(sent::begin(known, start)),
+            Write::Sent(settlement) => Ok(sent::settle(known, settlement)),
+            Write::Resolve(resolution) => Ok(sent::resolve(known, resolution)),
+            Write::Elapse(elapse) => Ok(conversation::elapse(known, elapse)),
+            Write::PatchDeal(patch) => Ok(Written::DealPatched(deal::patch(known, patch))),
+            Write::CreateDeal(new) => Ok(Written::DealCreated(deal::create(known, new))),
+            Write::LogDeal(new) => Ok(Written::DealLogged(deal::log(known, new))),
+            Write::PatchTicket(patch) => Ok(Written::TicketPatched(ticket::patch(known, patch))),
         })
         .collect()
 }

@@ -2,11 +2,21 @@
 
 use std::collections::BTreeSet;
 
+use super::dialogue::ReferenceKey;
 use super::known::ClaimKey;
+use crate::domain::channel::ChannelError;
+use crate::domain::contact;
+use crate::domain::deal;
 use crate::domain::delivery::DeliveryStatus;
-use crate::domain::id::{ConnectionId, DeliveryId, WorkspaceId};
+use crate::domain::id::{
+    AgentId, ConnectionId, ConversationId, DealId, DeliveryId, MessageErrorId, MessageId,
+    ProductId, TicketId, WorkspaceId,
+};
 use crate::domain::lead::Action;
-use crate::store::{FetchOutcome, ItemResult, Mode, NewItem, Write};
+use crate::store::{
+    Channel, Event, FetchOutcome, IdempotencyKey, ItemResult, Mode, NewDeal, NewItem, SendOutcome,
+    SendSettlement, Verdict, Write, message_error_id,
+};
 
 /// Sorted sets, so that a store which locks rows locks them in one order.
 #[derive(Debug, Default)]
@@ -16,6 +26,11 @@ pub struct Needs {
     pub claims: BTreeSet<ClaimKey>,
     pub contact_keys: BTreeSet<(WorkspaceId, String)>,
     pub products: BTreeSet<(WorkspaceId, String)>,
+    pub product_ids: BTreeSet<(WorkspaceId, ProductId)>,
+    /// Owners, by normalised address.
+    pub owners: BTreeSet<(WorkspaceId, String)>,
+    /// Deals by their ids, with their contacts.
+    pub deals: BTreeSet<(WorkspaceId, DealId)>,
     /// Workspaces whose first agent takes leads that name none.
     pub first_agents: BTreeSet<WorkspaceId>,
     /// Connections whose quarantine grows.
@@ -24,6 +39,43 @@ pub struct Needs {
     pub deals_of_claims: BTreeSet<ClaimKey>,
     /// Deliveries whose items' deals, with their contacts, may change.
     pub deals_of_deliveries: BTreeSet<DeliveryId>,
+
+    /// A lead says whether it is a test: the conversations of the deals that may change
+    /// are wanted, closed ones too, since analytics counts them or no more.
+    pub trials: bool,
+
+    /// Every workspace that a write names itself.
+    pub workspaces: BTreeSet<WorkspaceId>,
+
+    // Of messages. What leads from one to the next is in `follow`.
+    pub idempotency: BTreeSet<IdempotencyKey>,
+    pub references: BTreeSet<ReferenceKey>,
+    pub messages: BTreeSet<(WorkspaceId, MessageId)>,
+    pub conversations: BTreeSet<(WorkspaceId, ConversationId)>,
+    /// Keys of contacts whose open conversation with this instance is wanted, and
+    /// with it the contact's newest open deal and what holds back sends to it.
+    pub talks: BTreeSet<(WorkspaceId, String, AgentId, ConnectionId)>,
+    /// Rows of the report that may be there already.
+    pub errors: BTreeSet<(WorkspaceId, MessageErrorId)>,
+    /// References whose messages' conversations are wanted.
+    pub answered: BTreeSet<ReferenceKey>,
+    pub told: BTreeSet<Told>,
+    /// Deals whose open conversations are wanted, with the live ticket of each, and
+    /// the live ticket of the deal itself.
+    pub deal_talks: BTreeSet<(WorkspaceId, DealId)>,
+    /// Conversations whose live ticket is wanted.
+    pub handed: BTreeSet<(WorkspaceId, ConversationId)>,
+    /// Tickets, each with its conversation and what is live beside it.
+    pub tickets: BTreeSet<(WorkspaceId, TicketId)>,
+}
+
+/// Something is said of a message that is known by its own id, by the channel's, or both.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Told {
+    pub reference: Option<ReferenceKey>,
+    pub message: Option<MessageId>,
+    /// That it failed: the report names its contact and its conversation.
+    pub fails: bool,
 }
 
 /// `workspace_of` knows the workspace of a stored delivery: those come first,
@@ -34,6 +86,7 @@ pub fn needs(writes: &[Write], workspace_of: impl Fn(DeliveryId) -> Option<Works
         match write {
             Write::Accept(acceptance) => {
                 let delivery = &acceptance.delivery;
+                needs.workspaces.insert(delivery.workspace);
                 if acceptance.result.status == Some(DeliveryStatus::Quarantined) {
                     needs.quarantine.insert(delivery.connection.clone());
                 }
@@ -65,6 +118,67 @@ pub fn needs(writes: &[Write], workspace_of: impl Fn(DeliveryId) -> Option<Works
                     }
                 }
             }
+            Write::Notify(new) => {
+                needs.add_talk(&new.channel, &new.contact_keys);
+                let deal = new.deal.map(|deal| (new.channel.workspace, deal));
+                needs.deals.extend(deal);
+                let claim = new.idempotency.as_ref();
+                needs
+                    .idempotency
+                    .extend(claim.map(|claim| claim.key.clone()));
+            }
+            Write::Remember(new) => {
+                needs.workspaces.insert(new.claim.key.workspace);
+                needs.idempotency.insert(new.claim.key.clone());
+            }
+            Write::Begin(start) => needs.add_message(start.workspace, start.message),
+            Write::Sent(settlement) => needs.add_settlement(settlement),
+            Write::Resolve(resolution) => {
+                needs.add_message(resolution.workspace, resolution.message);
+                if resolution.verdict == Verdict::GiveUp {
+                    needs.told.insert(Told {
+                        reference: None,
+                        message: Some(resolution.message),
+                        fails: true,
+                    });
+                }
+            }
+            Write::Elapse(elapse) => {
+                needs.workspaces.insert(elapse.workspace);
+                let conversation = (elapse.workspace, elapse.conversation);
+                needs.conversations.insert(conversation);
+                needs.handed.insert(conversation);
+            }
+            Write::PatchDeal(patch) => {
+                let workspace = patch.by.workspace;
+                needs.add_deal(workspace, patch.deal);
+                needs.deal_talks.insert((workspace, patch.deal));
+                let product = patch.product.iter();
+                needs
+                    .products
+                    .extend(product.map(|id| (workspace, id.clone())));
+                let owner = patch.owner_email.iter();
+                needs
+                    .owners
+                    .extend(owner.map(|email| (workspace, email.clone())));
+            }
+            Write::CreateDeal(new) => needs.add_new_deal(new),
+            Write::LogDeal(new) => {
+                needs.add_deal(new.by.workspace, new.deal);
+                let claim = new.idempotency.as_ref();
+                needs
+                    .idempotency
+                    .extend(claim.map(|claim| claim.key.clone()));
+            }
+            Write::PatchTicket(patch) => {
+                let workspace = patch.workspace;
+                needs.workspaces.insert(workspace);
+                needs.tickets.insert((workspace, patch.ticket));
+                let owner = patch.owner_email.iter().flatten();
+                needs
+                    .owners
+                    .extend(owner.map(|email| (workspace, email.clone())));
+            }
         }
     }
     needs
@@ -80,6 +194,7 @@ impl Needs {
     fn add_item(&mut self, workspace: WorkspaceId, item: &ItemResult, replay: bool) {
         match item {
             ItemResult::Lead(lead) => {
+                self.trials |= lead.deal_props.contains_key(deal::TEST);
                 if let Some(dedupe) = &lead.dedupe {
                     let key = (lead.connection.clone(), dedupe.key.clone());
                     if replay || lead.action != Action::Create {
@@ -87,14 +202,15 @@ impl Needs {
                     }
                     self.claims.insert(key);
                 }
-                for key in &lead.contact_keys {
-                    self.contact_keys.insert((workspace, key.clone()));
-                }
+                self.add_contact_keys(workspace, &lead.contact_keys);
                 for product in &lead.products {
                     self.products.insert((workspace, product.clone()));
                 }
                 if lead.agent.is_none() {
                     self.first_agents.insert(workspace);
+                }
+                if let Some(greeting) = &lead.greeting {
+                    self.add_talk(&greeting.channel, &lead.contact_keys);
                 }
             }
             ItemResult::Fetch(fetch) => {
@@ -103,7 +219,149 @@ impl Needs {
                         .insert((fetch.connection.clone(), dedupe.key.clone()));
                 }
             }
+            ItemResult::Event(new) => self.add_event(&new.channel, &new.event),
             ItemResult::Ignored(_) | ItemResult::Invalid(_) | ItemResult::Unrouted(_) => {}
         }
+    }
+
+    fn add_event(&mut self, channel: &Channel, event: &Event) {
+        self.workspaces.insert(channel.workspace);
+        match event {
+            Event::Status {
+                external_id,
+                message,
+                progress,
+                ..
+            } => {
+                if let Some(message) = message {
+                    self.add_message(channel.workspace, *message);
+                }
+                let reference = (channel.connection.clone(), external_id.clone());
+                self.references.insert(reference.clone());
+                self.add_errors(channel, external_id, &progress.errors);
+                self.told.insert(Told {
+                    reference: Some(reference),
+                    message: *message,
+                    fails: !progress.errors.is_empty(),
+                });
+            }
+            Event::Inbound(new) => {
+                let key = |id: &String| (channel.connection.clone(), id.clone());
+                self.references.insert(key(&new.external_id));
+                if let Some(reply_to) = &new.reply_to {
+                    self.references.insert(key(reply_to));
+                    self.answered.insert(key(reply_to));
+                }
+                self.add_talk(channel, &new.contact_keys);
+            }
+            Event::Template { .. } => {}
+            Event::Consent { contact_keys, .. } => {
+                self.add_contact_keys(channel.workspace, contact_keys);
+            }
+            Event::Number {
+                contact_keys,
+                new_keys,
+                ..
+            } => {
+                // What follows in the same webhook may find the contact by a new key.
+                self.add_talk(channel, contact_keys);
+                self.add_contact_keys(channel.workspace, new_keys);
+            }
+        }
+    }
+
+    fn add_settlement(&mut self, settlement: &SendSettlement) {
+        let channel = &settlement.channel;
+        self.add_message(channel.workspace, settlement.message);
+        if let Some((key, _)) = &settlement.answer {
+            self.idempotency.insert(key.clone());
+        }
+        match &settlement.outcome {
+            SendOutcome::Accepted {
+                external_ids,
+                recipient_id,
+                ..
+            } => {
+                for id in external_ids {
+                    let reference = (channel.connection.clone(), id.clone());
+                    self.references.insert(reference.clone());
+                    self.told.insert(Told {
+                        reference: Some(reference),
+                        message: Some(settlement.message),
+                        fails: false,
+                    });
+                }
+                if let Some(id) = recipient_id {
+                    let keys = contact::channel_keys(&channel.channel, id);
+                    self.add_contact_keys(channel.workspace, &keys);
+                }
+            }
+            SendOutcome::Refused(error) => {
+                let of = settlement.message.to_string();
+                self.add_errors(channel, &of, std::slice::from_ref(error));
+                self.told.insert(Told {
+                    reference: None,
+                    message: Some(settlement.message),
+                    fails: true,
+                });
+            }
+            SendOutcome::Later { .. } | SendOutcome::Held { .. } | SendOutcome::Unknown { .. } => {}
+        }
+    }
+
+    fn add_deal(&mut self, workspace: WorkspaceId, deal: DealId) {
+        self.workspaces.insert(workspace);
+        self.deals.insert((workspace, deal));
+    }
+
+    fn add_new_deal(&mut self, new: &NewDeal) {
+        let workspace = new.by.workspace;
+        self.workspaces.insert(workspace);
+        self.add_contact_keys(workspace, &new.contact_keys);
+        if let Some(message) = &new.message {
+            self.add_talk(&message.channel, &new.contact_keys);
+        }
+        if let Some(reference) = &new.product {
+            let id = reference.id.map(|id| (workspace, id));
+            self.product_ids.extend(id);
+            let external_id = reference.external_id.clone();
+            self.products.extend(external_id.map(|id| (workspace, id)));
+        }
+        if new.agent.is_none() && new.message.is_none() {
+            self.first_agents.insert(workspace);
+        }
+        let claim = new.idempotency.as_ref();
+        self.idempotency
+            .extend(claim.map(|claim| claim.key.clone()));
+    }
+
+    fn add_message(&mut self, workspace: WorkspaceId, message: MessageId) {
+        self.workspaces.insert(workspace);
+        self.messages.insert((workspace, message));
+    }
+
+    fn add_errors(&mut self, channel: &Channel, of: &str, errors: &[ChannelError]) {
+        for error in errors {
+            let id = message_error_id(&channel.connection, of, &error.code);
+            self.errors.insert((channel.workspace, id));
+        }
+    }
+
+    fn add_talk(&mut self, channel: &Channel, keys: &[String]) {
+        self.workspaces.insert(channel.workspace);
+        self.add_contact_keys(channel.workspace, keys);
+        for key in keys {
+            self.talks.insert((
+                channel.workspace,
+                key.clone(),
+                channel.agent,
+                channel.connection.clone(),
+            ));
+        }
+    }
+
+    fn add_contact_keys(&mut self, workspace: WorkspaceId, keys: &[String]) {
+        let keys = keys.iter().map(|key| (workspace, key.clone()));
+        self.contact_keys.extend(keys);
     }
 }

@@ -94,6 +94,9 @@ select setval(pg_get_serial_sequence('answers', 'number'),
 const NUMBER_REFUSALS: &str = "
 select setval(pg_get_serial_sequence('refusals', 'number'),
   (select coalesce(max(number), 0) + 1 from refusals), false)";
+const NUMBER_HISTORY: &str = "
+select setval(pg_get_serial_sequence('deal_history', 'number'),
+  (select coalesce(max(number), 0) + 1 from deal_history), false)";
 const DONE: &str = "update moves set done_at = clock_timestamp(), progress = $1::json";
 
 impl Target {
@@ -289,6 +292,7 @@ impl Target {
             .await?;
         transaction.execute(NUMBER_ANSWERS).await?;
         transaction.execute(NUMBER_REFUSALS).await?;
+        transaction.execute(NUMBER_HISTORY).await?;
         sqlx::query(DONE)
             .bind(text_of(&self.progress)?)
             .execute(&mut *transaction)

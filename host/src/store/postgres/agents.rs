@@ -1,12 +1,12 @@
-//! Workspaces, their partners and their agents.
+//! Workspaces, their partners, their agents and the owners of their deals.
 
 use sqlx::Row as _;
 
 use super::db::{Db, Rows};
 use crate::domain::id::WorkspaceId;
-use crate::domain::workspace::{Agent, Partner, Workspace};
+use crate::domain::workspace::{Agent, Owner, Partner, Workspace};
 use crate::store::StoreError;
-use crate::store::row::agents::{agent, partner, workspace};
+use crate::store::row::agents::{agent, owner, partner, workspace};
 
 const WORKSPACES: &str = "
 select id, slug, name, region, time_zone, rate_limit
@@ -52,7 +52,7 @@ pub async fn partners(db: &Db, workspace: WorkspaceId) -> Result<Vec<Partner>, S
 }
 
 const AGENTS: &str = "
-select id, workspace_id, name, number, kind, channel, adapter, config::text as config, internal
+select id, workspace_id, name, number, kind, channel, adapter, internal
 from agents
 where workspace_id = $1
 order by id";
@@ -67,4 +67,20 @@ pub async fn agents(db: &Db, workspace: WorkspaceId) -> Result<Vec<Agent>, Store
     rows.iter().map(agent).collect()
 }
 
-pub(super) const SQL: &[&str] = &[WORKSPACES, WORKSPACE_IDS, PARTNERS, AGENTS];
+const OWNERS: &str = "
+select id, workspace_id, name, email
+from owners
+where workspace_id = $1
+order by name collate \"C\", email collate \"C\"";
+
+pub async fn owners(db: &Db, workspace: WorkspaceId) -> Result<Vec<Owner>, StoreError> {
+    let mut snapshot = db.snapshot(Rows::Of(&[workspace])).await?;
+    let rows = sqlx::query(OWNERS)
+        .bind(workspace.0)
+        .fetch_all(&mut *snapshot)
+        .await?;
+    snapshot.rollback().await?;
+    rows.iter().map(owner).collect()
+}
+
+pub(super) const SQL: &[&str] = &[WORKSPACES, WORKSPACE_IDS, PARTNERS, AGENTS, OWNERS];

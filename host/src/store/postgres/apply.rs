@@ -2,19 +2,20 @@
 //! transaction, and one at a time over all hosts: two that declare the same find
 //! each other's.
 
-use std::collections::{BTreeMap, HashSet};
-
 use sqlx::Row as _;
 use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::query::Query;
 
 use super::columns::{self, json, text};
 use super::db::{Db, Rows, Transaction};
-use crate::domain::id::{AgentId, ConnectionId, OwnerId, PartnerId, ProductId, WorkspaceId};
+use super::products;
+use crate::domain::connection::ConnectionKind;
+use crate::domain::id::{AgentId, ConnectionId, OwnerId, PartnerId, WorkspaceId};
 use crate::domain::time::Micros;
 use crate::store::declare::{self, Became, Statements, Wanted};
 use crate::store::row::Columns as _;
 use crate::store::row::agents::kind_text;
+use crate::store::row::products::By;
 use crate::store::{Applied, Plan, PlannedAgent, PlannedOwner, PlannedProduct, StoreError};
 
 /// Of hosts that apply at once. Any number that nobody else takes.
@@ -94,15 +95,14 @@ set last_agent = last_agent + 1
 returning last_agent";
 
 const NEW_AGENT: &str = "
-insert into agents (workspace_id, id, name, number, kind, channel, adapter, config, internal)
-values ($1, $2, $3, $4, $5, $6, $7, $8::json, $9)";
+insert into agents (workspace_id, id, name, number, kind, channel, adapter, internal)
+values ($1, $2, $3, $4, $5, $6, $7, $8)";
 
 const CHANGE_AGENT: &str = "
 update agents
-set number = $2, kind = $3, channel = $4, adapter = $5, config = $6::json, internal = $7
+set number = $2, kind = $3, channel = $4, adapter = $5, internal = $6
 where id = $1
-and (number, kind, channel, adapter, config::text, internal)
-  is distinct from ($2, $3, $4, $5, $6, $7)";
+and (number, kind, channel, adapter, internal) is distinct from ($2, $3, $4, $5, $6)";
 
 const OWNER: &str = "
 select id
@@ -120,43 +120,28 @@ set name = $2
 where id = $1
 and name <> $2";
 
-// Products may be many thousands: two statements for all of them.
-const KNOWN_PRODUCTS: &str = "
-select external_id
-from products
-where workspace_id = $1
-and external_id = any ($2)";
-
-const PRODUCTS: &str = "
-insert into products (workspace_id, id, external_id, name, description)
-select $1, id, external_id, name, description
-from unnest($2::uuid[], $3::text[], $4::text[], $5::text[])
-  as planned (id, external_id, name, description)
-on conflict (workspace_id, external_id) do update
-set name = excluded.name, description = excluded.description
-where (products.name, products.description) is distinct from (excluded.name, excluded.description)
-returning external_id";
-
 const CONNECTION: &str = "
 select id
 from connections
 where workspace_id = $1
-and name = $2";
+and name = $2
+and kind = $3";
 
 const NEW_CONNECTION: &str = "
 insert into connections (workspace_id, id, partner_id, name, plugin, config, config_version,
   agent_id, allow, checks, routes, secrets, sealed, fingerprint, region, time_zone,
-  dedupe_by_content)
+  dedupe_by_content, kind, settings)
 values ($1, $2, $3, $4, $5, $6::json, 1, $7, $8::jsonb, $9::jsonb, $10::jsonb, $11::jsonb, $12, $13,
-  $14, $15, $16)";
+  $14, $15, $16, $17, $18::jsonb)";
 
 const CHANGE_CONNECTION: &str = "
 update connections
 set partner_id = $2, plugin = $3, agent_id = $4, allow = $5::jsonb, checks = $6::jsonb,
-  routes = $7::jsonb, region = $8, time_zone = $9, dedupe_by_content = $10
+  routes = $7::jsonb, region = $8, time_zone = $9, dedupe_by_content = $10,
+  settings = $11::jsonb
 where id = $1
-and (partner_id, plugin, agent_id, allow, checks, routes, region, time_zone, dedupe_by_content)
-  is distinct from ($2, $3, $4, $5::jsonb, $6::jsonb, $7::jsonb, $8, $9, $10)";
+and (partner_id, plugin, agent_id, allow, checks, routes, region, time_zone, dedupe_by_content,
+  settings) is distinct from ($2, $3, $4, $5::jsonb, $6::jsonb, $7::jsonb, $8, $9, $10, $11::jsonb)";
 
 // Sealing the same secrets twice gives other bytes: the fingerprint tells.
 const CHANGE_CONFIGURATION: &str = "
@@ -272,7 +257,6 @@ impl Statements for Declare<'_> {
             .bind(kind_text(agent.kind))
             .bind(agent.channel.as_deref().map(text))
             .bind(agent.adapter.as_deref().map(text))
-            .bind(text(&agent.config))
             .bind(agent.internal);
         self.write(new).await?;
         Ok(AgentId(id))
@@ -285,7 +269,6 @@ impl Statements for Declare<'_> {
             .bind(kind_text(agent.kind))
             .bind(agent.channel.as_deref().map(text))
             .bind(agent.adapter.as_deref().map(text))
-            .bind(text(&agent.config))
             .bind(agent.internal);
         self.write(change).await
     }
@@ -315,54 +298,23 @@ impl Statements for Declare<'_> {
         planned: &'a [PlannedProduct],
         now: Micros,
     ) -> Result<Vec<(&'a str, Became)>, StoreError> {
-        if planned.is_empty() {
-            return Ok(Vec::new());
-        }
-        // The last word on a product counts: one statement may not change a row twice.
-        let products: BTreeMap<&str, &PlannedProduct> = planned
-            .iter()
-            .map(|product| (product.external_id.as_str(), product))
-            .collect();
-        let names: Vec<_> = products.keys().map(|name| text(name)).collect();
-        let known = sqlx::query(KNOWN_PRODUCTS)
-            .bind(self.of().0)
-            .bind(&names)
-            .fetch_all(&mut **self.transaction)
-            .await?;
-        let known = external_ids(&known)?;
-        let ids: Vec<_> = names.iter().map(|_| ProductId::new(now).0).collect();
-        let titles: Vec<_> = products.values().map(|p| text(&p.name)).collect();
-        let descriptions: Vec<_> = products
-            .values()
-            .map(|p| p.description.as_deref().map(text))
-            .collect();
-        let written = sqlx::query(PRODUCTS)
-            .bind(self.of().0)
-            .bind(ids)
-            .bind(&names)
-            .bind(titles)
-            .bind(descriptions)
-            .fetch_all(&mut **self.transaction)
-            .await?;
-        let written = external_ids(&written)?;
-        let mut told = HashSet::new();
-        let mut became = Vec::new();
-        for product in planned {
-            let name = text(&product.external_id);
-            if written.contains(name.as_ref()) && told.insert(name.clone()) {
-                let what = if known.contains(name.as_ref()) {
-                    Became::Changed
-                } else {
-                    Became::Created
-                };
-                became.push((product.external_id.as_str(), what));
-            }
-        }
-        Ok(became)
+        let of = self.of();
+        let sorted =
+            products::write(self.transaction, of, By::Declaration(now), planned, now).await?;
+        Ok(sorted.became)
     }
 
-    async fn connection(&mut self, name: &str) -> Result<Option<ConnectionId>, StoreError> {
-        let found = self.find(CONNECTION, name).await?;
+    async fn connection(
+        &mut self,
+        kind: ConnectionKind,
+        name: &str,
+    ) -> Result<Option<ConnectionId>, StoreError> {
+        let found = sqlx::query(CONNECTION)
+            .bind(self.of().0)
+            .bind(text(name))
+            .bind(kind.as_str())
+            .fetch_optional(&mut **self.transaction)
+            .await?;
         found.map(|row| row.text_id("id")).transpose()
     }
 
@@ -375,7 +327,7 @@ impl Statements for Declare<'_> {
         let new = sqlx::query(NEW_CONNECTION)
             .bind(self.of().0)
             .bind(id.as_str())
-            .bind(wanted.partner.0)
+            .bind(wanted.partner.map(|partner| partner.0))
             .bind(text(&planned.name))
             .bind(text(&planned.plugin))
             .bind(text(&planned.config))
@@ -388,7 +340,9 @@ impl Statements for Declare<'_> {
             .bind(text(&planned.fingerprint))
             .bind(text(wanted.region))
             .bind(text(wanted.time_zone))
-            .bind(planned.dedupe_by_content);
+            .bind(planned.dedupe_by_content)
+            .bind(planned.kind.as_str())
+            .bind(json(&planned.settings)?);
         self.write(new).await?;
         Ok(())
     }
@@ -401,7 +355,7 @@ impl Statements for Declare<'_> {
         let planned = wanted.planned;
         let change = sqlx::query(CHANGE_CONNECTION)
             .bind(id.as_str())
-            .bind(wanted.partner.0)
+            .bind(wanted.partner.map(|partner| partner.0))
             .bind(text(&planned.plugin))
             .bind(wanted.agent.map(|agent| agent.0))
             .bind(json(&planned.allow)?)
@@ -409,7 +363,8 @@ impl Statements for Declare<'_> {
             .bind(json(&planned.routes)?)
             .bind(text(wanted.region))
             .bind(text(wanted.time_zone))
-            .bind(planned.dedupe_by_content);
+            .bind(planned.dedupe_by_content)
+            .bind(json(&planned.settings)?);
         let changed = self.write(change).await?;
         let change = sqlx::query(CHANGE_CONFIGURATION)
             .bind(id.as_str())
@@ -419,10 +374,6 @@ impl Statements for Declare<'_> {
             .bind(text(&planned.fingerprint));
         Ok(changed + self.write(change).await?)
     }
-}
-
-fn external_ids(rows: &[PgRow]) -> Result<HashSet<String>, StoreError> {
-    rows.iter().map(|row| row.text("external_id")).collect()
 }
 
 pub(super) const SQL: &[&str] = &[
@@ -439,8 +390,6 @@ pub(super) const SQL: &[&str] = &[
     OWNER,
     NEW_OWNER,
     CHANGE_OWNER,
-    KNOWN_PRODUCTS,
-    PRODUCTS,
     CONNECTION,
     NEW_CONNECTION,
     CHANGE_CONNECTION,

@@ -1,6 +1,6 @@
-//! Takes work under a lease: deliveries to convert, fetches to make. A lease is
-//! a number that grows with every claim in the store; work is free again when
-//! its time is over, and who held it is then stale once another has taken it.
+//! Takes work under a lease: deliveries to convert, fetches and sends to make. A
+//! lease is a number that grows with every claim in the store; work is free again
+//! when its time is over, and who held it is then stale once another has taken it.
 //!
 //! Hosts take from the same queue and never wait for each other: what one is
 //! about to take, the others skip.
@@ -13,31 +13,48 @@ use uuid::Uuid;
 
 use super::columns::at;
 use super::db::{Db, Rows, Transaction};
-use super::load::WHOLE;
-use crate::domain::id::{DeliveryId, WorkspaceId};
+use super::load::{SEND, WHOLE};
+use crate::domain::id::{DeliveryId, MessageId, WorkspaceId};
 use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
-use crate::store::row::{Columns as _, deliveries, fetches};
-use crate::store::{HeldDelivery, HeldFetch, Job, Lease, StoreError};
+use crate::store::row::{Columns as _, deliveries, fetches, messages};
+use crate::store::{HeldDelivery, HeldFetch, HeldSend, Job, Lease, StoreError};
 
-// Only deliveries that are queued or failed have a time, and fetches.
-const ANY_DUE: &str = "
+// Only what may be taken by itself has a time: deliveries that are queued or
+// failed, fetches, and sends that wait or whose holder may be gone in the middle
+// of the call. The last are no calls any more, so nothing holds them back, nor what
+// has waited too long and is given up.
+macro_rules! is_due {
+    () => {
+        "due_at <= $1
+  and (lease_until is null or lease_until <= $1)
+  and (item = -1 or status = 'sending' or until_at <= $1 or connection_id not in (
+    select id from connections where paused_at is not null))
+  and (item <> -2 or status = 'sending' or until_at <= $1 or connection_id not in (
+    select connection_id from holds
+    where contact_id = '00000000-0000-0000-0000-000000000000'
+    and until_at > $1))"
+    };
+}
+
+const ANY_DUE: &str = concat!(
+    "
 select 1
 from queue
-where due_at <= $1
-and (lease_until is null or lease_until <= $1)
-and (item < 0 or connection_id not in (
-  select id from connections where paused_at is not null))
-limit 1";
+where ",
+    is_due!(),
+    "
+limit 1"
+);
 
-const TAKE_DUE: &str = "
+const TAKE_DUE: &str = concat!(
+    "
 with due as materialized (
   select delivery_id, item, due_at
   from queue
-  where due_at <= $1
-  and (lease_until is null or lease_until <= $1)
-  and (item < 0 or connection_id not in (
-    select id from connections where paused_at is not null))
+  where ",
+    is_due!(),
+    "
   order by due_at, delivery_id, item
   limit $3
   for update skip locked
@@ -45,13 +62,15 @@ with due as materialized (
   select nextval('leases') as number
 )
 update queue as q
-set lease = lease.number, lease_until = $2
+set lease = lease.number, lease_until = $2,
+  due_at = case q.status when 'sending' then $2 else q.due_at end
 from due, lease
 where q.delivery_id = due.delivery_id
 and q.item = due.item
-returning q.workspace_id, q.delivery_id, q.item, q.lease, q.due_at";
+returning q.workspace_id, q.delivery_id, q.item, q.lease, due.due_at"
+);
 
-/// Deliveries and fetches that are due, oldest first.
+/// Deliveries, fetches and sends that are due, oldest first.
 pub async fn due(db: &Db, limit: u32, now: Micros, until: Micros) -> Result<Vec<Job>, StoreError> {
     // Asked without a lock first: nothing to do is the usual answer of a poll.
     let any = sqlx::query(ANY_DUE)
@@ -76,15 +95,20 @@ pub async fn due(db: &Db, limit: u32, now: Micros, until: Micros) -> Result<Vec<
     name(&mut transaction, &taken).await?;
     let mut deliveries = held_deliveries(&mut transaction, &taken).await?;
     let mut fetches = held_fetches(&mut transaction, &taken).await?;
+    let mut sends = held_sends(&mut transaction, &taken, now).await?;
     transaction.commit().await?;
     Ok(taken
         .into_iter()
-        .filter_map(|taken| match u32::try_from(taken.place) {
-            Err(_) => Some(Job::Convert(Box::new(deliveries.remove(&taken.delivery)?))),
-            Ok(index) => {
+        .filter_map(|taken| match (taken.place, u32::try_from(taken.place)) {
+            (_, Ok(index)) => {
                 let fetch = fetches.remove(&(taken.delivery, index))?;
                 Some(Job::Fetch(Box::new(fetch)))
             }
+            (SEND, Err(_)) => {
+                let send = sends.remove(&MessageId(taken.delivery.0))?;
+                Some(Job::Send(Box::new(send)))
+            }
+            (_, Err(_)) => Some(Job::Convert(Box::new(deliveries.remove(&taken.delivery)?))),
         })
         .collect())
 }
@@ -92,6 +116,7 @@ pub async fn due(db: &Db, limit: u32, now: Micros, until: Micros) -> Result<Vec<
 /// A row of the queue that is this claim's now.
 struct Taken {
     workspace: WorkspaceId,
+    /// Of a send, its message.
     delivery: DeliveryId,
     place: i32,
     lease: Lease,
@@ -282,7 +307,7 @@ async fn held_fetches(
     connection: &mut PgConnection,
     taken: &[Taken],
 ) -> Result<BTreeMap<(DeliveryId, u32), HeldFetch>, StoreError> {
-    let fetches: Vec<&Taken> = taken.iter().filter(|taken| taken.place != WHOLE).collect();
+    let fetches: Vec<&Taken> = taken.iter().filter(|taken| taken.place >= 0).collect();
     if fetches.is_empty() {
         return Ok(BTreeMap::new());
     }
@@ -304,6 +329,59 @@ async fn held_fetches(
         .collect()
 }
 
+const HELD_SENDS: &str = "
+select s.workspace_id, s.message_id, s.conversation_id, s.contact_id, s.connection_id, s.recipient,
+  s.payload::text as payload, s.attempts, s.until_at, q.status as state, q.lease,
+  h.until_at as held_until_at,
+  exists (
+    select 1 from contacts as c
+    where c.workspace_id = s.workspace_id
+    and c.id = s.contact_id
+    and c.banned_at is not null) as banned
+from unnest($1::uuid[], $2::uuid[]) as wanted (workspace_id, message_id)
+cross join lateral (
+  select *
+  from sends
+  where workspace_id = wanted.workspace_id
+  and message_id = wanted.message_id
+  offset 0
+) as s
+join queue as q
+  on q.delivery_id = s.message_id
+  and q.item = -2
+left join holds as h
+  on h.connection_id = s.connection_id
+  and h.contact_id = s.contact_id
+  and h.until_at > $3";
+
+/// A hold on its contact comes along; one on its whole number kept it from being taken.
+async fn held_sends(
+    connection: &mut PgConnection,
+    taken: &[Taken],
+    now: Micros,
+) -> Result<BTreeMap<MessageId, HeldSend>, StoreError> {
+    let (workspaces, ids): (Vec<Uuid>, Vec<Uuid>) = taken
+        .iter()
+        .filter(|taken| taken.place == SEND)
+        .map(|taken| (taken.workspace.0, taken.delivery.0))
+        .unzip();
+    if ids.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    sqlx::query(HELD_SENDS)
+        .bind(workspaces)
+        .bind(ids)
+        .bind(at(now))
+        .fetch_all(connection)
+        .await?
+        .iter()
+        .map(|row| {
+            let held = messages::held_send(row, Lease(row.number("lease")?))?;
+            Ok((held.message, held))
+        })
+        .collect()
+}
+
 pub(super) const SQL: &[&str] = &[
     ANY_DUE,
     TAKE_DUE,
@@ -312,4 +390,5 @@ pub(super) const SQL: &[&str] = &[
     TAKE_FAILED,
     HELD_DELIVERIES,
     HELD_FETCHES,
+    HELD_SENDS,
 ];

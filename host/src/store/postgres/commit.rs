@@ -6,10 +6,8 @@
 //! out (`outcome`), and run again when nothing of it is there. A future that is
 //! dropped leaves a whole batch or none.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
-use sqlx::postgres::PgConnection;
 use tokio::time::Instant;
 
 use super::db::{Db, Rows, Transaction};
@@ -17,9 +15,9 @@ use super::outcome::{self, Outcome};
 use super::save::Trace;
 use super::{error, load, save, stamp};
 use crate::clock::Clock;
-use crate::domain::id::{DealId, DeliveryId, WorkspaceId, uuid_at};
+use crate::domain::id::{WorkspaceId, uuid_at};
 use crate::limits;
-use crate::store::decide::{self, Known, Needs};
+use crate::store::decide::{self, Needs};
 use crate::store::{StoreError, Write, Written};
 
 pub async fn commit(
@@ -129,16 +127,9 @@ struct Prepared {
 
 async fn prepare(db: &Db, clock: &dyn Clock, writes: &[Write]) -> Result<Prepared, StoreError> {
     let needs = decide::needs(writes, |_| None);
-    let workspaces: BTreeSet<WorkspaceId> = writes
-        .iter()
-        .filter_map(|write| match write {
-            Write::Accept(acceptance) => Some(acceptance.delivery.workspace),
-            _ => None,
-        })
-        .collect();
-    let named: Vec<WorkspaceId> = workspaces.iter().copied().collect();
+    let named: Vec<WorkspaceId> = needs.workspaces.iter().copied().collect();
     let mut transaction = db.begin_batch(Rows::Of(&named)).await?;
-    match in_transaction(&mut transaction, clock, writes, needs, workspaces).await {
+    match in_transaction(&mut transaction, clock, writes, needs).await {
         Ok((written, trace)) => Ok(Prepared {
             transaction,
             written,
@@ -167,16 +158,14 @@ async fn in_transaction(
     clock: &dyn Clock,
     writes: &[Write],
     needs: Needs,
-    mut workspaces: BTreeSet<WorkspaceId>,
 ) -> Result<(Vec<Written>, Trace), StoreError> {
     let locked = load::work(transaction, &needs.deliveries).await?;
     let of_work = locked.workspaces();
-    if !of_work.is_subset(&workspaces) {
-        workspaces.extend(of_work);
-        let named: Vec<WorkspaceId> = workspaces.into_iter().collect();
+    if !of_work.is_subset(&needs.workspaces) {
+        let named: Vec<WorkspaceId> = needs.workspaces.union(&of_work).copied().collect();
         transaction.name(&named).await?;
     }
-    let (mut known, locked) = load_for(transaction, writes, needs, locked).await?;
+    let (mut known, locked) = load::all(transaction, writes, needs, locked).await?;
     known.now = clock.now();
     let written = decide::all(&mut known, writes)?;
     let batch = uuid_at(known.now);
@@ -184,51 +173,4 @@ async fn in_transaction(
     save::changes(transaction, &known, &locked, writes).await?;
     stamp::changed(transaction, &known).await?;
     Ok((written, trace))
-}
-
-async fn load_for(
-    connection: &mut PgConnection,
-    writes: &[Write],
-    first: Needs,
-    mut locked: load::Locked,
-) -> Result<(Known, load::Locked), StoreError> {
-    let mut known = Known::default();
-    load::deliveries(connection, &mut known, &locked).await?;
-    let mut needs = if locked.work.is_empty() {
-        first
-    } else {
-        decide::needs(writes, |id| {
-            known.deliveries.get(&id).map(|delivery| delivery.workspace)
-        })
-    };
-    // A fetch that ends lets go of its key.
-    needs.claims.extend(
-        known
-            .fetches
-            .values()
-            .filter_map(|fetch| Some((fetch.connection.clone(), fetch.dedupe_key.clone()?))),
-    );
-    let mut people = load::keys(connection, &mut known, &mut locked, &needs).await?;
-    let deals = deals_that_may_change(&known, &needs);
-    people.extend(load::deals(connection, &mut known, &deals).await?);
-    load::contacts(connection, &mut known, &people).await?;
-    load::first_agents(connection, &mut known, &needs.first_agents).await?;
-    load::quarantine(connection, &mut known, &needs.quarantine).await?;
-    Ok((known, locked))
-}
-
-fn deals_that_may_change(known: &Known, needs: &Needs) -> BTreeSet<(WorkspaceId, DealId)> {
-    let of_claims = needs.deals_of_claims.iter().filter_map(|key| {
-        let claim = known.claims.get(key)?;
-        Some((claim.workspace, claim.deal?))
-    });
-    let of_items = needs
-        .deals_of_deliveries
-        .iter()
-        .filter_map(|id: &DeliveryId| known.deliveries.get(id))
-        .flat_map(|delivery| {
-            let deals = delivery.items.values().filter_map(|item| item.deal);
-            deals.map(|deal| (delivery.workspace, deal))
-        });
-    of_claims.chain(of_items).collect()
 }

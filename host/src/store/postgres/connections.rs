@@ -12,8 +12,8 @@ macro_rules! connections_where {
     ($rest:literal) => {
         concat!(
             "
-select id, workspace_id, partner_id, name, plugin, config::text as config, config_version, agent_id,
-  allow, checks, routes, secrets, sealed, region, time_zone, dedupe_by_content, paused_at,
+select id, workspace_id, kind, partner_id, name, plugin, config::text as config, config_version, agent_id,
+  allow, checks, routes, secrets, sealed, region, time_zone, dedupe_by_content, settings, paused_at,
   paused_reason
 from connections
 ",

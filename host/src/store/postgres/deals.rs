@@ -1,4 +1,4 @@
-//! Deals as the gateway shows them, newest first.
+//! Deals as the gateway shows them, newest first, and the past of one.
 //!
 //! Filters are combined with AND. Each query is led by one filter that an index
 //! answers; the others, when given, are checked on what it found.
@@ -7,8 +7,10 @@ use super::columns;
 use super::db::{Db, Rows};
 use crate::domain::contact::email_key;
 use crate::domain::deal::DealView;
-use crate::store::row::deals::{phone_key_of, view};
-use crate::store::{DealFilter, Scope, StoreError};
+use crate::domain::id::{DealId, WorkspaceId};
+use crate::store::row::Columns as _;
+use crate::store::row::deals::{change, log, phone_key_of, view};
+use crate::store::{DealFilter, DealPast, Scope, StoreError};
 
 // The deals first and what hangs on them after: so many rows as are asked for.
 // `offset 0` is a fence where the leading filter's index has another order: else
@@ -44,8 +46,8 @@ from (
   and ($4::text is null or person_id = (
     select contact_id from contact_keys where workspace_id = $1 and key = $4))
   and ($5::text is null or external_id = $5)
-  and ($7::uuid is null or exists (
-    select 1 from connections as s where s.id = connection_id and s.partner_id = $7))
+  and ($7::uuid is null or $7 = coalesce(partner_id, (
+    select s.partner_id from connections as s where s.id = connection_id)))
   order by id desc
   limit $6
 ) as d
@@ -104,4 +106,68 @@ pub async fn find(
     rows.iter().map(view).collect()
 }
 
-pub(super) const SQL: &[&str] = &[BY_ID, BY_PHONE, BY_EMAIL, BY_EXTERNAL_ID, ALL];
+const MADE: &str = "
+select created_at, delivery_id
+from deals
+where workspace_id = $1
+and id = $2";
+
+const HISTORY: &str = "
+select at as changed_at, who, changes
+from deal_history
+where deal_id = $1
+order by number desc
+limit $2";
+
+const LOGS: &str = "
+select id, created_at, partner_id, key_id, kind, subject, description, metadata
+from deal_logs
+where deal_id = $1
+order by id desc
+limit $2";
+
+pub async fn past(
+    db: &Db,
+    workspace: WorkspaceId,
+    deal: DealId,
+    limit: u32,
+) -> Result<Option<DealPast>, StoreError> {
+    let mut snapshot = db.snapshot(Rows::Of(&[workspace])).await?;
+    let found = sqlx::query(MADE)
+        .bind(workspace.0)
+        .bind(deal.0)
+        .fetch_optional(&mut *snapshot)
+        .await?;
+    let Some(made) = found else {
+        snapshot.rollback().await?;
+        return Ok(None);
+    };
+    let history = sqlx::query(HISTORY)
+        .bind(deal.0)
+        .bind(i64::from(limit))
+        .fetch_all(&mut *snapshot)
+        .await?;
+    let logs = sqlx::query(LOGS)
+        .bind(deal.0)
+        .bind(i64::from(limit))
+        .fetch_all(&mut *snapshot)
+        .await?;
+    snapshot.rollback().await?;
+    Ok(Some(DealPast {
+        created_at: made.time("created_at")?,
+        delivery_id: made.id_if("delivery_id")?,
+        history: history.iter().map(change).collect::<Result<_, _>>()?,
+        logs: logs.iter().map(log).collect::<Result<_, _>>()?,
+    }))
+}
+
+pub(super) const SQL: &[&str] = &[
+    BY_ID,
+    BY_PHONE,
+    BY_EMAIL,
+    BY_EXTERNAL_ID,
+    ALL,
+    MADE,
+    HISTORY,
+    LOGS,
+];

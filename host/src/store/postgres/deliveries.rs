@@ -227,6 +227,8 @@ select
   count(*) filter (where item = -1 and status = 'failed') as failed,
   count(*) filter (where item = -1 and status = 'parked') as parked,
   count(*) filter (where item = -1 and status = 'quarantined') as quarantined,
+  count(*) filter (where item = -2 and status <> 'unknown') as sends,
+  count(*) filter (where item = -2 and status = 'unknown') as unknown,
   (select workspace_id from queue
    where item = -1 and status in ('queued', 'failed')
    order by delivery_id limit 1) as workspace_id,
@@ -258,6 +260,8 @@ pub async fn backlog(db: &Db) -> Result<Backlog, StoreError> {
         failed: row.number("failed")?,
         parked: row.number("parked")?,
         quarantined: row.number("quarantined")?,
+        sends: row.number("sends")?,
+        unknown: row.number("unknown")?,
         oldest_waiting,
     })
 }

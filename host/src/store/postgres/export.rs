@@ -3,13 +3,14 @@
 //! letter by letter as any other store would give it.
 
 use sqlx::Row as _;
-use sqlx::postgres::{PgConnection, PgRow};
+use sqlx::postgres::PgConnection;
 use uuid::Uuid;
 
+use super::columns;
 use super::db::{Db, Rows};
-use crate::domain::row::{Entity, ExportRow};
+use crate::domain::row::Entity;
 use crate::store::row::export;
-use crate::store::{ExportPage, Scope, StoreError};
+use crate::store::{ExportPage, MessageErrorFilter, Scope, StoreError};
 
 const CLOCK: &str = "
 select coalesce(max(last_us), 0)
@@ -58,8 +59,28 @@ and cursor_us <= $3
 order by cursor_us
 limit $4";
 
-/// How a row of one entity leaves.
-type RowOf = fn(&PgRow) -> Result<ExportRow, StoreError>;
+// Of a row nothing is read but its id.
+macro_rules! ids_of {
+    ($table:literal) => {
+        concat!(
+            "
+select id, cursor_us
+from ",
+            $table,
+            "
+where workspace_id = $1
+and cursor_us > $2
+and cursor_us <= $3
+order by cursor_us
+limit $4"
+        )
+    };
+}
+
+const CONTACT_IDS: &str = ids_of!("contacts");
+const DEAL_IDS: &str = ids_of!("deals");
+const MESSAGE_IDS: &str = ids_of!("messages");
+const CONVERSATION_IDS: &str = ids_of!("conversations");
 
 pub async fn page(
     db: &Db,
@@ -69,11 +90,16 @@ pub async fn page(
     upper: Option<i64>,
     limit: u32,
 ) -> Result<ExportPage, StoreError> {
-    let (sql, row_of): (_, RowOf) = match entity {
-        Entity::Contacts => (CONTACTS, export::contact),
-        Entity::Deals => (DEALS, export::deal),
-        Entity::Messages => (MESSAGES, export::message),
-        Entity::Conversations => (CONVERSATIONS, export::conversation),
+    let sql = match entity {
+        Entity::Contacts => CONTACTS,
+        Entity::Deals => DEALS,
+        Entity::Messages => MESSAGES,
+        Entity::Conversations => CONVERSATIONS,
+        Entity::MessageErrors => {
+            let all = MessageErrorFilter::default();
+            return errors(db, scope, &all, after, upper, limit).await;
+        }
+        Entity::Tickets | Entity::Products => return Err(export::not_exported(entity)),
     };
     let workspace = scope.workspace();
     let mut snapshot = db.snapshot(Rows::Of(&[workspace])).await?;
@@ -88,18 +114,105 @@ pub async fn page(
         .fetch_all(&mut *snapshot)
         .await?;
     snapshot.rollback().await?;
-    let asked = usize::try_from(limit).unwrap_or(usize::MAX);
-    let rows = found
-        .iter()
-        .take(asked)
-        .map(row_of)
-        .collect::<Result<_, _>>()?;
-    Ok(ExportPage {
-        rows,
-        more: found.len() > asked,
-        upper,
-        clock,
-    })
+    export::page(entity, &found, limit, upper, clock)
+}
+
+/// The ids of a page, as [`page`] gives its rows.
+pub async fn ids(
+    db: &Db,
+    scope: &Scope,
+    entity: Entity,
+    after: i64,
+    upper: Option<i64>,
+    limit: u32,
+) -> Result<ExportPage, StoreError> {
+    let sql = match entity {
+        Entity::Contacts => CONTACT_IDS,
+        Entity::Deals => DEAL_IDS,
+        Entity::Messages => MESSAGE_IDS,
+        Entity::Conversations => CONVERSATION_IDS,
+        Entity::MessageErrors | Entity::Tickets | Entity::Products => {
+            return Err(export::not_exported(entity));
+        }
+    };
+    let workspace = scope.workspace();
+    let mut snapshot = db.snapshot(Rows::Of(&[workspace])).await?;
+    let clock = clock(&mut snapshot, workspace.0, entity).await?;
+    let upper = upper.unwrap_or(clock);
+    let found = sqlx::query(sql)
+        .bind(workspace.0)
+        .bind(after)
+        .bind(upper)
+        .bind(i64::from(limit) + 1)
+        .fetch_all(&mut *snapshot)
+        .await?;
+    snapshot.rollback().await?;
+    export::ids(&found, limit, upper, clock)
+}
+
+// An index leads to the rows of a conversation or of a deal; the other filters
+// judge what it leads to.
+macro_rules! errors_of {
+    ($by:expr) => {
+        concat!(
+            "
+select id, workspace_id, cursor_us, recipient_id, deal_id, conversation_id, agent_id, message_id,
+  external_id, code, title, description, details, template_name, channel, occurred_at
+from message_errors
+where ",
+            $by,
+            "
+and cursor_us > $2
+and cursor_us <= $3
+and ($5::uuid is null or conversation_id = $5)
+and ($6::uuid is null or deal_id = $6)
+and ($7::bigint is null or agent_id = $7)
+and ($8::text is null or external_id = $8)
+and ($9::text is null or code = $9)
+order by cursor_us
+limit $4"
+        )
+    };
+}
+
+const ERRORS: &str = errors_of!("workspace_id = $1");
+const ERRORS_OF_CONVERSATION: &str =
+    errors_of!("conversation_id = $5 and (workspace_id = $1) is true");
+const ERRORS_OF_DEAL: &str = errors_of!("deal_id = $6 and (workspace_id = $1) is true");
+
+/// A page of the report on failures of messages.
+pub async fn errors(
+    db: &Db,
+    scope: &Scope,
+    filter: &MessageErrorFilter,
+    after: i64,
+    upper: Option<i64>,
+    limit: u32,
+) -> Result<ExportPage, StoreError> {
+    let sql = match (filter.conversation, filter.deal) {
+        (Some(_), _) => ERRORS_OF_CONVERSATION,
+        (None, Some(_)) => ERRORS_OF_DEAL,
+        (None, None) => ERRORS,
+    };
+    let workspace = scope.workspace();
+    let entity = Entity::MessageErrors;
+    let mut snapshot = db.snapshot(Rows::Of(&[workspace])).await?;
+    let clock = clock(&mut snapshot, workspace.0, entity).await?;
+    let upper = upper.unwrap_or(clock);
+    let found = sqlx::query(sql)
+        .bind(workspace.0)
+        .bind(after)
+        .bind(upper)
+        .bind(i64::from(limit) + 1)
+        .bind(filter.conversation.map(|id| id.0))
+        .bind(filter.deal.map(|id| id.0))
+        .bind(filter.agent.map(|id| id.0))
+        .bind(filter.external_id.as_deref().map(columns::text))
+        .bind(filter.error_code.as_deref().map(columns::text))
+        .fetch_all(&mut *snapshot)
+        .await?;
+    snapshot.rollback().await?;
+    export::page(entity, &found, limit, upper, clock)
 }
 
 async fn clock(
@@ -115,4 +228,17 @@ async fn clock(
         .try_get(0)?)
 }
 
-pub(super) const SQL: &[&str] = &[CLOCK, CONTACTS, DEALS, MESSAGES, CONVERSATIONS];
+pub(super) const SQL: &[&str] = &[
+    CLOCK,
+    CONTACTS,
+    DEALS,
+    MESSAGES,
+    CONVERSATIONS,
+    ERRORS,
+    ERRORS_OF_CONVERSATION,
+    ERRORS_OF_DEAL,
+    CONTACT_IDS,
+    DEAL_IDS,
+    MESSAGE_IDS,
+    CONVERSATION_IDS,
+];

@@ -6,6 +6,7 @@
 //! ([`db::Rows`]); what stands in no tenant's table is asked without one.
 
 mod agents;
+mod analytics;
 mod answers;
 mod apply;
 mod claim;
@@ -15,20 +16,27 @@ mod connections;
 mod db;
 mod deals;
 mod deliveries;
+mod desk;
+mod erase;
 pub(super) mod error;
 mod export;
 mod fleet;
 mod keys;
 mod load;
+mod messages;
 mod open;
 mod outcome;
 mod plugins;
+mod products;
 mod rate;
 mod reach;
+mod remove;
 mod save;
 mod server;
 mod stamp;
 mod sweep;
+mod templates;
+mod tombstones;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -93,27 +101,53 @@ pub use db::HELLO;
 #[doc(hidden)]
 pub const STATEMENTS: &[(&str, &[&str])] = &[
     ("agents", agents::SQL),
+    ("analytics", analytics::builds::SQL),
+    ("analytics", analytics::cells::SQL),
+    ("analytics", analytics::clear::SQL),
+    ("analytics", analytics::cubes::SQL),
+    ("analytics", analytics::run::SQL),
+    ("analytics", analytics::status::SQL),
+    ("analytics", analytics::step::SQL),
     ("answers", answers::SQL),
     ("apply", apply::SQL),
     ("claim", claim::SQL),
     ("connections", connections::SQL),
     ("deals", deals::SQL),
     ("deliveries", deliveries::SQL),
+    ("desk", desk::SQL),
+    ("erase", erase::SQL[0]),
+    ("erase", erase::SQL[1]),
+    ("erase", erase::SQL[2]),
+    ("erase", erase::SQL[3]),
+    ("erase", erase::SQL[4]),
     ("export", export::SQL),
     ("fleet", fleet::SQL),
     ("keys", keys::SQL),
     ("load", load::SQL),
+    ("load", load::desk::SQL),
+    ("load", load::leads::SQL),
+    ("load", load::dialogue::SQL),
+    ("messages", messages::SQL),
     ("open", open::SQL),
     ("outcome", outcome::SQL),
     ("plugins", plugins::SQL),
+    ("products", products::SQL),
     ("rate", rate::SQL),
     ("reach", reach::SQL),
+    ("remove", remove::SQL),
     ("save", save::new::SQL),
     ("save", save::changes::SQL),
+    ("save", save::deals::SQL),
+    ("save", save::dialogue::SQL),
     ("save", save::queue::SQL),
     ("server", server::SQL),
     ("stamp", stamp::SQL),
+    ("stamp", stamp::desk::SQL),
+    ("stamp", stamp::people::SQL),
+    ("stamp", stamp::dialogue::SQL),
     ("sweep", sweep::SQL),
+    ("templates", templates::SQL),
+    ("tombstones", tombstones::SQL),
 ];
 
 /// A failure that the database's end would explain is looked into at once.
@@ -261,6 +295,71 @@ impl Store for PostgresStore {
             .await
     }
 
+    async fn deal_past(
+        &self,
+        workspace: WorkspaceId,
+        deal: DealId,
+        limit: u32,
+    ) -> Result<Option<DealPast>, StoreError> {
+        self.within(deals::past(&self.db, workspace, deal, limit))
+            .await
+    }
+
+    async fn tickets(
+        &self,
+        scope: &Scope,
+        filter: &TicketFilter,
+    ) -> Result<Vec<TicketView>, StoreError> {
+        self.within(desk::find(&self.db, scope, filter)).await
+    }
+
+    async fn product_changes(
+        &self,
+        workspace: WorkspaceId,
+        after: i64,
+        limit: u32,
+    ) -> Result<ProductChanges, StoreError> {
+        self.within(products::changes(&self.db, workspace, after, limit))
+            .await
+    }
+
+    async fn products(&self, scope: &Scope, ids: &[ProductId]) -> Result<Vec<Product>, StoreError> {
+        self.within(products::by_ids(&self.db, scope, ids)).await
+    }
+
+    async fn import_products(
+        &self,
+        workspace: WorkspaceId,
+        import: ImportId,
+        products: &[PlannedProduct],
+    ) -> Result<Imported, StoreError> {
+        self.within(products::import(
+            &self.db,
+            self.clock.as_ref(),
+            workspace,
+            import,
+            products,
+        ))
+        .await
+    }
+
+    async fn remove_unseen_products(
+        &self,
+        workspace: WorkspaceId,
+        import: ImportId,
+        after: i64,
+        limit: u32,
+    ) -> Result<Removed, StoreError> {
+        self.within(products::remove_unseen(
+            &self.db, workspace, import, after, limit,
+        ))
+        .await
+    }
+
+    async fn owners(&self, workspace: WorkspaceId) -> Result<Vec<Owner>, StoreError> {
+        self.within(agents::owners(&self.db, workspace)).await
+    }
+
     async fn export(
         &self,
         scope: &Scope,
@@ -271,6 +370,129 @@ impl Store for PostgresStore {
     ) -> Result<ExportPage, StoreError> {
         self.within(export::page(&self.db, scope, entity, after, upper, limit))
             .await
+    }
+
+    async fn export_ids(
+        &self,
+        scope: &Scope,
+        entity: Entity,
+        after: i64,
+        upper: Option<i64>,
+        limit: u32,
+    ) -> Result<ExportPage, StoreError> {
+        self.within(export::ids(&self.db, scope, entity, after, upper, limit))
+            .await
+    }
+
+    async fn templates(&self, channel: &Connection) -> Result<Option<TemplateList>, StoreError> {
+        self.within(templates::one(&self.db, channel)).await
+    }
+
+    async fn put_templates(
+        &self,
+        channel: &Connection,
+        list: &TemplateList,
+    ) -> Result<(), StoreError> {
+        self.within(templates::put(&self.db, channel, list)).await
+    }
+
+    async fn conversations_due(&self, now: Micros, limit: u32) -> Result<Vec<Elapse>, StoreError> {
+        self.within(messages::conversations_due(&self.db, now, limit))
+            .await
+    }
+
+    async fn outbox(&self, filter: &OutboxFilter) -> Result<Vec<OutboxMessage>, StoreError> {
+        self.within(messages::outbox(&self.db, filter)).await
+    }
+
+    async fn message_errors(
+        &self,
+        scope: &Scope,
+        filter: &MessageErrorFilter,
+        after: i64,
+        upper: Option<i64>,
+        limit: u32,
+    ) -> Result<ExportPage, StoreError> {
+        self.within(export::errors(&self.db, scope, filter, after, upper, limit))
+            .await
+    }
+
+    async fn remove_deal(&self, workspace: WorkspaceId, deal: DealId) -> Result<bool, StoreError> {
+        self.within(remove::deal(&self.db, self.clock.as_ref(), workspace, deal))
+            .await
+    }
+
+    async fn remove_products(
+        &self,
+        workspace: WorkspaceId,
+        external_ids: &[String],
+    ) -> Result<u64, StoreError> {
+        self.within(products::remove_named(&self.db, workspace, external_ids))
+            .await
+    }
+
+    async fn person(
+        &self,
+        workspace: WorkspaceId,
+        by: &PersonBy,
+    ) -> Result<Option<Person>, StoreError> {
+        self.within(erase::person(&self.db, workspace, by)).await
+    }
+
+    async fn count_person(&self, person: &Person) -> Result<Erased, StoreError> {
+        self.within(erase::count(&self.db, person)).await
+    }
+
+    async fn begin_erasure(&self, new: &NewErasure) -> Result<Erasure, StoreError> {
+        self.within(erase::begin(&self.db, new)).await
+    }
+
+    async fn erase_step(
+        &self,
+        person: &Person,
+        erasure: ErasureId,
+        extent: Extent<'_>,
+    ) -> Result<EraseStep, StoreError> {
+        self.within(erase::step(
+            &self.db,
+            self.clock.as_ref(),
+            person,
+            erasure,
+            extent,
+        ))
+        .await
+    }
+
+    async fn unlinked_deliveries(
+        &self,
+        workspace: WorkspaceId,
+        contact: ContactId,
+        after: Option<DeliveryId>,
+    ) -> Result<UnlinkedPage, StoreError> {
+        self.within(erase::unlinked(&self.db, workspace, contact, after))
+            .await
+    }
+
+    async fn left_deliveries(
+        &self,
+        workspace: WorkspaceId,
+        contact: ContactId,
+    ) -> Result<Vec<StandingDelivery>, StoreError> {
+        self.within(erase::left(&self.db, workspace, contact)).await
+    }
+
+    async fn erase_deliveries(
+        &self,
+        workspace: WorkspaceId,
+        erasure: ErasureId,
+        ids: &[DeliveryId],
+    ) -> Result<Erased, StoreError> {
+        self.within(erase::deliveries(&self.db, workspace, erasure, ids))
+            .await
+    }
+
+    async fn erasures(&self, filter: &ErasureFilter) -> Result<Vec<Erasure>, StoreError> {
+        self.within(erase::list(&self.db, filter)).await
     }
 
     async fn authenticate(&self, digest: &[u8; 32]) -> Result<Option<Caller>, StoreError> {

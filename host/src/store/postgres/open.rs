@@ -18,12 +18,17 @@ use crate::store::StoreError;
 use crate::store::seen::Sight;
 
 /// In order; a migration is added, never edited.
-const MIGRATIONS: [&str; 5] = [
+const MIGRATIONS: [&str; 10] = [
     include_str!("../../../migrations/postgres/0001_begin.sql"),
     include_str!("../../../migrations/postgres/0002_fleet.sql"),
     include_str!("../../../migrations/postgres/0003_moving.sql"),
     include_str!("../../../migrations/postgres/0004_server.sql"),
     include_str!("../../../migrations/postgres/0005_policies.sql"),
+    include_str!("../../../migrations/postgres/0006_messages.sql"),
+    include_str!("../../../migrations/postgres/0007_gateway.sql"),
+    include_str!("../../../migrations/postgres/0008_product_feed.sql"),
+    include_str!("../../../migrations/postgres/0009_analytics.sql"),
+    include_str!("../../../migrations/postgres/0010_deletion.sql"),
 ];
 
 /// The oldest server that is tried.

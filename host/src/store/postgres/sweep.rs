@@ -15,6 +15,7 @@ use uuid::Uuid;
 use super::agents;
 use super::columns;
 use super::db::{Db, Rows, Transaction};
+use super::tombstones;
 use crate::domain::id::WorkspaceId;
 use crate::domain::time::Micros;
 use crate::limits;
@@ -105,6 +106,37 @@ where (connection_id, key) in (
   limit $2
   for update skip locked)";
 
+const REFERENCES: &str = "
+delete from channel_refs
+where (connection_id, external_id) in (
+  select connection_id, external_id from channel_refs
+  where until_at < $1
+  order by until_at
+  limit $2
+  for update skip locked)";
+
+// Only counted where there are many; the index is all that is read.
+const UNKNOWN: &str = "
+select count(*)
+from channel_refs
+where until_at is not null";
+
+const REQUESTS: &str = "
+delete from idempotency
+where (partner_id, route, key) in (
+  select partner_id, route, key from idempotency
+  where until_at < $1
+  limit $2
+  for update skip locked)";
+
+const HOLDS: &str = "
+delete from holds
+where (connection_id, contact_id) in (
+  select connection_id, contact_id from holds
+  where until_at < $1
+  limit $2
+  for update skip locked)";
+
 // Whoever asks for a batch's mark has long given up; by the database's clock, as
 // it was left.
 const MARKERS: &str = "
@@ -136,19 +168,43 @@ pub async fn sweep(
         }
     }
     let mut transaction = db.begin(Rows::All).await?;
-    removed += sqlx::query(CLAIMS)
-        .bind(columns::at(now))
-        .bind(i64::from(limit))
-        .execute(&mut *transaction)
+    for sql in [CLAIMS, REFERENCES, REQUESTS, HOLDS] {
+        removed += ended(&mut transaction, sql, now, i64::from(limit)).await?;
+    }
+    let unknown: i64 = sqlx::query(UNKNOWN)
+        .fetch_one(&mut *transaction)
         .await?
-        .rows_affected();
+        .try_get(0)?;
+    let too_many = unknown - i64::from(limits::REFERENCES_UNKNOWN);
+    if too_many > 0 {
+        // The oldest go though their time is not over.
+        let some = too_many.min(i64::from(limit));
+        removed += ended(&mut transaction, REFERENCES, Micros(i64::MAX), some).await?;
+    }
     removed += sqlx::query(MARKERS)
         .bind(i64::from(limit))
         .execute(&mut *transaction)
         .await?
         .rows_affected();
     transaction.commit().await?;
+    let forgotten = now.plus(-limits::TOMBSTONES_KEPT_MICROS);
+    removed += tombstones::forget(db, forgotten, limit).await?;
     Ok(removed)
+}
+
+/// What ended before this time.
+async fn ended(
+    transaction: &mut Transaction,
+    sql: &'static str,
+    before: Micros,
+    limit: i64,
+) -> Result<u64, StoreError> {
+    let done = sqlx::query(sql)
+        .bind(columns::at(before))
+        .bind(limit)
+        .execute(&mut **transaction)
+        .await?;
+    Ok(done.rows_affected())
 }
 
 /// Of some workspaces, in a transaction of their own.
@@ -249,5 +305,9 @@ pub(super) const SQL: &[&str] = &[
     ANSWERS,
     QUEUE,
     CLAIMS,
+    REFERENCES,
+    UNKNOWN,
+    REQUESTS,
+    HOLDS,
     MARKERS,
 ];

@@ -1,8 +1,8 @@
-//! Workspaces, their partners and their agents.
+//! Workspaces, their partners, their agents and the owners of their deals.
 
 use super::Columns;
 use crate::domain::id::AgentId;
-use crate::domain::workspace::{Agent, AgentKind, Partner, Workspace};
+use crate::domain::workspace::{Agent, AgentKind, Owner, Partner, Workspace};
 use crate::store::StoreError;
 
 pub fn workspace(row: &impl Columns) -> Result<Workspace, StoreError> {
@@ -33,21 +33,26 @@ pub fn agent(row: &impl Columns) -> Result<Agent, StoreError> {
         kind: row.word("agents", "kind", kind_of)?,
         channel: row.text_if("channel")?,
         adapter: row.text_if("adapter")?,
-        config: row.text("config")?,
         internal: row.flag("internal")?,
+    })
+}
+
+pub fn owner(row: &impl Columns) -> Result<Owner, StoreError> {
+    Ok(Owner {
+        id: row.id("id")?,
+        workspace: row.id("workspace_id")?,
+        name: row.text("name")?,
+        email: row.text("email")?,
     })
 }
 
 /// The word for a kind in the store.
 pub fn kind_text(kind: AgentKind) -> &'static str {
-    match kind {
-        AgentKind::Ai => "ai",
-        AgentKind::Human => "human",
-    }
+    kind.as_str()
 }
 
 fn kind_of(text: &str) -> Option<AgentKind> {
-    [AgentKind::Ai, AgentKind::Human]
+    AgentKind::ALL
         .into_iter()
-        .find(|kind| kind_text(*kind) == text)
+        .find(|kind| kind.as_str() == text)
 }

@@ -1,7 +1,7 @@
 //! A connection with all that it holds.
 
 use super::Columns;
-use crate::domain::connection::{Connection, Pause};
+use crate::domain::connection::{Connection, ConnectionKind, Pause};
 use crate::domain::id::AgentId;
 use crate::store::StoreError;
 
@@ -11,7 +11,8 @@ pub fn connection(row: &impl Columns) -> Result<Connection, StoreError> {
     Ok(Connection {
         id: row.text_id("id")?,
         workspace: row.id("workspace_id")?,
-        partner: row.id("partner_id")?,
+        kind: row.word("connections", "kind", ConnectionKind::of)?,
+        partner: row.id_if("partner_id")?,
         name: row.text("name")?,
         plugin: row.text("plugin")?,
         config: row.text("config")?,
@@ -25,6 +26,7 @@ pub fn connection(row: &impl Columns) -> Result<Connection, StoreError> {
         region: row.text("region")?,
         time_zone: row.text("time_zone")?,
         dedupe_by_content: row.flag("dedupe_by_content")?,
+        settings: row.json("settings")?,
         paused: since.map(|since| Pause {
             since,
             reason: reason.unwrap_or_default(),

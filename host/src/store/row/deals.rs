@@ -1,4 +1,4 @@
-//! A deal as the gateway shows it, with what hangs on it.
+//! A deal as the gateway shows it, with what hangs on it, and its past.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use super::Columns;
 use crate::domain::contact::phone_key;
 use crate::domain::deal::{AgentPart, DealPart, DealView, PersonPart, PropertyPart};
 use crate::domain::id::AgentId;
-use crate::store::StoreError;
+use crate::store::{DealChange, DealLog, StoreError};
 
 pub fn view(row: &impl Columns) -> Result<DealView, StoreError> {
     let mut props: Map<String, Value> = row.json("props")?;
@@ -23,12 +23,7 @@ pub fn view(row: &impl Columns) -> Result<DealView, StoreError> {
             owner_email: row.text_if("owner_email")?,
             props: Value::Object(props),
         },
-        person: PersonPart {
-            id: row.id_text("person_id")?,
-            name: row.text_if("person_name")?,
-            email: row.text_if("person_email")?,
-            phone_number: row.text_if("phone_number")?,
-        },
+        person: person(row)?,
         property: PropertyPart {
             id: row.id_text_if("product_id")?,
             name: row.text_if("product_name")?,
@@ -39,6 +34,39 @@ pub fn view(row: &impl Columns) -> Result<DealView, StoreError> {
             name: row.text_if("agent_name")?,
             number: row.text_if("agent_number")?,
         },
+    })
+}
+
+/// The contact that a row names beside its own columns.
+pub fn person(row: &impl Columns) -> Result<PersonPart, StoreError> {
+    Ok(PersonPart {
+        id: row.id_text("person_id")?,
+        name: row.text_if("person_name")?,
+        email: row.text_if("person_email")?,
+        phone_number: row.text_if("phone_number")?,
+    })
+}
+
+/// A row of the history.
+pub fn change(row: &impl Columns) -> Result<DealChange, StoreError> {
+    Ok(DealChange {
+        at: row.time("changed_at")?,
+        by: row.json("who")?,
+        changes: row.json("changes")?,
+    })
+}
+
+/// A note.
+pub fn log(row: &impl Columns) -> Result<DealLog, StoreError> {
+    Ok(DealLog {
+        id: row.id("id")?,
+        created_at: row.time("created_at")?,
+        partner_id: row.id("partner_id")?,
+        key_id: row.id("key_id")?,
+        kind: row.text("kind")?,
+        subject: row.text("subject")?,
+        description: row.text_if("description")?,
+        metadata: row.json("metadata")?,
     })
 }
 

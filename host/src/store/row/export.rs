@@ -6,11 +6,74 @@
 use serde::Serialize;
 
 use super::Columns;
-use crate::domain::row::{ContactRow, ConversationRow, DealRow, ExportRow, MessageRow};
+use crate::domain::row::{
+    ContactRow, ConversationRow, DealRow, Entity, ExportRow, IdRow, MessageErrorRow, MessageRow,
+};
 use crate::domain::time::Micros;
-use crate::store::StoreError;
+use crate::store::{ExportPage, StoreError};
 
-pub fn contact(row: &impl Columns) -> Result<ExportRow, StoreError> {
+/// A feed that is followed within and never leaves.
+pub fn not_exported(entity: Entity) -> StoreError {
+    StoreError::Inconsistent {
+        what: format!("{} are not exported", entity.as_str()),
+    }
+}
+
+/// The page that rows make of which the store was asked for one more than
+/// `limit`: that one tells whether rows remain.
+pub fn page<R: Columns>(
+    entity: Entity,
+    found: &[R],
+    limit: u32,
+    upper: i64,
+    clock: i64,
+) -> Result<ExportPage, StoreError> {
+    let row_of: fn(&R) -> Result<ExportRow, StoreError> = match entity {
+        Entity::Contacts => contact,
+        Entity::Deals => deal,
+        Entity::Messages => message,
+        Entity::Conversations => conversation,
+        Entity::MessageErrors => message_error,
+        Entity::Tickets | Entity::Products => return Err(not_exported(entity)),
+    };
+    page_of(found, limit, upper, clock, row_of)
+}
+
+/// The same of a feed's ids: each row is an id and a stamp.
+pub fn ids<R: Columns>(
+    found: &[R],
+    limit: u32,
+    upper: i64,
+    clock: i64,
+) -> Result<ExportPage, StoreError> {
+    page_of(found, limit, upper, clock, |row| {
+        let id = row.id_text(0)?;
+        exported(row.number(1)?, id.clone(), &IdRow { id })
+    })
+}
+
+fn page_of<R>(
+    found: &[R],
+    limit: u32,
+    upper: i64,
+    clock: i64,
+    row_of: impl Fn(&R) -> Result<ExportRow, StoreError>,
+) -> Result<ExportPage, StoreError> {
+    let asked = usize::try_from(limit).unwrap_or(usize::MAX);
+    let rows = found
+        .iter()
+        .take(asked)
+        .map(row_of)
+        .collect::<Result<_, _>>()?;
+    Ok(ExportPage {
+        rows,
+        more: found.len() > asked,
+        upper,
+        clock,
+    })
+}
+
+fn contact(row: &impl Columns) -> Result<ExportRow, StoreError> {
     let id = row.id_text(0)?;
     let stamp = row.number(2)?;
     exported(
@@ -29,7 +92,7 @@ pub fn contact(row: &impl Columns) -> Result<ExportRow, StoreError> {
     )
 }
 
-pub fn deal(row: &impl Columns) -> Result<ExportRow, StoreError> {
+fn deal(row: &impl Columns) -> Result<ExportRow, StoreError> {
     let id = row.id_text(0)?;
     let stamp = row.number(2)?;
     exported(
@@ -54,7 +117,7 @@ pub fn deal(row: &impl Columns) -> Result<ExportRow, StoreError> {
     )
 }
 
-pub fn message(row: &impl Columns) -> Result<ExportRow, StoreError> {
+fn message(row: &impl Columns) -> Result<ExportRow, StoreError> {
     let id = row.id_text(0)?;
     let stamp = row.number(2)?;
     exported(
@@ -76,7 +139,7 @@ pub fn message(row: &impl Columns) -> Result<ExportRow, StoreError> {
     )
 }
 
-pub fn conversation(row: &impl Columns) -> Result<ExportRow, StoreError> {
+fn conversation(row: &impl Columns) -> Result<ExportRow, StoreError> {
     let id = row.id_text(0)?;
     let stamp = row.number(2)?;
     exported(
@@ -103,6 +166,33 @@ pub fn conversation(row: &impl Columns) -> Result<ExportRow, StoreError> {
             appointment_at: row.time_if(17)?,
             closed_at: row.time_if(18)?,
             props: row.json(19)?,
+        },
+    )
+}
+
+fn message_error(row: &impl Columns) -> Result<ExportRow, StoreError> {
+    let id = row.id_text(0)?;
+    let stamp = row.number(2)?;
+    exported(
+        stamp,
+        id.clone(),
+        &MessageErrorRow {
+            id,
+            workspace_id: row.id_text(1)?,
+            cursor_at: Micros(stamp),
+            recipient_id: row.text_if(3)?,
+            deal_id: row.id_text_if(4)?,
+            conversation_id: row.id_text_if(5)?,
+            agent_id: row.number_if(6)?,
+            message_id: row.id_text_if(7)?,
+            external_id: row.text_if(8)?,
+            error_code: row.text(9)?,
+            error_title: row.text_if(10)?,
+            error_description: row.text_if(11)?,
+            error_details: row.text_if(12)?,
+            template_name: row.text_if(13)?,
+            channel: row.text_if(14)?,
+            occurred_at: row.time(15)?,
         },
     )
 }

@@ -7,14 +7,19 @@
 //! error names the column.
 
 pub mod agents;
+pub mod analytics;
 pub mod connections;
 pub mod deals;
 pub mod deliveries;
+pub mod desk;
+pub mod erase;
 pub mod export;
 pub mod fetches;
 pub mod keys;
 pub mod known;
+pub mod messages;
 pub mod plugins;
+pub mod products;
 
 use std::fmt;
 use std::str::FromStr;

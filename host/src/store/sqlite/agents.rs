@@ -1,10 +1,10 @@
-//! Workspaces, their partners and their agents.
+//! Workspaces, their partners, their agents and the owners of their deals.
 
 use super::db::Db;
 use crate::domain::id::WorkspaceId;
-use crate::domain::workspace::{Agent, Partner, Workspace};
+use crate::domain::workspace::{Agent, Owner, Partner, Workspace};
 use crate::store::StoreError;
-use crate::store::row::agents::{agent, partner, workspace};
+use crate::store::row::agents::{agent, owner, partner, workspace};
 
 const WORKSPACES: &str = "
 select id, slug, name, region, time_zone, rate_limit
@@ -37,7 +37,7 @@ pub async fn partners(db: &Db, workspace: WorkspaceId) -> Result<Vec<Partner>, S
 }
 
 const AGENTS: &str = "
-select id, workspace_id, name, number, kind, channel, adapter, config, internal
+select id, workspace_id, name, number, kind, channel, adapter, internal
 from agents
 where workspace_id = ?1
 order by id";
@@ -52,5 +52,21 @@ pub async fn agents(db: &Db, workspace: WorkspaceId) -> Result<Vec<Agent>, Store
         .collect()
 }
 
+const OWNERS: &str = "
+select id, workspace_id, name, email
+from owners
+where workspace_id = ?1
+order by name, email";
+
+pub async fn owners(db: &Db, workspace: WorkspaceId) -> Result<Vec<Owner>, StoreError> {
+    sqlx::query(OWNERS)
+        .bind(workspace.to_string())
+        .fetch_all(db.readers())
+        .await?
+        .iter()
+        .map(owner)
+        .collect()
+}
+
 #[cfg(test)]
-pub(super) const SQL: &[&str] = &[WORKSPACES, PARTNERS, AGENTS];
+pub(super) const SQL: &[&str] = &[WORKSPACES, PARTNERS, AGENTS, OWNERS];

@@ -5,12 +5,14 @@ use sqlx::query::Query;
 use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqliteRow};
 
 use super::db::Db;
-use super::json;
-use crate::domain::id::{AgentId, ConnectionId, OwnerId, PartnerId, ProductId, WorkspaceId};
+use super::{json, products};
+use crate::domain::connection::ConnectionKind;
+use crate::domain::id::{AgentId, ConnectionId, OwnerId, PartnerId, WorkspaceId};
 use crate::domain::time::Micros;
 use crate::store::declare::{self, Became, Statements, Wanted};
 use crate::store::row::Columns as _;
 use crate::store::row::agents::kind_text;
+use crate::store::row::products::By;
 use crate::store::{Applied, Plan, PlannedAgent, PlannedOwner, PlannedProduct, StoreError};
 
 pub async fn apply(
@@ -22,7 +24,7 @@ pub async fn apply(
     let mut transaction = db.begin().await?;
     let mut statements = Declare {
         connection: &mut transaction.connection,
-        workspace: String::new(),
+        workspace: None,
     };
     let applied = declare::apply(&mut statements, plan, now).await?;
     if dry_run {
@@ -35,8 +37,8 @@ pub async fn apply(
 
 struct Declare<'a> {
     connection: &'a mut SqliteConnection,
-    /// Empty until it is entered.
-    workspace: String,
+    /// Once it is entered.
+    workspace: Option<WorkspaceId>,
 }
 
 // Each statement below writes only what differs, so that the number of rows
@@ -74,15 +76,15 @@ where workspace_id = ?1
 and name = ?2";
 
 const NEW_AGENT: &str = "
-insert into agents (workspace_id, name, number, kind, channel, adapter, config, internal)
-values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+insert into agents (workspace_id, name, number, kind, channel, adapter, internal)
+values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
 returning id";
 
 const CHANGE_AGENT: &str = "
 update agents
-set number = ?2, kind = ?3, channel = ?4, adapter = ?5, config = ?6, internal = ?7
+set number = ?2, kind = ?3, channel = ?4, adapter = ?5, internal = ?6
 where id = ?1
-and (number, kind, channel, adapter, config, internal) is not (?2, ?3, ?4, ?5, ?6, ?7)";
+and (number, kind, channel, adapter, internal) is not (?2, ?3, ?4, ?5, ?6)";
 
 const OWNER: &str = "
 select id
@@ -100,41 +102,26 @@ set name = ?2
 where id = ?1
 and name <> ?2";
 
-const PRODUCT: &str = "
-select id
-from products
-where workspace_id = ?1
-and external_id = ?2";
-
-const NEW_PRODUCT: &str = "
-insert into products (workspace_id, id, external_id, name, description)
-values (?1, ?2, ?3, ?4, ?5)";
-
-const CHANGE_PRODUCT: &str = "
-update products
-set name = ?2, description = ?3
-where id = ?1
-and (name, description) is not (?2, ?3)";
-
 const CONNECTION: &str = "
 select id
 from connections
 where workspace_id = ?1
-and name = ?2";
+and name = ?2
+and kind = ?3";
 
 const NEW_CONNECTION: &str = "
 insert into connections (workspace_id, id, partner_id, name, plugin, config, config_version,
   agent_id, allow, checks, routes, secrets, sealed, fingerprint, region, time_zone,
-  dedupe_by_content)
-values (?1, ?2, ?3, ?4, ?5, ?6, 1, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
+  dedupe_by_content, kind, settings)
+values (?1, ?2, ?3, ?4, ?5, ?6, 1, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)";
 
 const CHANGE_CONNECTION: &str = "
 update connections
 set partner_id = ?2, plugin = ?3, agent_id = ?4, allow = ?5, checks = ?6, routes = ?7, region = ?8,
-  time_zone = ?9, dedupe_by_content = ?10
+  time_zone = ?9, dedupe_by_content = ?10, settings = ?11
 where id = ?1
-and (partner_id, plugin, agent_id, allow, checks, routes, region, time_zone, dedupe_by_content)
-  is not (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+and (partner_id, plugin, agent_id, allow, checks, routes, region, time_zone, dedupe_by_content,
+  settings) is not (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
 
 // Sealing the same secrets twice gives other bytes: the fingerprint tells.
 const CHANGE_CONFIGURATION: &str = "
@@ -144,6 +131,11 @@ where id = ?1
 and fingerprint <> ?5";
 
 impl Declare<'_> {
+    fn of(&self) -> WorkspaceId {
+        self.workspace
+            .expect("a plan enters its workspace before it asks for what is in it")
+    }
+
     /// The row that has a name in the workspace, or `None`.
     async fn find(
         &mut self,
@@ -151,7 +143,7 @@ impl Declare<'_> {
         name: &str,
     ) -> Result<Option<SqliteRow>, StoreError> {
         let found = sqlx::query(sql)
-            .bind(self.workspace.clone())
+            .bind(self.of().to_string())
             .bind(name)
             .fetch_optional(&mut *self.connection)
             .await?;
@@ -165,28 +157,6 @@ impl Declare<'_> {
     ) -> Result<u64, StoreError> {
         let done = query.execute(&mut *self.connection).await?;
         Ok(done.rows_affected())
-    }
-
-    async fn product(
-        &mut self,
-        product: &PlannedProduct,
-        now: Micros,
-    ) -> Result<Became, StoreError> {
-        if let Some(row) = self.find(PRODUCT, &product.external_id).await? {
-            let change = sqlx::query(CHANGE_PRODUCT)
-                .bind(row.text("id")?)
-                .bind(&product.name)
-                .bind(product.description.as_deref());
-            return Ok(Became::changed(self.write(change).await?));
-        }
-        let new = sqlx::query(NEW_PRODUCT)
-            .bind(self.workspace.clone())
-            .bind(ProductId::new(now).to_string())
-            .bind(&product.external_id)
-            .bind(&product.name)
-            .bind(product.description.as_deref());
-        self.write(new).await?;
-        Ok(Became::Created)
     }
 }
 
@@ -228,7 +198,7 @@ impl Statements for Declare<'_> {
     }
 
     async fn enter(&mut self, workspace: WorkspaceId) -> Result<(), StoreError> {
-        self.workspace = workspace.to_string();
+        self.workspace = Some(workspace);
         Ok(())
     }
 
@@ -244,7 +214,7 @@ impl Statements for Declare<'_> {
         now: Micros,
     ) -> Result<(), StoreError> {
         let new = sqlx::query(NEW_PARTNER)
-            .bind(self.workspace.clone())
+            .bind(self.of().to_string())
             .bind(id.to_string())
             .bind(name)
             .bind(now.0);
@@ -259,13 +229,12 @@ impl Statements for Declare<'_> {
 
     async fn new_agent(&mut self, agent: &PlannedAgent) -> Result<AgentId, StoreError> {
         let row = sqlx::query(NEW_AGENT)
-            .bind(&self.workspace)
+            .bind(self.of().to_string())
             .bind(&agent.name)
             .bind(agent.number.as_deref())
             .bind(kind_text(agent.kind))
             .bind(agent.channel.as_deref())
             .bind(agent.adapter.as_deref())
-            .bind(&agent.config)
             .bind(agent.internal)
             .fetch_one(&mut *self.connection)
             .await?;
@@ -279,7 +248,6 @@ impl Statements for Declare<'_> {
             .bind(kind_text(agent.kind))
             .bind(agent.channel.as_deref())
             .bind(agent.adapter.as_deref())
-            .bind(&agent.config)
             .bind(agent.internal);
         self.write(change).await
     }
@@ -291,7 +259,7 @@ impl Statements for Declare<'_> {
 
     async fn new_owner(&mut self, id: OwnerId, owner: &PlannedOwner) -> Result<(), StoreError> {
         let new = sqlx::query(NEW_OWNER)
-            .bind(self.workspace.clone())
+            .bind(self.of().to_string())
             .bind(id.to_string())
             .bind(&owner.name)
             .bind(&owner.email);
@@ -311,16 +279,23 @@ impl Statements for Declare<'_> {
         planned: &'a [PlannedProduct],
         now: Micros,
     ) -> Result<Vec<(&'a str, Became)>, StoreError> {
-        let mut became = Vec::with_capacity(planned.len());
-        for product in planned {
-            let what = self.product(product, now).await?;
-            became.push((product.external_id.as_str(), what));
-        }
-        Ok(became)
+        let of = self.of();
+        let sorted =
+            products::write(self.connection, of, By::Declaration(now), planned, now).await?;
+        Ok(sorted.became)
     }
 
-    async fn connection(&mut self, name: &str) -> Result<Option<ConnectionId>, StoreError> {
-        let found = self.find(CONNECTION, name).await?;
+    async fn connection(
+        &mut self,
+        kind: ConnectionKind,
+        name: &str,
+    ) -> Result<Option<ConnectionId>, StoreError> {
+        let found = sqlx::query(CONNECTION)
+            .bind(self.of().to_string())
+            .bind(name)
+            .bind(kind.as_str())
+            .fetch_optional(&mut *self.connection)
+            .await?;
         found.map(|row| row.text_id("id")).transpose()
     }
 
@@ -331,9 +306,9 @@ impl Statements for Declare<'_> {
     ) -> Result<(), StoreError> {
         let planned = wanted.planned;
         let new = sqlx::query(NEW_CONNECTION)
-            .bind(self.workspace.clone())
+            .bind(self.of().to_string())
             .bind(id.as_str())
-            .bind(wanted.partner.to_string())
+            .bind(wanted.partner.map(|partner| partner.to_string()))
             .bind(&planned.name)
             .bind(&planned.plugin)
             .bind(&planned.config)
@@ -346,7 +321,9 @@ impl Statements for Declare<'_> {
             .bind(&planned.fingerprint)
             .bind(wanted.region)
             .bind(wanted.time_zone)
-            .bind(planned.dedupe_by_content);
+            .bind(planned.dedupe_by_content)
+            .bind(planned.kind.as_str())
+            .bind(json(&planned.settings)?);
         self.write(new).await?;
         Ok(())
     }
@@ -359,7 +336,7 @@ impl Statements for Declare<'_> {
         let planned = wanted.planned;
         let change = sqlx::query(CHANGE_CONNECTION)
             .bind(id.as_str())
-            .bind(wanted.partner.to_string())
+            .bind(wanted.partner.map(|partner| partner.to_string()))
             .bind(&planned.plugin)
             .bind(wanted.agent.map(|agent| agent.0))
             .bind(json(&planned.allow)?)
@@ -367,7 +344,8 @@ impl Statements for Declare<'_> {
             .bind(json(&planned.routes)?)
             .bind(wanted.region)
             .bind(wanted.time_zone)
-            .bind(planned.dedupe_by_content);
+            .bind(planned.dedupe_by_content)
+            .bind(json(&planned.settings)?);
         let changed = self.write(change).await?;
         let change = sqlx::query(CHANGE_CONFIGURATION)
             .bind(id.as_str())
@@ -392,9 +370,6 @@ pub(super) const SQL: &[&str] = &[
     OWNER,
     NEW_OWNER,
     CHANGE_OWNER,
-    PRODUCT,
-    NEW_PRODUCT,
-    CHANGE_PRODUCT,
     CONNECTION,
     NEW_CONNECTION,
     CHANGE_CONNECTION,

@@ -1,5 +1,5 @@
-//! Takes work under a lease: deliveries to convert, fetches to make. A lease is
-//! a number that grows with every claim in the store; work is free again when
+//! Takes work under a lease: deliveries to convert, fetches and sends to make. A
+//! lease is a number that grows with every claim in the store; work is free again when
 //! its time is over, and who held it is then stale once another has taken it.
 
 use std::collections::BTreeMap;
@@ -8,13 +8,15 @@ use sqlx::Row as _;
 use sqlx::sqlite::SqliteConnection;
 
 use super::db::Db;
-use crate::domain::id::DeliveryId;
+use crate::domain::id::{DeliveryId, MessageId};
 use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
-use crate::store::row::{Columns as _, deliveries, fetches};
-use crate::store::{HeldDelivery, HeldFetch, Job, Lease, StoreError};
+use crate::store::row::{Columns as _, deliveries, fetches, messages};
+use crate::store::{HeldDelivery, HeldFetch, HeldSend, Job, Lease, StoreError};
 
-// The two kinds of work in the order in which they fell due.
+// The kinds of work in the order in which they fell due. What was being sent when
+// its holder was gone is settled whatever else is held or paused, and so is what has
+// waited too long and is given up.
 const DUE: &str = "
 select 'delivery' as kind, id, 0 as item, next_attempt_us as due_us
 from deliveries
@@ -28,10 +30,30 @@ where f.due_us <= ?1
 and (f.lease_until_us is null or f.lease_until_us <= ?1)
 and f.connection_id not in (
   select id from connections where paused_us is not null)
+union all
+select 'send', s.message_id, 0, s.due_us
+from sends as s
+where s.due_us <= ?1
+and (s.lease_until_us is null or s.lease_until_us <= ?1)
+and (s.state = 'sending'
+  or s.until_us <= ?1
+  or (s.connection_id not in (
+      select id from connections where paused_us is not null)
+    and not exists (
+      select 1 from holds as h
+      where h.connection_id = s.connection_id
+      and h.contact_id = ''
+      and h.until_us > ?1)))
 order by due_us, id, item
 limit ?2";
 
-/// Deliveries and fetches that are due, oldest first.
+enum Found {
+    Delivery(DeliveryId),
+    Fetch(DeliveryId, u32),
+    Send(MessageId),
+}
+
+/// Deliveries, fetches and sends that are due, oldest first.
 pub async fn due(db: &Db, limit: u32, now: Micros, until: Micros) -> Result<Vec<Job>, StoreError> {
     // Asked beside the writer first: nothing to do is the usual answer of a poll.
     let any = sqlx::query(DUE)
@@ -52,26 +74,43 @@ pub async fn due(db: &Db, limit: u32, now: Micros, until: Micros) -> Result<Vec<
     let mut order = Vec::new();
     let mut deliveries = Vec::new();
     let mut fetches = Vec::new();
+    let mut sends = Vec::new();
     for row in &found {
-        let id: DeliveryId = row.id("id")?;
-        let item: u32 = row.number("item")?;
-        if row.try_get::<&str, _>("kind")? == "fetch" {
-            fetches.push((id, item));
-            order.push((id, Some(item)));
-        } else {
-            deliveries.push(id);
-            order.push((id, None));
-        }
+        order.push(match row.try_get::<&str, _>("kind")? {
+            "send" => {
+                let id = row.id("id")?;
+                sends.push(id);
+                Found::Send(id)
+            }
+            "fetch" => {
+                let (id, item) = (row.id("id")?, row.number("item")?);
+                fetches.push((id, item));
+                Found::Fetch(id, item)
+            }
+            _ => {
+                let id = row.id("id")?;
+                deliveries.push(id);
+                Found::Delivery(id)
+            }
+        });
     }
     let lease = next_lease(connection).await?;
     let mut held_deliveries = hold_deliveries(connection, &deliveries, lease, until).await?;
     let mut held_fetches = hold_fetches(connection, &fetches, lease, until).await?;
+    let mut held_sends = hold_sends(connection, &sends, lease, now, until).await?;
     transaction.commit().await?;
     Ok(order
         .into_iter()
-        .filter_map(|(id, item)| match item {
-            None => Some(Job::Convert(Box::new(held_deliveries.remove(&id)?))),
-            Some(item) => Some(Job::Fetch(Box::new(held_fetches.remove(&(id, item))?))),
+        .filter_map(|found| match found {
+            Found::Delivery(id) => {
+                let held = held_deliveries.remove(&id)?;
+                Some(Job::Convert(Box::new(held)))
+            }
+            Found::Fetch(id, item) => {
+                let held = held_fetches.remove(&(id, item))?;
+                Some(Job::Fetch(Box::new(held)))
+            }
+            Found::Send(id) => Some(Job::Send(Box::new(held_sends.remove(&id)?))),
         })
         .collect())
 }
@@ -229,5 +268,53 @@ async fn hold_fetches(
         .collect()
 }
 
+const HOLD_SENDS: &str = "
+update sends
+set lease = ?2, lease_until_us = ?4, due_us = iif(state = 'sending', ?4, due_us)
+where message_id in (select value from json_each(?1))
+returning message_id, workspace_id, conversation_id, contact_id, connection_id, recipient, payload,
+  state, attempts, until_us as until_at,
+  (select h.until_us from holds as h
+   where h.connection_id = sends.connection_id
+   and h.contact_id = sends.contact_id
+   and h.until_us > ?3) as held_until_at,
+  exists (
+    select 1 from contacts as c
+    where c.id = sends.contact_id
+    and c.banned_us is not null) as banned";
+
+async fn hold_sends(
+    connection: &mut SqliteConnection,
+    ids: &[MessageId],
+    lease: Lease,
+    now: Micros,
+    until: Micros,
+) -> Result<BTreeMap<MessageId, HeldSend>, StoreError> {
+    if ids.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    sqlx::query(HOLD_SENDS)
+        .bind(super::json(ids)?)
+        .bind(lease.0)
+        .bind(now.0)
+        .bind(until.0)
+        .fetch_all(connection)
+        .await?
+        .iter()
+        .map(|row| {
+            let held = messages::held_send(row, lease)?;
+            Ok((held.message, held))
+        })
+        .collect()
+}
+
 #[cfg(test)]
-pub(super) const SQL: &[&str] = &[DUE, FREE, FAILED, NEXT_LEASE, HOLD_DELIVERIES, HOLD_FETCHES];
+pub(super) const SQL: &[&str] = &[
+    DUE,
+    FREE,
+    FAILED,
+    NEXT_LEASE,
+    HOLD_DELIVERIES,
+    HOLD_FETCHES,
+    HOLD_SENDS,
+];

@@ -51,10 +51,13 @@ async fn load_for(
     load::claims(connection, &mut known, &needs.claims).await?;
     load::contacts_by_key(connection, &mut known, &needs.contact_keys).await?;
     load::products(connection, &mut known, &needs.products).await?;
+    load::products_by_id(connection, &mut known, &needs.product_ids).await?;
+    load::owners(connection, &mut known, &needs.owners).await?;
     load::first_agents(connection, &mut known, &needs.first_agents).await?;
     load::quarantine(connection, &mut known, &needs.quarantine).await?;
     let deals = deals_that_may_change(&known, &needs);
     load::deals(connection, &mut known, &deals).await?;
+    load::dialogue::all(connection, &mut known, &needs).await?;
     Ok(known)
 }
 
@@ -72,5 +75,6 @@ fn deals_that_may_change(
         .filter_map(|id| known.deliveries.get(id))
         .flat_map(|delivery| delivery.items.values())
         .filter_map(|item| item.deal);
-    of_claims.chain(of_items).collect()
+    let named = needs.deals.iter().map(|(_, id)| *id);
+    of_claims.chain(of_items).chain(named).collect()
 }

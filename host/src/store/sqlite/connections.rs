@@ -10,8 +10,8 @@ macro_rules! connections_where {
     ($rest:literal) => {
         concat!(
             "
-select id, workspace_id, partner_id, name, plugin, config, config_version, agent_id, allow, checks,
-  routes, secrets, sealed, region, time_zone, dedupe_by_content, paused_us as paused_at,
+select id, workspace_id, kind, partner_id, name, plugin, config, config_version, agent_id, allow, checks,
+  routes, secrets, sealed, region, time_zone, dedupe_by_content, settings, paused_us as paused_at,
   paused_reason
 from connections
 ",

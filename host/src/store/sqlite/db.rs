@@ -49,6 +49,8 @@ impl Db {
             .statement_cache_capacity(200)
             // The checkpointer does it: a commit never waits for the file to be tidied.
             .pragma("wal_autocheckpoint", "0")
+            // What is removed is overwritten, so that it is gone from the file too.
+            .pragma("secure_delete", "on")
             .pragma("temp_store", "memory")
             .pragma("cache_size", "-16000")
             .disable_statement_logging();

@@ -1,4 +1,4 @@
-//! Deals as the gateway shows them, newest first.
+//! Deals as the gateway shows them, newest first, and the past of one.
 //!
 //! Filters are combined with AND. Each query is led by one filter that an index
 //! answers; the others, when given, are checked on what it found.
@@ -6,8 +6,10 @@
 use super::db::Db;
 use crate::domain::contact::email_key;
 use crate::domain::deal::DealView;
-use crate::store::row::deals::{phone_key_of, view};
-use crate::store::{DealFilter, Scope, StoreError};
+use crate::domain::id::{DealId, WorkspaceId};
+use crate::store::row::Columns as _;
+use crate::store::row::deals::{change, log, phone_key_of, view};
+use crate::store::{DealFilter, DealPast, Scope, StoreError};
 
 macro_rules! deals_where {
     ($lead:literal) => {
@@ -30,8 +32,8 @@ and (?3 is null or d.person_id = (
 and (?4 is null or d.person_id = (
   select contact_id from contact_keys where workspace_id = ?1 and key = ?4))
 and (?5 is null or d.external_id = ?5)
-and (?7 is null or exists (
-  select 1 from connections as s where s.id = d.connection_id and s.partner_id = ?7))
+and (?7 is null or ?7 = coalesce(d.partner_id, (
+  select s.partner_id from connections as s where s.id = d.connection_id)))
 and ",
             $lead,
             "
@@ -85,7 +87,77 @@ pub async fn find(
         .collect()
 }
 
+const MADE: &str = "
+select created_us as created_at, delivery_id
+from deals
+where id = ?2
+and workspace_id = ?1";
+
+const HISTORY: &str = "
+select at_us as changed_at, who, changes
+from deal_history
+where deal_id = ?1
+order by number desc
+limit ?2";
+
+const LOGS: &str = "
+select id, created_us as created_at, partner_id, key_id, kind, subject, description, metadata
+from deal_logs
+where deal_id = ?1
+order by id desc
+limit ?2";
+
+pub async fn past(
+    db: &Db,
+    workspace: WorkspaceId,
+    deal: DealId,
+    limit: u32,
+) -> Result<Option<DealPast>, StoreError> {
+    let mut snapshot = db.readers().begin().await?;
+    let found = sqlx::query(MADE)
+        .bind(workspace.to_string())
+        .bind(deal.to_string())
+        .fetch_optional(&mut *snapshot)
+        .await?;
+    let Some(made) = found else {
+        return Ok(None);
+    };
+    let history = sqlx::query(HISTORY)
+        .bind(deal.to_string())
+        .bind(i64::from(limit))
+        .fetch_all(&mut *snapshot)
+        .await?;
+    let logs = sqlx::query(LOGS)
+        .bind(deal.to_string())
+        .bind(i64::from(limit))
+        .fetch_all(&mut *snapshot)
+        .await?;
+    Ok(Some(DealPast {
+        created_at: made.time("created_at")?,
+        delivery_id: made.id_if("delivery_id")?,
+        history: history.iter().map(change).collect::<Result<_, _>>()?,
+        logs: logs.iter().map(log).collect::<Result<_, _>>()?,
+    }))
+}
+
 #[cfg(test)]
-pub(super) const BY_A_FILTER: &[&str] = &[BY_ID, BY_PHONE, BY_EMAIL, BY_EXTERNAL_ID];
+pub(super) const BY_A_FILTER: &[&str] = &[
+    BY_ID,
+    BY_PHONE,
+    BY_EMAIL,
+    BY_EXTERNAL_ID,
+    MADE,
+    HISTORY,
+    LOGS,
+];
 #[cfg(test)]
-pub(super) const SQL: &[&str] = &[BY_ID, BY_PHONE, BY_EMAIL, BY_EXTERNAL_ID, ALL];
+pub(super) const SQL: &[&str] = &[
+    BY_ID,
+    BY_PHONE,
+    BY_EMAIL,
+    BY_EXTERNAL_ID,
+    ALL,
+    MADE,
+    HISTORY,
+    LOGS,
+];

@@ -115,6 +115,8 @@ select
   (select count(*) from deliveries where status = 'failed') as failed,
   (select count(*) from deliveries where status = 'parked') as parked,
   (select count(*) from deliveries where status = 'quarantined') as quarantined,
+  (select count(*) from sends where state <> 'unknown') as sends,
+  (select count(*) from sends where state = 'unknown') as unknown,
   (select received_us from deliveries
    where status = 'queued' order by id limit 1) as oldest_queued,
   (select received_us from deliveries
@@ -130,6 +132,8 @@ pub async fn backlog(db: &Db) -> Result<Backlog, StoreError> {
         failed: row.number("failed")?,
         parked: row.number("parked")?,
         quarantined: row.number("quarantined")?,
+        sends: row.number("sends")?,
+        unknown: row.number("unknown")?,
         oldest_waiting: queued.into_iter().chain(failed).min(),
     })
 }

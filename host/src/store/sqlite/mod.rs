@@ -6,6 +6,7 @@
 //! each on one snapshot.
 
 mod agents;
+mod analytics;
 mod answers;
 mod apply;
 pub(super) mod backup;
@@ -16,16 +17,23 @@ mod connections;
 mod db;
 mod deals;
 mod deliveries;
+mod desk;
+mod erase;
 pub(super) mod error;
 mod export;
 mod fleet;
 mod keys;
 mod load;
+mod messages;
 mod open;
 mod plugins;
+mod products;
+mod remove;
 mod save;
 mod stamp;
 mod sweep;
+mod templates;
+mod tombstones;
 
 use std::fs::File;
 use std::path::Path;
@@ -202,6 +210,62 @@ impl Store for SqliteStore {
         deals::find(&self.db, scope, filter, limit).await
     }
 
+    async fn deal_past(
+        &self,
+        workspace: WorkspaceId,
+        deal: DealId,
+        limit: u32,
+    ) -> Result<Option<DealPast>, StoreError> {
+        deals::past(&self.db, workspace, deal, limit).await
+    }
+
+    async fn tickets(
+        &self,
+        scope: &Scope,
+        filter: &TicketFilter,
+    ) -> Result<Vec<TicketView>, StoreError> {
+        desk::find(&self.db, scope, filter).await
+    }
+
+    async fn product_changes(
+        &self,
+        workspace: WorkspaceId,
+        after: i64,
+        limit: u32,
+    ) -> Result<ProductChanges, StoreError> {
+        products::changes(&self.db, workspace, after, limit).await
+    }
+
+    async fn products(&self, scope: &Scope, ids: &[ProductId]) -> Result<Vec<Product>, StoreError> {
+        products::by_ids(&self.db, scope, ids).await
+    }
+
+    async fn import_products(
+        &self,
+        workspace: WorkspaceId,
+        import: ImportId,
+        products: &[PlannedProduct],
+    ) -> Result<Imported, StoreError> {
+        self.seen.opens().await;
+        products::import(&self.db, self.clock.as_ref(), workspace, import, products).await
+    }
+
+    async fn remove_unseen_products(
+        &self,
+        workspace: WorkspaceId,
+        import: ImportId,
+        after: i64,
+        limit: u32,
+    ) -> Result<Removed, StoreError> {
+        self.seen.opens().await;
+        let clock = self.clock.as_ref();
+        products::remove_unseen(&self.db, clock, workspace, import, after, limit).await
+    }
+
+    async fn owners(&self, workspace: WorkspaceId) -> Result<Vec<Owner>, StoreError> {
+        agents::owners(&self.db, workspace).await
+    }
+
     async fn export(
         &self,
         scope: &Scope,
@@ -211,6 +275,118 @@ impl Store for SqliteStore {
         limit: u32,
     ) -> Result<ExportPage, StoreError> {
         export::page(&self.db, scope, entity, after, upper, limit).await
+    }
+
+    async fn export_ids(
+        &self,
+        scope: &Scope,
+        entity: Entity,
+        after: i64,
+        upper: Option<i64>,
+        limit: u32,
+    ) -> Result<ExportPage, StoreError> {
+        export::ids(&self.db, scope, entity, after, upper, limit).await
+    }
+
+    async fn templates(&self, channel: &Connection) -> Result<Option<TemplateList>, StoreError> {
+        templates::one(&self.db, channel).await
+    }
+
+    async fn put_templates(
+        &self,
+        channel: &Connection,
+        list: &TemplateList,
+    ) -> Result<(), StoreError> {
+        templates::put(&self.db, channel, list).await
+    }
+
+    async fn conversations_due(&self, now: Micros, limit: u32) -> Result<Vec<Elapse>, StoreError> {
+        messages::conversations_due(&self.db, now, limit).await
+    }
+
+    async fn outbox(&self, filter: &OutboxFilter) -> Result<Vec<OutboxMessage>, StoreError> {
+        messages::outbox(&self.db, filter).await
+    }
+
+    async fn message_errors(
+        &self,
+        scope: &Scope,
+        filter: &MessageErrorFilter,
+        after: i64,
+        upper: Option<i64>,
+        limit: u32,
+    ) -> Result<ExportPage, StoreError> {
+        export::message_errors(&self.db, scope, filter, after, upper, limit).await
+    }
+
+    async fn remove_deal(&self, workspace: WorkspaceId, deal: DealId) -> Result<bool, StoreError> {
+        self.seen.opens().await;
+        remove::deal(&self.db, self.clock.as_ref(), workspace, deal).await
+    }
+
+    async fn remove_products(
+        &self,
+        workspace: WorkspaceId,
+        external_ids: &[String],
+    ) -> Result<u64, StoreError> {
+        self.seen.opens().await;
+        products::remove_named(&self.db, self.clock.as_ref(), workspace, external_ids).await
+    }
+
+    async fn person(
+        &self,
+        workspace: WorkspaceId,
+        by: &PersonBy,
+    ) -> Result<Option<Person>, StoreError> {
+        erase::person(&self.db, workspace, by).await
+    }
+
+    async fn count_person(&self, person: &Person) -> Result<Erased, StoreError> {
+        erase::count(&self.db, person).await
+    }
+
+    async fn begin_erasure(&self, new: &NewErasure) -> Result<Erasure, StoreError> {
+        erase::begin(&self.db, new).await
+    }
+
+    async fn erase_step(
+        &self,
+        person: &Person,
+        erasure: ErasureId,
+        extent: Extent<'_>,
+    ) -> Result<EraseStep, StoreError> {
+        self.seen.opens().await;
+        erase::step(&self.db, self.clock.as_ref(), person, erasure, extent).await
+    }
+
+    async fn unlinked_deliveries(
+        &self,
+        workspace: WorkspaceId,
+        contact: ContactId,
+        after: Option<DeliveryId>,
+    ) -> Result<UnlinkedPage, StoreError> {
+        erase::unlinked(&self.db, workspace, contact, after).await
+    }
+
+    async fn left_deliveries(
+        &self,
+        workspace: WorkspaceId,
+        contact: ContactId,
+    ) -> Result<Vec<StandingDelivery>, StoreError> {
+        erase::left(&self.db, workspace, contact).await
+    }
+
+    async fn erase_deliveries(
+        &self,
+        workspace: WorkspaceId,
+        erasure: ErasureId,
+        ids: &[DeliveryId],
+    ) -> Result<Erased, StoreError> {
+        erase::deliveries(&self.db, workspace, erasure, ids).await
+    }
+
+    async fn erasures(&self, filter: &ErasureFilter) -> Result<Vec<Erasure>, StoreError> {
+        erase::list(&self.db, filter).await
     }
 
     async fn authenticate(&self, digest: &[u8; 32]) -> Result<Option<Caller>, StoreError> {
@@ -234,6 +410,10 @@ impl Store for SqliteStore {
     }
 
     async fn apply(&self, plan: &Plan, now: Micros, dry_run: bool) -> Result<Applied, StoreError> {
+        // Products are stamped by it.
+        if !dry_run {
+            self.seen.opens().await;
+        }
         apply::apply(&self.db, plan, now, dry_run).await
     }
 
@@ -400,6 +580,7 @@ mod tests {
         let all = [
             &[PING][..],
             agents::SQL,
+            &analytics::sql(),
             answers::SQL,
             apply::SQL,
             backup::SQL,
@@ -407,14 +588,21 @@ mod tests {
             connections::SQL,
             deals::SQL,
             deliveries::SQL,
+            desk::SQL,
+            &erase::sql(),
             export::SQL,
             keys::SQL,
-            load::SQL,
+            &load::sql(),
+            messages::SQL,
             open::SQL,
             plugins::SQL,
-            save::SQL,
+            products::SQL,
+            remove::SQL,
+            &save::sql(),
             stamp::SQL,
             sweep::SQL,
+            templates::SQL,
+            tombstones::SQL,
         ];
         for sql in all.concat() {
             use sqlx::{Executor as _, SqlSafeStr as _};
@@ -432,18 +620,42 @@ mod tests {
             .await
             .expect("a new store opens");
         let mut connection = store.db.another().await.expect("it opens again");
-        let small = ["connections", "store", "CONSTANT ROW"];
-        let listed = ["json_each", "jsonb_each", "wanted", "used"];
+        // Workspaces, their builds, and what few rows hang on each of these.
+        let small = [
+            "connections",
+            "store",
+            "CONSTANT ROW",
+            "rollup_builds",
+            "rollup_cubes",
+            "rollup_zones",
+        ];
+        let listed = [
+            "json_each",
+            "jsonb_each",
+            "wanted",
+            "used",
+            "w",
+            "b",
+            "one",
+            "(subquery-1)",
+        ];
         let all = [
+            &analytics::sql(),
             answers::SQL,
             claim::SQL,
             deals::BY_A_FILTER,
+            desk::SQL,
+            &erase::sql(),
             export::SQL,
             keys::SQL,
-            load::SQL,
-            save::SQL,
+            &load::sql(),
+            messages::SQL,
+            products::SQL,
+            remove::SQL,
+            &save::sql(),
             stamp::SQL,
             sweep::SQL,
+            tombstones::SQL,
         ];
         for sql in all.concat() {
             if keys::WHOLE.contains(&sql) {

@@ -22,9 +22,13 @@ use crate::store::error::odd;
 use crate::store::seen::Seen;
 
 /// In order; a migration is added, never edited.
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 6] = [
     include_str!("../../../migrations/sqlite/0001_begin.sql"),
     include_str!("../../../migrations/sqlite/0002_answers.sql"),
+    include_str!("../../../migrations/sqlite/0003_messages.sql"),
+    include_str!("../../../migrations/sqlite/0004_gateway.sql"),
+    include_str!("../../../migrations/sqlite/0005_analytics.sql"),
+    include_str!("../../../migrations/sqlite/0006_deletion.sql"),
 ];
 
 /// The first version without the fault by which two connections that write and
@@ -255,6 +259,23 @@ pub async fn checkpoint(db: Weak<Db>, log: std::path::PathBuf) {
     if let Some(connection) = connection {
         drop(connection.close().await);
     }
+}
+
+/// Moves all that is committed into the file, and forgets the log, unless somebody
+/// reads it right now: then a later one does.
+pub async fn empty_log(db: &Db) -> Result<(), StoreError> {
+    let mut connection = db.another().await?;
+    sqlx::query(IMPATIENT).execute(&mut connection).await?;
+    for _ in 0..limits::LOG_EMPTIED_ATTEMPTS {
+        let row = sqlx::query(TRUNCATE).fetch_one(&mut connection).await?;
+        let is_busy: i64 = row.try_get(0)?;
+        if is_busy == 0 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(limits::CHECKPOINT_EVERY_MS)).await;
+    }
+    drop(connection.close().await);
+    Ok(())
 }
 
 async fn checkpoint_once(

@@ -12,6 +12,7 @@ use sqlx::sqlite::SqliteConnection;
 
 use crate::domain::id::WorkspaceId;
 use crate::domain::row::Entity;
+use crate::domain::time::Micros;
 use crate::store::StoreError;
 use crate::store::decide::Known;
 
@@ -56,9 +57,37 @@ pub async fn allocate(
         let deal = known.deals.get(id)?;
         Some((deal.workspace, Entity::Deals))
     });
-    for feed in contacts.chain(deals) {
+    let dialogue = &known.dialogue;
+    let conversations = dialogue.changed_conversations.iter().filter_map(|id| {
+        let conversation = dialogue.conversations.get(id)?;
+        Some((conversation.workspace, Entity::Conversations))
+    });
+    let messages = dialogue.changed_messages.iter().filter_map(|id| {
+        let message = dialogue.messages.get(id)?;
+        Some((message.workspace, Entity::Messages))
+    });
+    let errors = dialogue.changed_errors.iter().filter_map(|id| {
+        let error = dialogue.errors.get(id)?;
+        Some((error.workspace, Entity::MessageErrors))
+    });
+    let tickets = dialogue.changed_tickets.iter().filter_map(|id| {
+        let ticket = dialogue.tickets.get(id)?;
+        Some((ticket.workspace, Entity::Tickets))
+    });
+    let people = contacts.chain(deals);
+    let talk = conversations.chain(messages).chain(errors).chain(tickets);
+    for feed in people.chain(talk) {
         *rows.entry(feed).or_default() += 1;
     }
+    of(connection, &rows, known.now).await
+}
+
+/// Stamps for so many rows of each feed.
+pub async fn of(
+    connection: &mut SqliteConnection,
+    rows: &HashMap<(WorkspaceId, Entity), i64>,
+    now: Micros,
+) -> Result<Stamps, StoreError> {
     if rows.is_empty() {
         return Ok(Stamps::new());
     }
@@ -72,20 +101,20 @@ pub async fn allocate(
         .collect();
     let allocated = sqlx::query(ALLOCATE)
         .bind(super::json(&wanted)?)
-        .bind(known.now.0)
+        .bind(now.0)
         .fetch_all(connection)
         .await?;
     let mut last: HashMap<(String, i64), i64> = HashMap::new();
     for row in &allocated {
         last.insert((row.try_get(0)?, row.try_get(1)?), row.try_get(2)?);
     }
-    rows.into_iter()
+    rows.iter()
         .map(|((workspace, entity), rows)| {
             let key = (workspace.to_string(), i64::from(entity.code()));
             let last = last.get(&key).ok_or_else(|| StoreError::Inconsistent {
                 what: format!("no feed clock for {} of {workspace}", entity.as_str()),
             })?;
-            Ok(((workspace, entity), last - rows + 1))
+            Ok(((*workspace, *entity), last - rows + 1))
         })
         .collect()
 }

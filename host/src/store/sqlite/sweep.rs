@@ -2,11 +2,14 @@
 //! time, so that it never holds up the writer for long. What still waits for
 //! work or for a person stays.
 
+use sqlx::Row as _;
 use sqlx::sqlite::SqliteConnection;
 
 use super::db::Db;
+use super::tombstones;
 use crate::domain::id::DeliveryId;
 use crate::domain::time::Micros;
+use crate::limits;
 use crate::store::row::Columns as _;
 use crate::store::{Retention, StoreError};
 
@@ -49,26 +52,78 @@ where (connection_id, key) in (
   where until_us < ?1
   limit ?2)";
 
+const REFERENCES: &str = "
+delete from channel_refs
+where (connection_id, external_id) in (
+  select connection_id, external_id from channel_refs
+  where until_us < ?1
+  order by until_us
+  limit ?2)";
+
+// Only counted where there are many; the index is all that is read.
+const UNKNOWN: &str = "
+select count(*)
+from channel_refs
+where until_us is not null";
+
+const REQUESTS: &str = "
+delete from idempotency
+where (partner_id, route, key) in (
+  select partner_id, route, key from idempotency
+  where until_us < ?1
+  limit ?2)";
+
+const HOLDS: &str = "
+delete from holds
+where (connection_id, contact_id) in (
+  select connection_id, contact_id from holds
+  where until_us < ?1
+  limit ?2)";
+
 pub async fn sweep(
     db: &Db,
     retention: &Retention,
     now: Micros,
     limit: u32,
 ) -> Result<u64, StoreError> {
+    let unknown: i64 = sqlx::query(UNKNOWN)
+        .fetch_one(db.readers())
+        .await?
+        .try_get(0)?;
+    let too_many = unknown - i64::from(limits::REFERENCES_UNKNOWN);
     let mut transaction = db.begin().await?;
     let connection = &mut transaction.connection;
     let finished = now.plus(-retention.deliveries);
     let quarantined = now.plus(-retention.quarantine);
     let mut removed = deliveries(connection, DELIVERIES, finished, now, limit).await?;
     removed += deliveries(connection, QUARANTINE, quarantined, now, limit).await?;
-    removed += sqlx::query(CLAIMS)
-        .bind(now.0)
-        .bind(i64::from(limit))
-        .execute(&mut *connection)
-        .await?
-        .rows_affected();
+    for sql in [CLAIMS, REFERENCES, REQUESTS, HOLDS] {
+        removed += ended(connection, sql, now, i64::from(limit)).await?;
+    }
+    let forgotten = now.plus(-limits::TOMBSTONES_KEPT_MICROS);
+    removed += tombstones::forget(connection, forgotten, limit).await?;
+    if too_many > 0 {
+        // The oldest go though their time is not over.
+        let some = too_many.min(i64::from(limit));
+        removed += ended(connection, REFERENCES, Micros(i64::MAX), some).await?;
+    }
     transaction.commit().await?;
     Ok(removed)
+}
+
+/// What ended before this time.
+async fn ended(
+    connection: &mut SqliteConnection,
+    sql: &'static str,
+    before: Micros,
+    limit: i64,
+) -> Result<u64, StoreError> {
+    let done = sqlx::query(sql)
+        .bind(before.0)
+        .bind(limit)
+        .execute(connection)
+        .await?;
+    Ok(done.rows_affected())
 }
 
 async fn deliveries(
@@ -109,4 +164,6 @@ fn first_id_after(time: Micros) -> String {
 }
 
 #[cfg(test)]
-pub(super) const SQL: &[&str] = &[DELIVERIES, QUARANTINE, ITEMS, ANSWERS, CLAIMS];
+pub(super) const SQL: &[&str] = &[
+    DELIVERIES, QUARANTINE, ITEMS, ANSWERS, CLAIMS, REFERENCES, UNKNOWN, REQUESTS, HOLDS,
+];

@@ -1,7 +1,11 @@
 //! What only the store on PostgreSQL has to keep: the wall between tenants, the
 //! ways of its statements, and its refusals to open.
 
+mod desk;
+mod dialogue;
 mod opening;
+mod rollup;
+mod round_trips;
 mod statements;
 mod together;
 mod walls;
@@ -10,12 +14,13 @@ use std::sync::Arc;
 
 use leadhost::clock::ManualClock;
 use leadhost::store::{Store, StoreError, postgres};
+use leadhost_tests::On;
 use leadhost_tests::postgres::Database;
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Executor as _, Row as _};
 use uuid::Uuid;
 
-use super::world::START;
+use super::world::{START, World};
 
 /// Opens the store as a host does.
 async fn open(url: &str) -> Result<Arc<dyn Store>, StoreError> {
@@ -46,6 +51,17 @@ async fn as_service(database: &Database) -> PgConnection {
     )
     .await;
     connection
+}
+
+/// How often hosts waited for each other in a circle.
+async fn deadlocks(world: &World) -> i64 {
+    let On::Postgres(database) = &world.on else {
+        unreachable!("two hosts are on PostgreSQL");
+    };
+    let sql = "select deadlocks from pg_stat_database where datname = current_database()";
+    let mut connection = database.connect().await;
+    let row = sqlx::query(sql).fetch_one(&mut connection).await;
+    row.expect("it counts").get(0)
 }
 
 /// So many rows of any table, by the types of its columns; their numbers, which

@@ -1,4 +1,5 @@
-use std::io::Read;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 
 use super::*;
 

@@ -22,23 +22,22 @@ pub async fn apply(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
     let applied = pipeline::spawn(call.app, async move {
         pipeline::apply::apply(&app, &file, dry_run).await
     });
-    match applied.await.map_err(ApiError::internal)? {
-        Ok(report) => reply::json(StatusCode::OK, &report),
-        Err(error @ ApplyError::Problems(_)) => {
-            let message = error.to_string();
-            let problems = match error {
-                ApplyError::Problems(problems) => problems,
-                _ => Vec::new(),
-            };
-            Err(ApiError::Unprocessable {
-                message,
-                details: json!({ "problems": problems }),
-            })
-        }
-        Err(error @ ApplyError::Sealed { .. }) => Err(ApiError::Conflict {
-            message: error.to_string(),
-            details: Value::Null,
-        }),
-        Err(ApplyError::Store(error)) => Err(error.into()),
+    let report = applied
+        .await
+        .map_err(ApiError::internal)?
+        .map_err(refused)?;
+    reply::json(StatusCode::OK, &report)
+}
+
+/// Why something declared was not applied.
+pub fn refused(error: ApplyError) -> ApiError {
+    let message = error.to_string();
+    match error {
+        ApplyError::Problems(problems) => ApiError::Unprocessable {
+            message,
+            details: json!({ "problems": problems }),
+        },
+        ApplyError::Sealed { .. } => ApiError::conflict(message),
+        ApplyError::Store(error) => error.into(),
     }
 }

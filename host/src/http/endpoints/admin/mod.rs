@@ -8,10 +8,16 @@
 
 mod apply;
 mod connections;
+mod contacts;
+mod deals;
 mod deliveries;
+mod etl;
+mod instances;
 mod keys;
+mod outbox;
 mod plugins;
 mod status;
+mod workspaces;
 
 use std::borrow::Cow;
 
@@ -22,9 +28,11 @@ use serde::de::DeserializeOwned;
 use crate::http::auth::AdminCaller;
 use crate::http::body::Unread;
 use crate::http::error::ApiError;
+use crate::http::query::Query;
 use crate::http::reply::Reply;
 use crate::http::router::Call;
 use crate::limits;
+use crate::pipeline::apply::Part;
 
 /// Every operation under `/admin/v1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,18 +41,80 @@ pub enum AdminRoute<'a> {
     Apply,
     ListKeys,
     CreateKey,
-    RevokeKey { id: &'a str },
+    RevokeKey {
+        id: &'a str,
+    },
     ListPlugins,
     UploadPlugin,
     CheckPlugin,
-    ActivatePlugin { name: &'a str },
-    RollBackPlugin { name: &'a str },
+    ActivatePlugin {
+        name: &'a str,
+    },
+    RollBackPlugin {
+        name: &'a str,
+    },
     ListDeliveries,
-    ShowDelivery { id: &'a str },
-    ReplayDelivery { id: &'a str },
+    ShowDelivery {
+        id: &'a str,
+    },
+    ReplayDelivery {
+        id: &'a str,
+    },
     ListConnections,
-    PauseConnection { which: &'a str },
-    ResumeConnection { which: &'a str },
+    PauseConnection {
+        which: &'a str,
+    },
+    ResumeConnection {
+        which: &'a str,
+    },
+    ListInstances,
+    ShowInstance {
+        which: &'a str,
+    },
+    PauseInstance {
+        which: &'a str,
+    },
+    ResumeInstance {
+        which: &'a str,
+    },
+    SyncTemplates {
+        which: &'a str,
+    },
+    ListOutbox,
+    PlayReply,
+    PlayStatus {
+        id: &'a str,
+    },
+    ResolveMessage {
+        id: &'a str,
+    },
+    ShowDeal {
+        id: &'a str,
+    },
+    RemoveDeal {
+        id: &'a str,
+    },
+    EraseContact,
+    ListErasures,
+    ListWorkspaces,
+    ImportProducts {
+        workspace: &'a str,
+    },
+    RemoveProduct {
+        workspace: &'a str,
+        external_id: &'a str,
+    },
+    ShowEtl,
+    RunEtl,
+    RebuildEtl,
+    GetPart {
+        workspace: &'a str,
+        part: Part,
+    },
+    PutPart {
+        workspace: &'a str,
+        part: Part,
+    },
 }
 
 impl<'a> AdminRoute<'a> {
@@ -67,6 +137,44 @@ impl<'a> AdminRoute<'a> {
             ("GET", ["connections"]) => Self::ListConnections,
             ("POST", ["connections", which, "pause"]) => Self::PauseConnection { which },
             ("POST", ["connections", which, "resume"]) => Self::ResumeConnection { which },
+            ("GET", ["instances"]) => Self::ListInstances,
+            ("GET", ["instances", which]) => Self::ShowInstance { which },
+            ("POST", ["instances", which, "pause"]) => Self::PauseInstance { which },
+            ("POST", ["instances", which, "resume"]) => Self::ResumeInstance { which },
+            ("POST", ["instances", which, "sync-templates"]) => Self::SyncTemplates { which },
+            ("GET", ["outbox"]) => Self::ListOutbox,
+            ("POST", ["outbox", "reply"]) => Self::PlayReply,
+            ("POST", ["outbox", id, "status"]) => Self::PlayStatus { id },
+            ("POST", ["outbox", id, "resolve"]) => Self::ResolveMessage { id },
+            ("GET", ["deals", id]) => Self::ShowDeal { id },
+            ("DELETE", ["deals", id]) => Self::RemoveDeal { id },
+            ("POST", ["contacts", "erase"]) => Self::EraseContact,
+            ("GET", ["erasures"]) => Self::ListErasures,
+            ("GET", ["workspaces"]) => Self::ListWorkspaces,
+            ("PUT", ["workspaces", workspace, "products"]) => Self::ImportProducts { workspace },
+            ("DELETE", ["workspaces", workspace, "products", external_id]) => Self::RemoveProduct {
+                workspace,
+                external_id,
+            },
+            ("GET", ["etl"]) => Self::ShowEtl,
+            ("POST", ["etl", "runs"]) => Self::RunEtl,
+            ("POST", ["etl", "rebuilds"]) => Self::RebuildEtl,
+            ("GET", ["workspaces", workspace, "owners"]) => Self::GetPart {
+                workspace,
+                part: Part::Owners,
+            },
+            ("PUT", ["workspaces", workspace, "owners"]) => Self::PutPart {
+                workspace,
+                part: Part::Owners,
+            },
+            ("GET", ["workspaces", workspace, "agents"]) => Self::GetPart {
+                workspace,
+                part: Part::Agents,
+            },
+            ("PUT", ["workspaces", workspace, "agents"]) => Self::PutPart {
+                workspace,
+                part: Part::Agents,
+            },
             _ => return None,
         })
     }
@@ -89,6 +197,37 @@ impl<'a> AdminRoute<'a> {
             Self::ListConnections => "admin-list-connections",
             Self::PauseConnection { .. } => "admin-pause-connection",
             Self::ResumeConnection { .. } => "admin-resume-connection",
+            Self::ListInstances => "admin-list-instances",
+            Self::ShowInstance { .. } => "admin-show-instance",
+            Self::PauseInstance { .. } => "admin-pause-instance",
+            Self::ResumeInstance { .. } => "admin-resume-instance",
+            Self::SyncTemplates { .. } => "admin-sync-templates",
+            Self::ListOutbox => "admin-list-outbox",
+            Self::PlayReply => "admin-play-reply",
+            Self::PlayStatus { .. } => "admin-play-status",
+            Self::ResolveMessage { .. } => "admin-resolve-message",
+            Self::ShowDeal { .. } => "admin-show-deal",
+            Self::RemoveDeal { .. } => "admin-remove-deal",
+            Self::EraseContact => "admin-erase-contact",
+            Self::ListErasures => "admin-list-erasures",
+            Self::ListWorkspaces => "admin-list-workspaces",
+            Self::ImportProducts { .. } => "admin-import-products",
+            Self::RemoveProduct { .. } => "admin-remove-product",
+            Self::ShowEtl => "admin-show-etl",
+            Self::RunEtl => "admin-run-etl",
+            Self::RebuildEtl => "admin-rebuild-etl",
+            Self::GetPart {
+                part: Part::Owners, ..
+            } => "admin-list-owners",
+            Self::GetPart {
+                part: Part::Agents, ..
+            } => "admin-list-agents",
+            Self::PutPart {
+                part: Part::Owners, ..
+            } => "admin-put-owners",
+            Self::PutPart {
+                part: Part::Agents, ..
+            } => "admin-put-agents",
         }
     }
 }
@@ -126,6 +265,47 @@ pub async fn run(
         }
         AdminRoute::ResumeConnection { which } => {
             connections::resume::resume(call, &decoded(which)).await
+        }
+        AdminRoute::ListInstances => instances::list::list(call).await,
+        AdminRoute::ShowInstance { which } => instances::show::show(call, &decoded(which)).await,
+        AdminRoute::PauseInstance { which } => {
+            instances::pause::pause(call, &decoded(which), body).await
+        }
+        AdminRoute::ResumeInstance { which } => {
+            instances::resume::resume(call, &decoded(which)).await
+        }
+        AdminRoute::SyncTemplates { which } => {
+            instances::sync_templates::sync(call, &decoded(which)).await
+        }
+        AdminRoute::ListOutbox => outbox::list::list(call).await,
+        AdminRoute::PlayReply => outbox::reply::reply(call, body).await,
+        AdminRoute::PlayStatus { id } => outbox::status::status(call, &decoded(id), body).await,
+        AdminRoute::ResolveMessage { id } => {
+            outbox::resolve::resolve(call, &decoded(id), body).await
+        }
+        AdminRoute::ShowDeal { id } => deals::show(call, &decoded(id)).await,
+        AdminRoute::RemoveDeal { id } => deals::remove(call, &decoded(id)).await,
+        AdminRoute::EraseContact => contacts::erase::run(call, caller, body).await,
+        AdminRoute::ListErasures => contacts::erasures::list(call).await,
+        AdminRoute::ListWorkspaces => workspaces::list::list(call).await,
+        AdminRoute::ImportProducts { workspace } => {
+            workspaces::products::import(call, &decoded(workspace), body).await
+        }
+        AdminRoute::RemoveProduct {
+            workspace,
+            external_id,
+        } => {
+            let (workspace, external_id) = (decoded(workspace), decoded(external_id));
+            workspaces::products::remove(call, &workspace, &external_id).await
+        }
+        AdminRoute::ShowEtl => etl::show::show(call).await,
+        AdminRoute::RunEtl => etl::run::run(call).await,
+        AdminRoute::RebuildEtl => etl::rebuild::rebuild(call, body).await,
+        AdminRoute::GetPart { workspace, part } => {
+            workspaces::parts::get(call, &decoded(workspace), part).await
+        }
+        AdminRoute::PutPart { workspace, part } => {
+            workspaces::parts::put(call, &decoded(workspace), part, body).await
         }
     }
 }
@@ -168,6 +348,35 @@ fn decoded(segment: &str) -> Cow<'_, str> {
     percent_decode_str(segment).decode_utf8_lossy()
 }
 
+/// The only one with this name; each comes with its workspace and its own name.
+fn only<T>(
+    what: &str,
+    text: &str,
+    all: impl Iterator<Item = (String, String, T)>,
+) -> Result<T, ApiError> {
+    let mut found: Vec<_> = all
+        .filter(|(workspace, name, _)| name == text || format!("{workspace}/{name}") == text)
+        .collect();
+    match found.len() {
+        0 => Err(ApiError::NotFound(format!(
+            "There is no {what} `{text}`; `leadhost {what} list` shows those that there are."
+        ))),
+        1 => Ok(found.remove(0).2),
+        _ => {
+            let names: Vec<String> = found
+                .iter()
+                .map(|(workspace, name, _)| format!("{workspace}/{name}"))
+                .collect();
+            let mut details = serde_json::Map::new();
+            details.insert(format!("{what}s"), names.clone().into());
+            Err(ApiError::Conflict {
+                message: format!("`{text}` is in several workspaces: {}.", names.join(", ")),
+                details: details.into(),
+            })
+        }
+    }
+}
+
 /// A JSON body; an empty one counts as an empty object.
 async fn read_json<T: DeserializeOwned>(call: &Call<'_>, body: Unread) -> Result<T, ApiError> {
     let body = body.read(call.app, limits::ADMIN_BODY_BYTES).await?;
@@ -176,8 +385,33 @@ async fn read_json<T: DeserializeOwned>(call: &Call<'_>, body: Unread) -> Result
     } else {
         &body.bytes
     };
-    serde_json::from_slice(bytes)
-        .map_err(|error| ApiError::BadRequest(format!("The body is not as expected: {error}.")))
+    serde_json::from_slice(bytes).map_err(|error| {
+        let what = if error.is_data() {
+            "not as expected"
+        } else {
+            "no JSON"
+        };
+        ApiError::BadRequest(format!("The body is {what}: {error}."))
+    })
+}
+
+/// Rows of a page that nobody says more of.
+const PAGE: u32 = 50;
+
+/// The `limit` of a list that comes in pages.
+fn page_limit(query: &Query<'_>) -> Result<u32, ApiError> {
+    let Some(text) = query.filled(&["limit"]) else {
+        return Ok(PAGE);
+    };
+    let limit: u32 = text
+        .parse()
+        .map_err(|_| ApiError::BadRequest(format!("`limit={text}`: expected a whole number.")))?;
+    Ok(limit.clamp(1, limits::DELIVERIES_PER_PAGE))
+}
+
+/// The row before which the next page begins: a page that is not full is the last.
+fn last_of_full<T>(rows: &[T], limit: u32) -> Option<&T> {
+    rows.last().filter(|_| rows.len() >= limit as usize)
 }
 
 /// A yes or no of the query; absent is no.
@@ -225,5 +459,26 @@ mod tests {
         );
         check("GET", &["apply"], None);
         check("POST", &["deliveries", "x"], None);
+        check("POST", &["outbox", "reply"], Some("admin-play-reply"));
+        check(
+            "POST",
+            &["outbox", "x", "status"],
+            Some("admin-play-status"),
+        );
+        check("POST", &["outbox", "x"], None);
+        check(
+            "PUT",
+            &["workspaces", "x", "agents"],
+            Some("admin-put-agents"),
+        );
+        check("PUT", &["workspaces", "x"], None);
+        check("DELETE", &["deals", "x"], Some("admin-remove-deal"));
+        check(
+            "DELETE",
+            &["workspaces", "x", "products", "y"],
+            Some("admin-remove-product"),
+        );
+        check("POST", &["contacts", "erase"], Some("admin-erase-contact"));
+        check("DELETE", &["contacts", "x"], None);
     }
 }

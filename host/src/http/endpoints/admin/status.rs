@@ -3,6 +3,9 @@
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
+use super::etl;
+use crate::app::App;
+use crate::domain::zone;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::http::router::Call;
@@ -40,6 +43,8 @@ pub async fn show(call: &Call<'_>) -> Result<Reply, ApiError> {
             "draining": app.shutdown.has_begun(),
             "sealingKey": app.sealer.key_id(),
             "backlog": backlog,
+            "analytics": analytics(app).await,
+            "tzdata": zone::tzdata(),
             "plugins": plugins,
             "host": { "id": app.fleet.host(), "name": app.fleet.name() },
             "hosts": hosts,
@@ -47,4 +52,17 @@ pub async fn show(call: &Call<'_>) -> Result<Reply, ApiError> {
             "pluginCalls": { "waiting": waiting, "running": running },
         }),
     )
+}
+
+/// How old what each metric set shows is. What cannot be told hides nothing else.
+async fn analytics(app: &App) -> Vec<Value> {
+    let rollups = match app.store.rollup_status().await {
+        Ok(rollups) => rollups,
+        Err(error) => {
+            tracing::warn!(%error, "how old analytics is cannot be told");
+            Vec::new()
+        }
+    };
+    let rollups = rollups.iter();
+    rollups.map(|status| etl::freshness(app, status)).collect()
 }

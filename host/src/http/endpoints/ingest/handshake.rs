@@ -3,24 +3,27 @@
 use crate::http::error::ApiError;
 use crate::http::reply::Reply;
 use crate::http::router::Call;
-use crate::pipeline::intake::{self, Handshake};
+use crate::pipeline::intake::{self, Address, Handshake};
 
 pub async fn run(call: &Call<'_>, connection: &str) -> Result<Reply, ApiError> {
+    answer(call, super::address(connection)?).await
+}
+
+/// Whoever it is that makes sure of an address.
+pub async fn answer(call: &Call<'_>, address: Address) -> Result<Reply, ApiError> {
     let (app, head) = (call.app, call.head);
-    let inbound = super::inbound(app, head, connection, vec![])?;
+    let inbound = super::inbound(app, head, address, vec![]);
     match intake::handshake(app, inbound).await? {
         Handshake::Answer(reply) => Ok(super::post::filled(reply)),
-        Handshake::None => Err(ApiError::MethodNotAllowed {
-            allow: "POST".to_owned(),
-        }),
+        Handshake::None => Err(ApiError::NoHandshake),
         Handshake::Refused => Err(ApiError::Forbidden(
-            "The handshake's token is not this connection's.".to_owned(),
+            "The handshake's token is not the one of this address.".to_owned(),
         )),
         Handshake::Invalid(message) => Err(ApiError::BadRequest(message)),
         Handshake::Unavailable(reason) => {
             tracing::warn!(%reason, "a handshake cannot be answered");
             Err(ApiError::Overloaded {
-                what: "The source's converter cannot be asked now; try again.",
+                what: "The plugin behind this address cannot be asked now; try again.",
                 retry_after: 5,
             })
         }

@@ -4,25 +4,30 @@
 mod handshake;
 mod post;
 
+pub(super) use handshake::answer as answer_handshake;
 pub use handshake::run as handshake;
-pub use post::run as receive;
+pub use post::{IngestAnswer, run as receive};
+pub(super) use post::{filled, take};
 
 use hyper::http::request::Parts;
 
 use crate::app::App;
 use crate::domain::exchange::Pairs;
-use crate::domain::id::ConnectionId;
 use crate::http::error::ApiError;
 use crate::pipeline::connections::ConnectionError;
-use crate::pipeline::intake::{Inbound, IntakeError};
+use crate::pipeline::intake::{Address, Inbound, IntakeError};
 
-/// The request as the pipeline takes it. An id that cannot be one is as
-/// unknown as any other.
-fn inbound(app: &App, head: &Parts, connection: &str, body: Vec<u8>) -> Result<Inbound, ApiError> {
-    let connection: ConnectionId = connection.parse().map_err(|_| unknown())?;
+/// An id that cannot be one is as unknown as any other.
+fn address(connection: &str) -> Result<Address, ApiError> {
+    let id = connection.parse().map_err(|_| unknown_source())?;
+    Ok(Address::Source(id))
+}
+
+/// The request as the pipeline takes it.
+fn inbound(app: &App, head: &Parts, address: Address, body: Vec<u8>) -> Inbound {
     let query = head.uri.query().unwrap_or_default();
-    Ok(Inbound {
-        connection,
+    Inbound {
+        address,
         method: head.method.as_str().to_owned(),
         path: head.uri.path().to_owned(),
         public_url: public_url(app, head),
@@ -31,7 +36,7 @@ fn inbound(app: &App, head: &Parts, connection: &str, body: Vec<u8>) -> Result<I
             .collect(),
         headers: headers(head),
         body,
-    })
+    }
 }
 
 /// Header values are UTF-8, else Latin-1.
@@ -50,28 +55,30 @@ fn headers(head: &Parts) -> Pairs {
 
 /// The address as the sender sees it: what some of them sign.
 fn public_url(app: &App, head: &Parts) -> String {
-    let base = app.config.server.public_url.trim_end_matches('/');
     let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
-    if base.is_empty() {
+    app.config.server.public(path).unwrap_or_else(|| {
         let host = head
             .headers
             .get(hyper::header::HOST)
             .and_then(|host| host.to_str().ok())
             .unwrap_or_default();
         format!("http://{host}{path}")
-    } else {
-        format!("{base}{path}")
-    }
+    })
 }
 
-fn unknown() -> ApiError {
+fn unknown_source() -> ApiError {
     ApiError::NotFound("There is no connection with this id; see the workspace's connections for the right address.".to_owned())
+}
+
+pub(super) fn unknown_channel() -> ApiError {
+    ApiError::NotFound("There is no instance with this address; `leadhost instance list` shows where providers send to.".to_owned())
 }
 
 impl From<IntakeError> for ApiError {
     fn from(error: IntakeError) -> Self {
         match error {
-            IntakeError::UnknownConnection(_) => unknown(),
+            IntakeError::UnknownAddress(Address::Source(_)) => unknown_source(),
+            IntakeError::UnknownAddress(Address::Channel { .. }) => unknown_channel(),
             IntakeError::Full(_) => Self::Overloaded {
                 what: "Too many deliveries wait already; send this one again.",
                 retry_after: 10,

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use hyper::StatusCode;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa::openapi::schema::{ObjectBuilder, Type};
 
 use crate::domain::delivery::{DeliveryStatus, ItemStatus};
 use crate::domain::id::{ContactId, DealId, DeliveryId};
@@ -13,24 +15,28 @@ use crate::http::error::{ApiError, Challenge};
 use crate::http::reply::{self, Reply};
 use crate::http::router::Call;
 use crate::limits;
-use crate::pipeline::intake::{self, FilledReply, Received};
+use crate::pipeline::intake::{self, Address, FilledReply, Received};
 use crate::store::DeliveryOutcome;
 
 /// What a sender hears when its source has no answer of its own.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct Answer {
+pub struct IngestAnswer {
+    /// Always true: the delivery is kept.
     success: bool,
     delivery_id: DeliveryId,
+    #[schema(schema_with = answered)]
     status: DeliveryStatus,
     leads: Vec<LeadAnswer>,
     problems: Vec<ProblemAnswer>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct LeadAnswer {
+    /// Its place in the body, from 0.
     item: u32,
+    #[schema(schema_with = lead_status)]
     status: ItemStatus,
     external_id: Option<String>,
     deal_id: Option<DealId>,
@@ -38,19 +44,65 @@ struct LeadAnswer {
     duplicate: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct ProblemAnswer {
+    /// Its place in the body, from 0.
     item: u32,
+    #[schema(schema_with = problem_status)]
     status: ItemStatus,
     message: String,
 }
 
+/// The words that a sender hears of a delivery.
+fn answered() -> ObjectBuilder {
+    let mut words: Vec<_> = DeliveryStatus::ALL
+        .iter()
+        .map(|status| status.answered().as_str())
+        .collect();
+    words.sort_unstable();
+    words.dedup();
+    one_of(words)
+}
+
+fn lead_status() -> ObjectBuilder {
+    item_status(false)
+}
+
+fn problem_status() -> ObjectBuilder {
+    item_status(true)
+}
+
+fn item_status(problems: bool) -> ObjectBuilder {
+    let all = ItemStatus::ALL.into_iter();
+    let words = all.filter(|status| is_problem(*status) == problems);
+    one_of(words.map(ItemStatus::as_str).collect())
+}
+
+fn one_of(words: Vec<&'static str>) -> ObjectBuilder {
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .enum_values(Some(words))
+}
+
 pub async fn run(call: &Call<'_>, connection: &str, body: Unread) -> Result<Reply, ApiError> {
-    let (app, head) = (call.app, call.head);
     // An address that cannot exist is refused before its body is read.
-    super::inbound(app, head, connection, vec![])?;
+    let (outcome, reply) = take(call, super::address(connection)?, body).await?;
+    match reply {
+        Some(reply) => Ok(filled(reply)),
+        None => reply::json(StatusCode::OK, &answer(outcome)),
+    }
+}
+
+/// Takes a delivery in, for a source or a channel: what became of it, and the
+/// plugin's own reply.
+pub async fn take(
+    call: &Call<'_>,
+    address: Address,
+    body: Unread,
+) -> Result<(DeliveryOutcome, Option<FilledReply>), ApiError> {
+    let (app, head) = (call.app, call.head);
     let (bytes, held) = body.read(app, limits::DELIVERY_BYTES).await?.into_parts();
-    let inbound = super::inbound(app, head, connection, bytes.to_vec())?;
+    let inbound = super::inbound(app, head, address, bytes.to_vec());
 
     // From here on the delivery goes its way even when the sender hangs up.
     let task_app = Arc::clone(app);
@@ -60,13 +112,7 @@ pub async fn run(call: &Call<'_>, connection: &str, body: Unread) -> Result<Repl
         received
     });
     match work.await.map_err(ApiError::internal)?? {
-        Received::Stored {
-            reply: Some(reply), ..
-        } => Ok(filled(reply)),
-        Received::Stored {
-            outcome,
-            reply: None,
-        } => reply::json(StatusCode::OK, &answer(outcome)),
+        Received::Stored { outcome, reply } => Ok((outcome, reply)),
         Received::Rejected { delivery, message } => Err(ApiError::BadRequest(format!(
             "The body cannot be read: {message}. It is kept as delivery {delivery}."
         ))),
@@ -74,35 +120,41 @@ pub async fn run(call: &Call<'_>, connection: &str, body: Unread) -> Result<Repl
     }
 }
 
-fn answer(outcome: DeliveryOutcome) -> Answer {
+/// Whether nothing came of an item, which then says why.
+fn is_problem(status: ItemStatus) -> bool {
+    match status {
+        ItemStatus::Ignored | ItemStatus::Invalid | ItemStatus::Unrouted | ItemStatus::Failed => {
+            true
+        }
+        ItemStatus::Waiting
+        | ItemStatus::Converted
+        | ItemStatus::Duplicate
+        | ItemStatus::Updated => false,
+    }
+}
+
+fn answer(outcome: DeliveryOutcome) -> IngestAnswer {
     let mut leads = Vec::new();
     let mut problems = Vec::new();
     for item in outcome.items {
-        match item.status {
-            ItemStatus::Ignored
-            | ItemStatus::Invalid
-            | ItemStatus::Unrouted
-            | ItemStatus::Failed => {
-                problems.push(ProblemAnswer {
-                    item: item.index,
-                    status: item.status,
-                    message: item.message.unwrap_or_default(),
-                });
-            }
-            ItemStatus::Waiting
-            | ItemStatus::Converted
-            | ItemStatus::Duplicate
-            | ItemStatus::Updated => leads.push(LeadAnswer {
+        if is_problem(item.status) {
+            problems.push(ProblemAnswer {
+                item: item.index,
+                status: item.status,
+                message: item.message.unwrap_or_default(),
+            });
+        } else {
+            leads.push(LeadAnswer {
                 item: item.index,
                 status: item.status,
                 external_id: item.external_id,
                 deal_id: item.deal_id,
                 contact_id: item.contact_id,
                 duplicate: item.status == ItemStatus::Duplicate,
-            }),
+            });
         }
     }
-    Answer {
+    IngestAnswer {
         success: true,
         delivery_id: outcome.delivery,
         status: outcome.status.answered(),
@@ -112,7 +164,7 @@ fn answer(outcome: DeliveryOutcome) -> Answer {
 }
 
 /// The source's own answer, as its plugin composed it.
-pub(super) fn filled(filled: FilledReply) -> Reply {
+pub fn filled(filled: FilledReply) -> Reply {
     let mut reply = reply::text(
         StatusCode::from_u16(filled.status).unwrap_or(StatusCode::OK),
         filled.body,

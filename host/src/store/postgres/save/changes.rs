@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use sqlx::postgres::PgConnection;
 
+use super::dialogue;
 use super::queue::queue;
 use super::rows::{Claims, Items, Places, States, each, place, remove};
 use crate::domain::exchange::HttpResponse;
@@ -25,6 +26,7 @@ pub async fn changes(
     queue(connection, known, locked, writes).await?;
     answers(connection, known).await?;
     changed_claims(connection, known, locked).await?;
+    dialogue::changes(connection, known, locked).await?;
     pauses(connection, known).await
 }
 
@@ -288,20 +290,20 @@ async fn changed_claims(
     Ok(())
 }
 
+// What paused it first is what a person has to look into.
 const PAUSES: &str = "
 update connections as c
 set paused_at = n.paused_at, paused_reason = n.paused_reason
 from unnest($1::text[], $2::timestamptz[], $3::text[]) as n (id, paused_at, paused_reason)
-where c.id = n.id";
+where c.id = n.id
+and c.paused_at is null";
 
 async fn pauses(connection: &mut PgConnection, known: &Known) -> Result<(), StoreError> {
-    // The last word of each connection.
-    let last: BTreeMap<&ConnectionId, _> = known
-        .pauses
-        .iter()
-        .map(|(connection, pause)| (connection, pause))
-        .collect();
-    let rows: Vec<_> = last.into_iter().collect();
+    let mut first: BTreeMap<&ConnectionId, _> = BTreeMap::new();
+    for (connection, pause) in &known.pauses {
+        first.entry(connection).or_insert(pause);
+    }
+    let rows: Vec<_> = first.into_iter().collect();
     if rows.is_empty() {
         return Ok(());
     }

@@ -9,6 +9,7 @@ use sqlx::postgres::PgConnection;
 use uuid::Uuid;
 
 use super::rows::{Claims, Items, States};
+use super::{all_made, deals, dialogue};
 use crate::store::decide::{Change, Known};
 use crate::store::postgres::columns::{self, at};
 use crate::store::postgres::load::Locked;
@@ -112,14 +113,15 @@ pub async fn new(
         .bind(items.contacts)
         .bind(items.messages)
         .bind(batch)
-        .fetch_one(connection)
+        .fetch_one(&mut *connection)
         .await?;
-    let made = |column: &str| -> Result<usize, StoreError> {
-        Ok(usize::try_from(row.try_get::<i64, _>(column)?).unwrap_or(0))
+    let made = |column: &str| -> Result<u64, StoreError> {
+        Ok(u64::try_from(row.try_get::<i64, _>(column)?).unwrap_or(0))
     };
-    if made("claims")? < claims_sent || made("keys")? < keys_sent {
-        return Err(StoreError::Contended);
-    }
+    all_made(claims_sent, made("claims")?)?;
+    all_made(keys_sent, made("keys")?)?;
+    dialogue::new(connection, known, locked).await?;
+    deals::new(connection, known).await?;
     Ok(Trace {
         batch,
         backend: row.try_get("backend")?,

@@ -11,7 +11,7 @@ use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::DeliveryId;
 use crate::store::decide::{Change, Delivery, Known};
 use crate::store::postgres::columns::at;
-use crate::store::postgres::load::{Locked, WHOLE};
+use crate::store::postgres::load::{Locked, SEND, WHOLE};
 use crate::store::{StoreError, Write};
 
 /// Whether a delivery in this state has a place in the queue though nobody holds it.
@@ -41,17 +41,21 @@ struct Queue<'a> {
     dues: Vec<Option<DateTime<Utc>>>,
     leases: Vec<i64>,
     untils: Vec<Option<DateTime<Utc>>>,
+    /// Of sends, when they are given up.
+    ends: Vec<Option<DateTime<Utc>>>,
 }
 
 // The size of a delivery stays as it came.
 const QUEUE: &str = "
 insert into queue (workspace_id, delivery_id, item, connection_id, status, digest, body_bytes,
-  due_at, lease, lease_until)
+  due_at, lease, lease_until, until_at)
 select * from unnest($1::uuid[], $2::uuid[], $3::int[], $4::text[], $5::text[], $6::text[],
-  $7::bigint[], $8::timestamptz[], $9::bigint[], $10::timestamptz[])
+  $7::bigint[], $8::timestamptz[], $9::bigint[], $10::timestamptz[],
+  $11::timestamptz[])
 on conflict (delivery_id, item) do update
 set connection_id = excluded.connection_id, status = excluded.status, digest = excluded.digest,
-  due_at = excluded.due_at, lease = excluded.lease, lease_until = excluded.lease_until";
+  due_at = excluded.due_at, lease = excluded.lease, lease_until = excluded.lease_until,
+  until_at = excluded.until_at";
 
 const OUT_OF_QUEUE: &str = "
 delete from queue as q
@@ -67,8 +71,8 @@ pub async fn queue(
 ) -> Result<(), StoreError> {
     let mut rows = Queue::default();
     let mut removed = Places::default();
-    let until = |key: (DeliveryId, i32), held: bool| {
-        let work = locked.work.get(&key)?;
+    let until = |(delivery, place): (DeliveryId, i32), held: bool| {
+        let work = locked.work.get(&(delivery.0, place))?;
         work.until.filter(|_| held)
     };
     // Sorted, though only this transaction can have them: the same order everywhere.
@@ -78,7 +82,7 @@ pub async fn queue(
             continue;
         }
         if !waits(delivery.status) && !delivery.held {
-            if locked.work.contains_key(&(*id, WHOLE)) {
+            if locked.work.contains_key(&(id.0, WHOLE)) {
                 removed.workspaces.push(delivery.workspace.0);
                 removed.deliveries.push(id.0);
                 removed.places.push(WHOLE);
@@ -100,6 +104,7 @@ pub async fn queue(
         rows.dues.push(due.map(at));
         rows.leases.push(delivery.lease);
         rows.untils.push(until((*id, WHOLE), delivery.held));
+        rows.ends.push(None);
     }
     let fetches: BTreeMap<_, _> = known.fetches.iter().collect();
     for ((id, index), fetch) in fetches {
@@ -118,6 +123,31 @@ pub async fn queue(
                 rows.dues.push(Some(at(fetch.due_at)));
                 rows.leases.push(fetch.lease);
                 rows.untils.push(until((*id, place(*index)), fetch.held));
+                rows.ends.push(None);
+            }
+        }
+    }
+    let sends: BTreeMap<_, _> = known.dialogue.sends.iter().collect();
+    for (id, send) in sends {
+        match send.change {
+            Change::None => {}
+            Change::Removed => {
+                removed.workspaces.push(send.workspace.0);
+                removed.deliveries.push(id.0);
+                removed.places.push(SEND);
+            }
+            Change::New | Change::Changed => {
+                rows.workspaces.push(send.workspace.0);
+                rows.deliveries.push(id.0);
+                rows.places.push(SEND);
+                rows.connections.push(send.connection.as_str());
+                rows.statuses.push(send.state.as_str());
+                rows.digests.push(None);
+                rows.bytes.push(0);
+                rows.dues.push(send.due_at.map(at));
+                rows.leases.push(send.lease);
+                rows.untils.push(send.lease_until.map(at));
+                rows.ends.push(Some(at(send.until)));
             }
         }
     }
@@ -136,6 +166,7 @@ pub async fn queue(
         .bind(rows.dues)
         .bind(rows.leases)
         .bind(rows.untils)
+        .bind(rows.ends)
         .execute(connection)
         .await?;
     Ok(())

@@ -4,6 +4,7 @@ use hyper::StatusCode;
 use serde_json::json;
 
 use super::shown;
+use crate::domain::connection::ConnectionKind;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::http::router::Call;
@@ -14,9 +15,13 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     for workspace in store.workspaces().await? {
         let partners = store.partners(workspace.id).await?;
         for connection in store.connections(Some(workspace.id)).await? {
+            // Channels are listed with their instances.
+            if connection.kind == ConnectionKind::Channel {
+                continue;
+            }
             let partner = partners
                 .iter()
-                .find(|partner| partner.id == connection.partner)
+                .find(|partner| Some(partner.id) == connection.partner)
                 .map_or("", |partner| partner.name.as_str());
             connections.push(shown(&connection, &workspace.slug, partner));
         }

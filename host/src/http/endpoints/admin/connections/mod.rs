@@ -1,21 +1,28 @@
-//! Connections: where sources post to.
+//! Connections: where sources post to. Channels are shown with their instances.
 
 pub mod list;
 pub mod pause;
 pub mod resume;
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::domain::connection::Connection;
+use super::only;
+use crate::domain::connection::{Connection, ConnectionKind, Pause};
 use crate::domain::id::ConnectionId;
+use crate::domain::text::kept;
+use crate::domain::time::Micros;
 use crate::http::error::ApiError;
-use crate::store::Store;
+use crate::http::router::Call;
+use crate::pipeline::fleet;
+use crate::store::{Announcement, Store};
 
-/// The connection that an operator means: by id, by name, or by
-/// `workspace/name` where a name is in several workspaces.
+/// The source that an operator means: by id, by name, or by `workspace/name`
+/// where a name is in several workspaces.
 pub async fn find(store: &dyn Store, text: &str) -> Result<Connection, ApiError> {
+    let is_source = |one: &Connection| one.kind == ConnectionKind::Source;
     if let Ok(id) = text.parse::<ConnectionId>()
-        && let Some(connection) = store.connection(&id).await?
+        && let Some(connection) = store.connection(&id).await?.filter(is_source)
     {
         return Ok(connection);
     }
@@ -26,43 +33,71 @@ pub async fn find(store: &dyn Store, text: &str) -> Result<Connection, ApiError>
             .find(|workspace| workspace.id == connection.workspace)
             .map_or("", |workspace| workspace.slug.as_str())
     };
-    let mut found: Vec<Connection> = store
-        .connections(None)
-        .await?
+    let all = store.connections(None).await?;
+    let named = all
         .into_iter()
-        .filter(|one| one.name == text || format!("{}/{}", slug(one), one.name) == text)
-        .collect();
-    match found.len() {
-        0 => Err(ApiError::NotFound(format!(
-            "There is no connection `{text}`; `leadhost connection list` shows those that there are."
-        ))),
-        1 => Ok(found.remove(0)),
-        _ => {
-            let names: Vec<String> = found
-                .iter()
-                .map(|one| format!("{}/{}", slug(one), one.name))
-                .collect();
-            Err(ApiError::Conflict {
-                message: format!("`{text}` is in several workspaces: {}.", names.join(", ")),
-                details: json!({ "connections": names }),
-            })
+        .filter(is_source)
+        .map(|one| (slug(&one).to_owned(), one.name.clone(), one));
+    only("connection", text, named)
+}
+
+/// Stops what a source or a channel does by itself, or lets it go on.
+pub async fn set_pause(
+    call: &Call<'_>,
+    connection: &Connection,
+    pause: Option<&Pause>,
+) -> Result<(), ApiError> {
+    let app = call.app;
+    app.store.pause_connection(&connection.id, pause).await?;
+    fleet::tell(app, Announcement::Connections).await;
+    if pause.is_none() {
+        app.pipeline.wake();
+    }
+    Ok(())
+}
+
+/// Why something is paused.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PauseRequest {
+    #[serde(default = "by_an_operator")]
+    reason: String,
+}
+
+fn by_an_operator() -> String {
+    "by an operator".to_owned()
+}
+
+impl PauseRequest {
+    pub fn pause(self, now: Micros) -> Pause {
+        Pause {
+            since: now,
+            reason: kept(self.reason),
         }
     }
 }
 
-/// A connection as operators see it; of its secrets the names.
 fn shown(connection: &Connection, workspace: &str, partner: &str) -> Value {
+    let mut shown = bound(connection);
+    shown["id"] = json!(connection.id);
+    shown["workspace"] = json!(workspace);
+    shown["partner"] = json!(partner);
+    shown["instanceId"] = json!(connection.agent);
+    shown["dedupeByContent"] = json!(connection.dedupe_by_content);
+    shown["greeting"] = json!(connection.settings.greeting);
+    shown
+}
+
+/// What sources and channels have in common, as operators see it; of its secrets
+/// the names.
+pub fn bound(connection: &Connection) -> Value {
     let paused = connection
         .paused
         .as_ref()
         .map(|pause| json!({ "since": pause.since, "reason": pause.reason }));
     json!({
-        "id": connection.id,
         "name": connection.name,
-        "workspace": workspace,
-        "partner": partner,
         "plugin": connection.plugin,
-        "instanceId": connection.agent,
         "config": serde_json::from_str::<Value>(&connection.config).unwrap_or(Value::Null),
         "configVersion": connection.config_version,
         "allow": connection.allow,
@@ -71,7 +106,6 @@ fn shown(connection: &Connection, workspace: &str, partner: &str) -> Value {
         "secrets": connection.secrets,
         "region": connection.region,
         "timeZone": connection.time_zone,
-        "dedupeByContent": connection.dedupe_by_content,
         "paused": paused,
     })
 }

@@ -4,19 +4,14 @@
 use hyper::StatusCode;
 use serde_json::json;
 
-use super::find;
+use super::{find, set_pause};
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::http::router::Call;
-use crate::pipeline::fleet;
-use crate::store::Announcement;
 
 pub async fn resume(call: &Call<'_>, which: &str) -> Result<Reply, ApiError> {
-    let store = &call.app.store;
-    let connection = find(&**store, which).await?;
-    store.pause_connection(&connection.id, None).await?;
-    fleet::tell(call.app, Announcement::Connections).await;
-    call.app.pipeline.wake();
+    let connection = find(&*call.app.store, which).await?;
+    set_pause(call, &connection, None).await?;
     reply::json(
         StatusCode::OK,
         &json!({ "id": connection.id, "paused": false }),

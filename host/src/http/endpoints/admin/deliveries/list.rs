@@ -1,36 +1,36 @@
-//! `GET /admin/v1/deliveries?status=&connection=&since=&before=&limit=`, newest first.
+//! `GET /admin/v1/deliveries?status=&connection=&instance=&since=&before=&limit=`, newest first.
 
 use hyper::StatusCode;
 use serde_json::json;
 
-use super::parse_id;
+use super::{Channels, parse_id};
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::time;
-use crate::http::endpoints::admin::connections;
+use crate::http::endpoints::admin::{connections, instances, last_of_full, page_limit};
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::http::router::Call;
-use crate::limits;
 use crate::store::DeliveryFilter;
 
 pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let filter = filter(call).await?;
     let deliveries = call.app.store.deliveries(&filter).await?;
-    let full = deliveries.len() >= filter.limit as usize;
-    let next = deliveries
-        .last()
-        .filter(|_| full)
-        .map(|delivery| delivery.id);
+    let next = last_of_full(&deliveries, filter.limit).map(|delivery| delivery.id);
+    let channels = Channels::of(&*call.app.store).await?;
+    let shown: Vec<_> = deliveries
+        .iter()
+        .map(|delivery| channels.shown(delivery))
+        .collect::<Result<_, _>>()?;
     reply::json(
         StatusCode::OK,
-        &json!({ "deliveries": deliveries, "next": next }),
+        &json!({ "deliveries": shown, "next": next }),
     )
 }
 
 async fn filter(call: &Call<'_>) -> Result<DeliveryFilter, ApiError> {
     let query = call.query();
     let mut filter = DeliveryFilter {
-        limit: 50,
+        limit: page_limit(&query)?,
         ..DeliveryFilter::default()
     };
     if let Some(word) = query.filled(&["status"]) {
@@ -46,6 +46,9 @@ async fn filter(call: &Call<'_>) -> Result<DeliveryFilter, ApiError> {
     if let Some(text) = query.filled(&["connection"]) {
         filter.connection = Some(connections::find(&*call.app.store, text).await?.id);
     }
+    if let Some(text) = query.filled(&["instance"]) {
+        filter.connection = Some(instances::channel(&*call.app.store, text).await?.id);
+    }
     if let Some(text) = query.filled(&["since"]) {
         let since = time::parse(text).ok_or_else(|| {
             ApiError::BadRequest(format!(
@@ -56,12 +59,6 @@ async fn filter(call: &Call<'_>) -> Result<DeliveryFilter, ApiError> {
     }
     if let Some(text) = query.filled(&["before"]) {
         filter.before = Some(parse_id(text)?);
-    }
-    if let Some(text) = query.filled(&["limit"]) {
-        let limit: u32 = text.parse().map_err(|_| {
-            ApiError::BadRequest(format!("`limit={text}`: expected a whole number."))
-        })?;
-        filter.limit = limit.clamp(1, limits::DELIVERIES_PER_PAGE);
     }
     Ok(filter)
 }

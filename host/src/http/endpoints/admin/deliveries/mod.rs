@@ -4,8 +4,38 @@ pub mod list;
 pub mod replay;
 pub mod show;
 
-use crate::domain::id::DeliveryId;
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use crate::domain::connection::ConnectionKind;
+use crate::domain::id::{AgentId, ConnectionId, DeliveryId};
 use crate::http::error::ApiError;
+use crate::store::{DeliverySummary, Store, StoreError};
+
+/// The instances of channels: a delivery of one is its provider's webhook.
+struct Channels(HashMap<ConnectionId, Option<AgentId>>);
+
+impl Channels {
+    async fn of(store: &dyn Store) -> Result<Self, StoreError> {
+        let channels = store
+            .connections(None)
+            .await?
+            .into_iter()
+            .filter(|one| one.kind == ConnectionKind::Channel)
+            .map(|one| (one.id, one.agent));
+        Ok(Self(channels.collect()))
+    }
+
+    /// The delivery with `instanceId`, null where it came from a source; of one
+    /// from a channel `connection` is the instance's name.
+    fn shown(&self, delivery: &DeliverySummary) -> Result<Value, ApiError> {
+        let mut shown = serde_json::to_value(delivery).map_err(ApiError::internal)?;
+        let instance = self.0.get(&delivery.connection_id).copied().flatten();
+        shown["instanceId"] = json!(instance);
+        Ok(shown)
+    }
+}
 
 fn parse_id(text: &str) -> Result<DeliveryId, ApiError> {
     text.parse()

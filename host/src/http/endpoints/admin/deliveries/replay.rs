@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hyper::StatusCode;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::parse_id;
 use crate::http::body::Unread;
@@ -53,14 +53,9 @@ fn refusal(error: ReplayError) -> ApiError {
         ReplayError::NotFound(_) => ApiError::NotFound(error.to_string()),
         ReplayError::Quarantined(_)
         | ReplayError::StillUnproven { .. }
-        | ReplayError::TakenOver(_) => ApiError::Conflict {
-            message: error.to_string(),
-            details: Value::Null,
-        },
-        ReplayError::Completion { .. } => ApiError::Unprocessable {
-            message: error.to_string(),
-            details: Value::Null,
-        },
+        | ReplayError::Emptied(_)
+        | ReplayError::TakenOver(_) => ApiError::conflict(error.to_string()),
+        ReplayError::Completion { .. } => ApiError::unprocessable(error.to_string()),
         ReplayError::Store(error) => error.into(),
     }
 }

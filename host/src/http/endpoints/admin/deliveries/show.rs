@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
-use super::parse_id;
+use super::{Channels, parse_id};
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::http::router::Call;
@@ -20,16 +20,17 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<Reply, ApiError> {
         .delivery(id)
         .await?
         .ok_or_else(|| ApiError::NotFound(format!("There is no delivery `{id}`.")))?;
-    reply::json(StatusCode::OK, &shown(&delivery)?)
+    let channels = Channels::of(&*call.app.store).await?;
+    reply::json(StatusCode::OK, &shown(&delivery, &channels)?)
 }
 
-fn shown(delivery: &DeliveryDetail) -> Result<Value, ApiError> {
+fn shown(delivery: &DeliveryDetail, channels: &Channels) -> Result<Value, ApiError> {
     let request = &delivery.request;
     let (body, base64) = match std::str::from_utf8(&request.body) {
         Ok(text) => (Some(text), None),
         Err(_) => (None, Some(STANDARD.encode(&request.body))),
     };
-    let mut shown = serde_json::to_value(&delivery.summary).map_err(ApiError::internal)?;
+    let mut shown = channels.shown(&delivery.summary)?;
     let items = serde_json::to_value(&delivery.items).map_err(ApiError::internal)?;
     shown["items"] = items;
     shown["workspaceId"] = json!(delivery.workspace);

@@ -2,7 +2,7 @@
 //! that asks cannot revoke itself: nobody would be left to make another.
 
 use hyper::StatusCode;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::domain::id::KeyId;
 use crate::http::auth::AdminCaller;
@@ -16,10 +16,9 @@ pub async fn revoke(call: &Call<'_>, caller: &AdminCaller, id: &str) -> Result<R
     let missing = || ApiError::NotFound(format!("There is no live key `{id}`."));
     let key: KeyId = id.parse().map_err(|_| missing())?;
     if key == caller.key() {
-        return Err(ApiError::Conflict {
-            message: "This key is the one that asks: revoke it with another admin key.".to_owned(),
-            details: Value::Null,
-        });
+        return Err(ApiError::conflict(
+            "This key is the one that asks: revoke it with another admin key.".to_owned(),
+        ));
     }
     if !call.app.store.revoke_key(key, call.app.clock.now()).await? {
         return Err(missing());

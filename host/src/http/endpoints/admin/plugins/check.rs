@@ -27,6 +27,7 @@ pub async fn check(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
             "name": report.description.name,
             "version": report.description.version,
             "digest": report.digest,
+            "kind": report.kind,
             "contract": report.contract,
             "golden": report.golden,
             "concerns": report.concerns,

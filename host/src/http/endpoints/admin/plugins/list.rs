@@ -66,6 +66,7 @@ fn version(record: &PluginRecord, activation: Option<&Activation>) -> Value {
         "digest": record.digest,
         "state": state,
         "summary": record.description.summary,
+        "kind": record.kind(),
         "contract": record.contract,
         "bytes": record.bytes,
         "golden": record.golden,

@@ -79,18 +79,14 @@ fn refusal(error: DeployError) -> ApiError {
         DeployError::UnknownDigest(_) | DeployError::UnknownPlugin(_) => {
             ApiError::NotFound(message)
         }
-        DeployError::AnotherName { .. } | DeployError::NothingBefore(_) => ApiError::Conflict {
-            message,
-            details: Value::Null,
-        },
+        DeployError::AnotherName { .. } | DeployError::NothingBefore(_) => {
+            ApiError::conflict(message)
+        }
         DeployError::Fleet(FleetError::NotPrepared(hosts)) => ApiError::Unprocessable {
             message,
             details: json!({ "kind": "host", "hosts": hosts }),
         },
-        DeployError::Fleet(_) => ApiError::Conflict {
-            message,
-            details: Value::Null,
-        },
+        DeployError::Fleet(_) => ApiError::conflict(message),
         DeployError::Store(error) => error.into(),
     }
 }

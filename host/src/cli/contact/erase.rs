@@ -1,0 +1,150 @@
+//! `leadhost contact erase`: a person who wants to be forgotten. Shows what would go,
+//! asks, and prints the receipt. Interrupted, the same command goes on with it.
+
+use clap::{ArgGroup, Args};
+use serde_json::{Value, json};
+
+use crate::cli::client::{Client, Reach};
+use crate::cli::confirm::confirm;
+use crate::cli::failure::Failure;
+use crate::cli::output::{complain, say};
+use crate::cli::table::{cell, safe, table, time};
+
+#[derive(Args)]
+#[command(group(ArgGroup::new("whom").required(true).args(["id", "phone", "email"])))]
+pub struct Erase {
+    /// The contact's id; of one that was erased, as the receipt names it
+    id: Option<String>,
+    /// Its phone number, in the workspace
+    #[arg(long, value_name = "NUMBER", requires = "workspace")]
+    phone: Option<String>,
+    /// Its e-mail address, in the workspace
+    #[arg(long, value_name = "ADDRESS", requires = "workspace")]
+    email: Option<String>,
+    /// The workspace's slug [default, with an id: every workspace is asked]
+    #[arg(long, value_name = "SLUG")]
+    workspace: Option<String>,
+    /// Only show what would go
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+    /// Also remove deliveries that name the person and are not converted yet, with whatever else they bring
+    #[arg(long)]
+    unconverted: bool,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+const PATH: &str = "/admin/v1/contacts/erase";
+
+impl Erase {
+    pub async fn run(self) -> Result<(), Failure> {
+        let client = self.reach.client()?;
+        if self.dry_run || !self.yes {
+            let would = client.post(PATH, &self.request(true)).await?;
+            if self.dry_run {
+                client.print(&would, show);
+                return Ok(());
+            }
+            // Beside the receipt, which may be kept.
+            complain(&in_words(&would));
+            confirm(&format!(
+                "Erase contact {} for good?",
+                safe(&cell(&would["contactId"]))
+            ))?;
+        }
+        self.erase(&client).await
+    }
+
+    async fn erase(&self, client: &Client) -> Result<(), Failure> {
+        let receipt = client.post(PATH, &self.request(false)).await?;
+        client.print(&receipt, show);
+        Ok(())
+    }
+
+    fn request(&self, dry_run: bool) -> Value {
+        json!({
+            "workspace": self.workspace,
+            "id": self.id,
+            "phone": self.phone,
+            "email": self.email,
+            "dryRun": dry_run,
+            "unconverted": self.unconverted,
+        })
+    }
+}
+
+fn show(receipt: &Value) {
+    say(&in_words(receipt));
+}
+
+fn in_words(receipt: &Value) -> String {
+    let is_dry = receipt["dryRun"] == true;
+    let mut lines = vec![
+        format!("contact       {}", safe(&cell(&receipt["contactId"]))),
+        format!("workspace     {}", safe(&cell(&receipt["workspace"]))),
+    ];
+    if !is_dry {
+        lines.push(format!("erasure       {}", safe(&cell(&receipt["id"]))));
+        lines.push(format!("by key        {}", safe(&cell(&receipt["keyId"]))));
+        lines.push(format!("began         {}", time(&receipt["beganAt"])));
+        lines.push(format!("done          {}", time(&receipt["doneAt"])));
+    }
+    let counts = receipt["erased"].as_object().into_iter().flatten();
+    let rows: Vec<Vec<String>> = counts
+        .filter(|(_, count)| **count != 0)
+        .map(|(kind, count)| vec![kind.clone(), cell(count)])
+        .collect();
+    lines.push(String::new());
+    let left = left(receipt);
+    lines.push(match (rows.is_empty(), is_dry) {
+        (true, _) if left.is_empty() => "There was nothing of it.".to_owned(),
+        (true, _) => "There was nothing of it but what follows.".to_owned(),
+        (false, true) => table(&["WOULD GO", "HOW MANY"], &rows),
+        (false, false) => table(&["GONE", "HOW MANY"], &rows),
+    });
+    lines.extend(left);
+    let not_reached = receipt["notReached"].as_array().into_iter().flatten();
+    for (at, what) in not_reached.enumerate() {
+        if at == 0 {
+            lines.push(String::new());
+            lines.push("Out of reach:".to_owned());
+        }
+        lines.push(format!("- {}", safe(&cell(what))));
+    }
+    lines.join("\n")
+}
+
+/// Deliveries that name the person and wait for something, and how these go too.
+fn left(receipt: &Value) -> Vec<String> {
+    let remaining = &receipt["remaining"];
+    let named: Vec<Vec<String>> = remaining["deliveries"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|one| vec![cell(&one["id"]), cell(&one["status"])])
+        .collect();
+    if named.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![
+        String::new(),
+        "These name the person, are not converted yet, and stay:".to_owned(),
+        table(&["DELIVERY", "STATUS"], &named),
+    ];
+    let more = remaining["moreDeliveries"].as_u64().unwrap_or_default();
+    if more > 0 {
+        lines.push(format!("and {more} more"));
+    }
+    lines.push(if receipt["dryRun"] == true {
+        "With --unconverted they go too, with whatever else they bring.".to_owned()
+    } else {
+        format!(
+            "Look at them; this removes them too, with whatever else they bring:\n  leadhost contact erase {} --unconverted",
+            safe(&cell(&receipt["contactId"]))
+        )
+    });
+    lines
+}

@@ -1,0 +1,36 @@
+//! `leadhost instance pause`.
+
+use clap::Args;
+use serde_json::json;
+
+use crate::cli::client::{Reach, encoded};
+use crate::cli::failure::Failure;
+use crate::cli::output::say;
+
+#[derive(Args)]
+pub struct Pause {
+    /// The instance: its number, name or workspace/name
+    instance: String,
+    /// Why, as lists show it
+    #[arg(long, value_name = "TEXT", default_value = "by an operator")]
+    reason: String,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+impl Pause {
+    pub async fn run(self) -> Result<(), Failure> {
+        let client = self.reach.client()?;
+        let path = format!("/admin/v1/instances/{}/pause", encoded(&self.instance));
+        let answer = client
+            .post(&path, &json!({ "reason": self.reason }))
+            .await?;
+        client.print(&answer, |_| {
+            say(&format!(
+                "{} sends nothing now; what is to be sent is accepted and waits, webhooks are taken in.",
+                self.instance
+            ));
+        });
+        Ok(())
+    }
+}

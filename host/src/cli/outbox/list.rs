@@ -1,0 +1,108 @@
+//! `leadhost outbox`.
+
+use clap::Args;
+use serde_json::Value;
+
+use crate::cli::client::{Reach, query};
+use crate::cli::failure::Failure;
+use crate::cli::output::say;
+use crate::cli::page::{Page, tell_of_more};
+use crate::cli::table::{cell, table, time};
+
+#[derive(Args)]
+pub struct List {
+    /// Only those of this instance: its number, name or workspace/name
+    #[arg(long, value_name = "NAME")]
+    instance: Option<String>,
+    /// Only those in this state: waiting, sending, unknown, accepted, sent, delivered, read, failed, received
+    #[arg(long)]
+    state: Option<String>,
+    #[command(flatten)]
+    page: Page,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+impl List {
+    pub async fn run(self) -> Result<(), Failure> {
+        let client = self.reach.client()?;
+        let mut fields = vec![("instance", self.instance), ("state", self.state)];
+        fields.extend(self.page.fields());
+        let path = format!("/admin/v1/outbox{}", query(&fields));
+        let answer = client.get(&path).await?;
+        client.print(&answer, show);
+        Ok(())
+    }
+}
+
+fn show(answer: &Value) {
+    let rows: Vec<Vec<String>> = answer["messages"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|message| {
+            let metadata = &message["metadata"];
+            vec![
+                cell(&message["id"]),
+                time(&message["createdAt"]),
+                cell(&message["instanceId"]),
+                direction(message),
+                cell(&metadata["status"]),
+                said(message),
+                why(message),
+            ]
+        })
+        .collect();
+    if rows.is_empty() {
+        return say("No message yet.");
+    }
+    say(&table(
+        &[
+            "ID", "AT", "INSTANCE", "CONTACT", "STATE", "MESSAGE", "NOTE",
+        ],
+        &rows,
+    ));
+    tell_of_more(answer);
+}
+
+/// To whom, or from whom.
+fn direction(message: &Value) -> String {
+    let arrow = if message["actor"] == "contact" {
+        "from"
+    } else {
+        "to"
+    };
+    let who = ["phoneNumber", "contactName"]
+        .into_iter()
+        .find_map(|name| message[name].as_str())
+        .unwrap_or("somebody without a number");
+    format!("{arrow} {who}")
+}
+
+fn said(message: &Value) -> String {
+    let template = message["metadata"]["template"]["name"].as_str();
+    match (message["content"].as_str(), template) {
+        (Some(content), _) => content.chars().take(60).collect(),
+        (None, Some(template)) => format!("template {template}"),
+        (None, None) => cell(&message["type"]),
+    }
+}
+
+/// Why it waits, or what went wrong.
+fn why(message: &Value) -> String {
+    let metadata = &message["metadata"];
+    let last_error = metadata["errors"]
+        .as_array()
+        .and_then(|errors| errors.last())
+        .map(|error| format!("{} {}", cell(&error["code"]), cell(&error["description"])));
+    match (metadata["reason"].as_str(), last_error) {
+        (Some(reason), _) => reason.to_owned(),
+        (None, Some(error)) => error,
+        // What the provider said when it took it, until it says more.
+        (None, None) if metadata["status"] == "accepted" => match &metadata["channelStatus"] {
+            Value::Null => String::new(),
+            word => format!("its provider has it as {}", cell(word)),
+        },
+        (None, None) => String::new(),
+    }
+}

@@ -1,0 +1,32 @@
+//! `leadhost outbox reply`: plays a contact of the sandbox.
+
+use clap::Args;
+use serde_json::json;
+
+use super::played;
+use crate::cli::client::Reach;
+use crate::cli::failure::Failure;
+
+#[derive(Args)]
+pub struct Reply {
+    /// A message of the conversation, or the contact's phone
+    #[arg(value_name = "MESSAGE|PHONE", allow_hyphen_values = true)]
+    to: String,
+    /// What the contact writes
+    text: String,
+    /// The instance that a phone writes to: its number, name or workspace/name
+    #[arg(long, value_name = "NAME")]
+    instance: Option<String>,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+impl Reply {
+    pub async fn run(self) -> Result<(), Failure> {
+        let client = self.reach.client()?;
+        let body = json!({ "to": self.to, "text": self.text, "instance": self.instance });
+        let answer = client.post("/admin/v1/outbox/reply", &body).await?;
+        client.print(&answer, played);
+        Ok(())
+    }
+}

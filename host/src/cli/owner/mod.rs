@@ -1,0 +1,40 @@
+//! `leadhost owner`: one file a verb.
+
+mod add;
+mod list;
+
+use clap::{Args, Subcommand};
+
+use super::client::encoded;
+use super::failure::Failure;
+
+#[derive(Subcommand)]
+pub enum Owner {
+    /// List the people of a workspace who own deals and answer tickets
+    List(list::List),
+    /// Add an owner, or give a known one another name
+    Add(add::Add),
+}
+
+impl Owner {
+    pub async fn run(self) -> Result<(), Failure> {
+        match self {
+            Self::List(command) => command.run().await,
+            Self::Add(command) => command.run().await,
+        }
+    }
+}
+
+/// Of which workspace.
+#[derive(Args)]
+struct Of {
+    /// The workspace's slug
+    #[arg(long, value_name = "SLUG")]
+    workspace: String,
+}
+
+impl Of {
+    fn path(&self) -> String {
+        format!("/admin/v1/workspaces/{}/owners", encoded(&self.workspace))
+    }
+}

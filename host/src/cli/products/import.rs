@@ -1,0 +1,164 @@
+//! `leadhost products import`: sends a catalogue to the service, which takes it in
+//! as it comes. Lines that are refused do not stop the others; they are listed at
+//! the end, and the command fails.
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use clap::{Args, ValueEnum};
+use serde_json::Value;
+
+use super::send::Source;
+use crate::cli::client::{Reach, encoded};
+use crate::cli::failure::Failure;
+use crate::cli::output::{complain, say};
+use crate::cli::progress::Progress;
+use crate::cli::table::{cell, safe};
+use crate::pipeline::import;
+
+/// Refused lines that a person is shown.
+const SHOWN: usize = 20;
+
+#[derive(Args)]
+pub struct Import {
+    /// The catalogue: CSV with the columns externalId, name and description, or NDJSON with those fields; `-` for standard input
+    file: PathBuf,
+    /// The workspace's slug
+    #[arg(long, value_name = "SLUG")]
+    workspace: String,
+    /// Remove products that the catalogue does not name, if all of its lines were taken
+    #[arg(long)]
+    replace: bool,
+    /// With --replace: also when lines were refused, or there are none
+    #[arg(long, requires = "replace")]
+    force: bool,
+    /// What the file is [default: by its name, else by its content]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// Write every refused line to this file, as NDJSON
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    Csv,
+    Ndjson,
+}
+
+impl Import {
+    pub async fn run(self) -> Result<(), Failure> {
+        let client = self.reach.client()?;
+        let format = self.format.map(|format| match format {
+            Format::Csv => import::Format::Csv,
+            Format::Ndjson => import::Format::Ndjson,
+        });
+        let source = Source::open(&self.file, format)?;
+        let kind = match source.format {
+            import::Format::Csv => "text/csv",
+            import::Format::Ndjson => "application/x-ndjson",
+        };
+        let replace = match (self.replace, self.force) {
+            (false, _) => "false",
+            (true, false) => "true",
+            (true, true) => "force",
+        };
+        let path = format!(
+            "/admin/v1/workspaces/{}/products?replace={replace}",
+            encoded(&self.workspace)
+        );
+        let progress = Progress::start("sending");
+        let began = Instant::now();
+        let (body, lines, reading) = source.send(self.report.clone());
+        let answer = {
+            let mut asking = Box::pin(client.put_stream(&path, kind, body));
+            let mut look = tokio::time::interval(Duration::from_millis(250));
+            loop {
+                tokio::select! {
+                    answer = &mut asking => break answer,
+                    _ = look.tick() => {
+                        let lines = lines.load(Ordering::Relaxed);
+                        progress.update(&format!("{lines} lines, {} a second", rate(lines, began)));
+                    }
+                }
+            }
+        };
+        drop(progress);
+        let answer = match answer {
+            Ok(Err(refusal)) => return Err(refusal.into()),
+            answer => answer,
+        };
+        // A file that could not be read to its end is why the service broke off.
+        let written = reading
+            .await
+            .unwrap_or_else(|_| Err(Failure::new("reading the file ended badly")))?;
+        let report = answer?.map_err(Failure::from)?;
+        client.print(&report, |report| {
+            show(report, rate(lines.load(Ordering::Relaxed), began));
+        });
+        self.judge(&report, written)
+    }
+
+    /// Fails when not all was done that was asked for.
+    fn judge(&self, report: &Value, written: Option<u64>) -> Result<(), Failure> {
+        let refused = report["refused"].as_u64().unwrap_or(0);
+        let kept = self.replace && report["replaced"] == Value::Bool(false);
+        let file = self.report.as_ref().map(|path| path.display().to_string());
+        if refused > 0 {
+            let what = if refused == 1 {
+                "1 line was refused".to_owned()
+            } else {
+                format!("{refused} lines were refused")
+            };
+            let mut message = format!("{what}; the others were taken");
+            let mut hint = match (file, written) {
+                (Some(file), Some(_)) => format!("all of them are in {file}"),
+                _ => "--report FILE writes all of them".to_owned(),
+            };
+            if kept {
+                message += ", and nothing was removed";
+                hint += "; mend them and import again, or remove what is not among the others with --replace --force";
+            }
+            return Err(Failure::new(message).hint(hint));
+        }
+        if kept {
+            return Err(
+                Failure::new("the catalogue names no product, so nothing was removed")
+                    .hint("--replace --force empties the workspace's catalogue"),
+            );
+        }
+        Ok(())
+    }
+}
+
+fn rate(lines: u64, began: Instant) -> u64 {
+    let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    lines.saturating_mul(1_000) / millis.max(1)
+}
+
+fn show(report: &Value, rate: u64) {
+    let count = |name: &str| report[name].as_u64().unwrap_or(0);
+    say(&format!(
+        "{} created, {} changed, {} as before, {} removed, {} refused ({rate} lines a second).",
+        count("created"),
+        count("changed"),
+        count("kept"),
+        count("removed"),
+        count("refused"),
+    ));
+    let ignored = cell(&report["ignored"]);
+    if ignored != "-" {
+        complain(&safe(&format!("Not taken: {ignored}.")));
+    }
+    let problems = report["problems"].as_array();
+    for problem in problems.into_iter().flatten().take(SHOWN) {
+        complain(&safe(&format!(
+            "line {}: {}",
+            cell(&problem["line"]),
+            cell(&problem["message"])
+        )));
+    }
+}

@@ -1,0 +1,26 @@
+//! `leadhost products`: one file a verb.
+
+mod import;
+mod remove;
+mod send;
+
+use clap::Subcommand;
+
+use super::failure::Failure;
+
+#[derive(Subcommand)]
+pub enum Products {
+    /// Make, change and remove products as a catalogue lists them
+    Import(import::Import),
+    /// Remove single products for good
+    Remove(remove::Remove),
+}
+
+impl Products {
+    pub async fn run(self) -> Result<(), Failure> {
+        match self {
+            Self::Import(command) => command.run().await,
+            Self::Remove(command) => command.run().await,
+        }
+    }
+}

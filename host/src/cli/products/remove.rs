@@ -1,0 +1,82 @@
+//! `leadhost products remove`: for good, and asks before. Those that are there go, one
+//! after the other; those that are not are named at the end, and it fails.
+
+use std::collections::BTreeSet;
+
+use clap::Args;
+use hyper::StatusCode;
+use serde_json::json;
+
+use crate::cli::client::{Reach, encoded};
+use crate::cli::confirm::confirm;
+use crate::cli::failure::Failure;
+use crate::cli::output::say;
+use crate::cli::table::safe;
+
+#[derive(Args)]
+pub struct Remove {
+    /// The products' external ids
+    #[arg(required = true, value_name = "EXTERNAL_ID")]
+    external_ids: Vec<String>,
+    /// The workspace's slug
+    #[arg(long, value_name = "SLUG")]
+    workspace: String,
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+impl Remove {
+    pub async fn run(self) -> Result<(), Failure> {
+        let client = self.reach.client()?;
+        let mut seen = BTreeSet::new();
+        let once = self.external_ids.iter().filter(|id| seen.insert(*id));
+        let wanted: Vec<&String> = once.collect();
+        if !self.yes {
+            let named: Vec<String> = wanted.iter().map(|id| safe(id).to_string()).collect();
+            confirm(&format!(
+                "Remove {} of workspace {} for good?",
+                named.join(", "),
+                safe(&self.workspace)
+            ))?;
+        }
+        let of = format!("/admin/v1/workspaces/{}", encoded(&self.workspace));
+        // So that what is not found from here on is the product, not the workspace.
+        client.get(&format!("{of}/owners")).await?;
+        let (mut removed, mut unknown) = (Vec::new(), Vec::new());
+        for id in wanted {
+            let path = format!("{of}/products/{}", encoded(id));
+            match client.try_delete(&path).await? {
+                Ok(_) => {
+                    if !client.json() {
+                        say(&format!("Removed product {}.", safe(id)));
+                    }
+                    removed.push(id);
+                }
+                Err(refusal) if refusal.status == StatusCode::NOT_FOUND => unknown.push(id),
+                Err(refusal) => return Err(refusal.into()),
+            }
+        }
+        let done = json!({
+            "workspace": self.workspace,
+            "removed": removed,
+            "unknown": unknown,
+        });
+        client.print(&done, |_| {});
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let named: Vec<String> = unknown.iter().map(|id| format!("`{}`", safe(id))).collect();
+        Err(Failure::new(format!(
+            "the workspace `{}` has no product {}; {}",
+            safe(&self.workspace),
+            named.join(", "),
+            match removed.len() {
+                0 => "nothing was removed".to_owned(),
+                count => format!("removed: {count}"),
+            }
+        )))
+    }
+}

@@ -1,0 +1,218 @@
+//! A file on its way to the service: read by a thread of its own, no faster than
+//! the service takes it, and counted. Where a report of all refused lines is
+//! wanted, the lines are read here by the same rules as in the service.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::hash::BuildHasher as _;
+use std::io::{self, BufWriter, Read, Write as _};
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+
+use hyper::body::{Body, Bytes, Frame};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::cli::failure::Failure;
+use crate::pipeline::import::{Format, Reader};
+
+/// Bytes of one piece, and pieces under way.
+const PIECE: usize = 64 << 10;
+const PIECES: usize = 4;
+
+/// A file that is open, and what it holds by its name or its first bytes.
+pub struct Source {
+    name: String,
+    file: Box<dyn Read + Send>,
+    first: Vec<u8>,
+    pub format: Format,
+}
+
+impl Source {
+    /// `-`: standard input.
+    pub fn open(path: &Path, format: Option<Format>) -> Result<Self, Failure> {
+        let is_input = path == Path::new("-");
+        let name = if is_input {
+            "standard input".to_owned()
+        } else {
+            path.display().to_string()
+        };
+        let failed = |error: io::Error| Failure::new(format!("cannot read {name}: {error}"));
+        let mut file: Box<dyn Read + Send> = if is_input {
+            Box::new(io::stdin())
+        } else {
+            Box::new(File::open(path).map_err(failed)?)
+        };
+        let mut first = Vec::new();
+        (&mut file)
+            .take(PIECE as u64)
+            .read_to_end(&mut first)
+            .map_err(failed)?;
+        let format = format
+            .or_else(|| by_name(path))
+            .unwrap_or_else(|| by_content(&first));
+        Ok(Self {
+            name,
+            file,
+            first,
+            format,
+        })
+    }
+
+    /// Begins to read it: the body that comes of it, the lines so far, and how it ends.
+    pub fn send(
+        self,
+        report: Option<PathBuf>,
+    ) -> (Pieces, Arc<AtomicU64>, oneshot::Receiver<Outcome>) {
+        let (sender, pieces) = mpsc::channel(PIECES);
+        let (ended, ending) = oneshot::channel();
+        let lines = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&lines);
+        // Nobody waits for it when the service refuses: it may hang at a terminal.
+        std::thread::spawn(move || {
+            let outcome = self.read(report, &sender, &counted);
+            let _ = ended.send(outcome);
+        });
+        (Pieces(pieces), lines, ending)
+    }
+
+    fn read(
+        mut self,
+        report: Option<PathBuf>,
+        pieces: &mpsc::Sender<io::Result<Bytes>>,
+        lines: &AtomicU64,
+    ) -> Outcome {
+        let mut report = report
+            .map(|path| AllRefused::into(path, self.format))
+            .transpose()?;
+        let mut piece = std::mem::take(&mut self.first);
+        while !piece.is_empty() {
+            let breaks = piece.iter().map(|byte| u64::from(*byte == b'\n')).sum();
+            lines.fetch_add(breaks, Ordering::Relaxed);
+            if let Some(report) = &mut report {
+                report.push(&piece)?;
+            }
+            if pieces.blocking_send(Ok(Bytes::from(piece))).is_err() {
+                // The service does not want the rest: its answer says why.
+                return Ok(None);
+            }
+            piece = Vec::with_capacity(PIECE);
+            let next = (&mut self.file).take(PIECE as u64);
+            if let Err(error) = { next }.read_to_end(&mut piece) {
+                let message = format!("cannot read {}: {error}", self.name);
+                // Without an end the service takes it for broken off.
+                let _ = pieces.blocking_send(Err(error));
+                return Err(Failure::new(message));
+            }
+        }
+        report.map(AllRefused::end).transpose()
+    }
+}
+
+/// How reading ended; with a report, how many lines it holds.
+pub type Outcome = Result<Option<u64>, Failure>;
+
+fn by_name(path: &Path) -> Option<Format> {
+    let ending = path.extension()?.to_str()?.to_ascii_lowercase();
+    match ending.as_str() {
+        "csv" => Some(Format::Csv),
+        "ndjson" | "jsonl" | "json" => Some(Format::Ndjson),
+        _ => None,
+    }
+}
+
+fn by_content(first: &[u8]) -> Format {
+    let first = first.strip_prefix(b"\xef\xbb\xbf").unwrap_or(first);
+    match first.trim_ascii_start().first() {
+        Some(b'{' | b'[') => Format::Ndjson,
+        _ => Format::Csv,
+    }
+}
+
+/// The body of the request.
+pub struct Pieces(mpsc::Receiver<io::Result<Bytes>>);
+
+impl Body for Pieces {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        let next = self.0.poll_recv(context);
+        next.map(|piece| piece.map(|piece| piece.map(Frame::data)))
+    }
+}
+
+/// Every refused line, as a line of JSON.
+struct AllRefused {
+    path: PathBuf,
+    file: BufWriter<File>,
+    reader: Reader,
+    rows: Vec<crate::pipeline::import::Row>,
+    hasher: std::hash::RandomState,
+    /// The lines of external ids, by their hashes: eight bytes are enough to tell
+    /// some millions apart.
+    lines: HashMap<u64, u64>,
+    refused: u64,
+}
+
+impl AllRefused {
+    fn into(path: PathBuf, format: Format) -> Result<Self, Failure> {
+        let file = File::create(&path).map_err(|error| cannot_write(&path, &error))?;
+        Ok(Self {
+            path,
+            file: BufWriter::new(file),
+            reader: Reader::new(format),
+            rows: Vec::new(),
+            hasher: std::hash::RandomState::new(),
+            lines: HashMap::new(),
+            refused: 0,
+        })
+    }
+
+    fn push(&mut self, piece: &[u8]) -> Result<(), Failure> {
+        // What is wrong with the whole is what the service says.
+        let _ = self.reader.push(piece, &mut self.rows);
+        self.write()
+    }
+
+    fn end(mut self) -> Result<u64, Failure> {
+        let _ = self.reader.end(&mut self.rows);
+        self.write()?;
+        self.file
+            .flush()
+            .map_err(|error| cannot_write(&self.path, &error))?;
+        Ok(self.refused)
+    }
+
+    fn write(&mut self) -> Result<(), Failure> {
+        for row in self.rows.drain(..) {
+            let message = match row.read {
+                Err(message) => message,
+                Ok(product) => {
+                    let hash = self.hasher.hash_one(&product.external_id);
+                    let first = *self.lines.entry(hash).or_insert(row.line);
+                    if first == row.line {
+                        continue;
+                    }
+                    format!(
+                        "externalId `{}` is on line {first} already, which counts",
+                        product.external_id
+                    )
+                }
+            };
+            self.refused += 1;
+            let line = serde_json::json!({ "line": row.line, "message": message });
+            writeln!(self.file, "{line}").map_err(|error| cannot_write(&self.path, &error))?;
+        }
+        Ok(())
+    }
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+    Failure::new(format!("cannot write {}: {error}", path.display()))
+}

@@ -1,0 +1,21 @@
+//! `leadhost workspace`: one file a verb.
+
+mod list;
+
+use clap::Subcommand;
+
+use super::failure::Failure;
+
+#[derive(Subcommand)]
+pub enum Workspace {
+    /// List the workspaces
+    List(list::List),
+}
+
+impl Workspace {
+    pub async fn run(self) -> Result<(), Failure> {
+        match self {
+            Self::List(command) => command.run().await,
+        }
+    }
+}

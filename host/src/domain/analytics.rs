@@ -1,0 +1,248 @@
+//! What analytics counts: measures of a metric set, by the quarter of an hour in
+//! which a thing began and by who handled it.
+//!
+//! Every measure of a thing is counted where the thing began, so that answered is
+//! never more than started, and a rate is a true share.
+
+use super::id::AgentId;
+use super::row::Entity;
+use super::time::Micros;
+use super::zone::Day;
+
+/// What is counted together, from one feed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum MetricSet {
+    Conversations,
+    Tickets,
+}
+
+impl MetricSet {
+    pub const ALL: [Self; 2] = [Self::Conversations, Self::Tickets];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Conversations => "conversations",
+            Self::Tickets => "tickets",
+        }
+    }
+
+    pub fn of(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|set| set.as_str() == text)
+    }
+
+    /// The job that counts it, as freshness names it.
+    pub fn job(self) -> &'static str {
+        match self {
+            Self::Conversations => "conversations_rollup",
+            Self::Tickets => "tickets_rollup",
+        }
+    }
+
+    /// The number that stands for it in the store. Never reused.
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Conversations => 1,
+            Self::Tickets => 2,
+        }
+    }
+
+    pub fn coded(code: i64) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|set| i64::from(set.code()) == code)
+    }
+
+    /// The feed that tells what changed.
+    pub fn entity(self) -> Entity {
+        match self {
+            Self::Conversations => Entity::Conversations,
+            Self::Tickets => Entity::Tickets,
+        }
+    }
+
+    /// The names of its measures, in the order of [`Counts`]. The first counts every thing.
+    pub fn measures(self) -> &'static [&'static str] {
+        match self {
+            Self::Conversations => &[
+                "conversations_started",
+                "conversations_answered",
+                "conversations_no_response",
+                "appointments",
+                "transferred",
+            ],
+            Self::Tickets => &["tickets_opened", "tickets_answered", "tickets_resolved"],
+        }
+    }
+}
+
+/// As many as the metric set with the most measures has.
+pub const MEASURES: usize = 5;
+
+/// How often each measure was met; those that a set does not have are 0.
+pub type Counts = [i64; MEASURES];
+
+/// Adds `sign` times the counts.
+pub fn add(to: &mut Counts, counts: &Counts, sign: i64) {
+    for (to, count) in to.iter_mut().zip(counts) {
+        *to += sign * count;
+    }
+}
+
+/// A quarter of an hour, counted from 1970-01-01T00:00Z. Local days of all zones
+/// have begun with one since 1973.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Slot(pub i32);
+
+impl Slot {
+    pub const MICROS: i64 = 15 * Micros::MINUTE;
+    /// Less than any that something begins in.
+    pub const BEGINNING: Self = Self(i32::MIN);
+    /// Greater than any that something begins in.
+    pub const END: Self = Self(i32::MAX);
+
+    /// The one that the instant is in.
+    pub fn of(instant: Micros) -> Self {
+        Self(i32::try_from(instant.0.div_euclid(Self::MICROS)).unwrap_or(i32::MAX))
+    }
+
+    /// The first that begins at the instant or later.
+    pub fn from(instant: Micros) -> Self {
+        Self::of(instant.plus(Self::MICROS - 1))
+    }
+
+    pub fn start(self) -> Micros {
+        Micros(i64::from(self.0) * Self::MICROS)
+    }
+}
+
+/// Characters of a source that counts are told apart by: an index is on it.
+pub const SOURCE_CHARACTERS: usize = 255;
+
+/// By what the counts can be told apart; an empty source counts as none, and a long
+/// one by its beginning ([`source`]).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key {
+    pub agent_type: Option<String>,
+    pub agent: Option<AgentId>,
+    pub source: Option<String>,
+}
+
+impl Key {
+    pub fn of(agent_type: Option<String>, agent: Option<i64>, source: Option<String>) -> Self {
+        let some = |text: Option<String>| text.filter(|text| !text.is_empty());
+        Self {
+            agent_type: some(agent_type),
+            agent: agent.filter(|agent| *agent != 0).map(AgentId),
+            source: some(source).map(self::source),
+        }
+    }
+
+    /// As a store keeps it: '' and 0 stand for none.
+    pub fn stored(&self) -> (&str, i64, &str) {
+        (
+            self.agent_type.as_deref().unwrap_or_default(),
+            self.agent.map_or(0, |agent| agent.0),
+            self.source.as_deref().unwrap_or_default(),
+        )
+    }
+}
+
+/// As much of a source as counts are told apart by. What leads say of theirs has no
+/// bound of its own, and an index of a store takes no key of some thousand bytes.
+pub fn source(mut text: String) -> String {
+    if let Some((end, _)) = text.char_indices().nth(SOURCE_CHARACTERS) {
+        text.truncate(end);
+    }
+    text
+}
+
+/// What one thing adds: one to each measure whose bit is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measured(pub u8);
+
+impl Measured {
+    /// Of the measures in their order.
+    pub fn of(met: &[bool]) -> Self {
+        let bits = met.iter().enumerate();
+        Self(bits.fold(0, |bits, (place, met)| bits | (u8::from(*met) << place)))
+    }
+
+    pub fn counts(self) -> Counts {
+        std::array::from_fn(|place| i64::from(self.0 >> place & 1))
+    }
+}
+
+/// How long a bucket of the answer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Granularity {
+    Day,
+    /// From Monday.
+    Week,
+    Month,
+}
+
+impl Granularity {
+    pub const ALL: [Self; 3] = [Self::Day, Self::Week, Self::Month];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Day => "day",
+            Self::Week => "week",
+            Self::Month => "month",
+        }
+    }
+
+    pub fn of(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.as_str() == text)
+    }
+
+    /// The bucket of a day, by its first day.
+    pub fn period(self, day: Day) -> Day {
+        match self {
+            Self::Day => day,
+            Self::Week => day.week(),
+            Self::Month => day.month(),
+        }
+    }
+
+    /// The bucket that follows one.
+    pub fn after(self, period: Day) -> Day {
+        match self {
+            Self::Day => period.plus(1),
+            Self::Week => period.plus(7),
+            Self::Month => period.plus(31).month(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn measures_are_bits_in_their_order() {
+        let measured = Measured::of(&[true, false, true]);
+        assert_eq!(measured.counts(), [1, 0, 1, 0, 0]);
+        for set in MetricSet::ALL {
+            assert!(set.measures().len() <= MEASURES);
+        }
+    }
+
+    #[test]
+    fn a_source_counts_by_its_beginning() {
+        let long = "é".repeat(SOURCE_CHARACTERS);
+        assert_eq!(source(long.clone()), long);
+        assert_eq!(source(format!("{long}é")), long);
+        let key = Key::of(None, None, Some(format!("{long} and more")));
+        assert_eq!(key.source, Some(long));
+    }
+
+    #[test]
+    fn an_instant_is_in_its_quarter_of_an_hour() {
+        assert_eq!(Slot::of(Micros(-1)), Slot(-1));
+        assert_eq!(Slot::of(Micros(Slot::MICROS)), Slot(1));
+        assert_eq!(Slot::from(Micros(1)), Slot(1));
+        assert_eq!(Slot::from(Micros(0)), Slot(0));
+        assert_eq!(Slot(3).start(), Micros(3 * Slot::MICROS));
+    }
+}

@@ -1,0 +1,324 @@
+//! What passes between the host and a channel's adapter, in the domain's words:
+//! a template send and its answer, the events of a webhook, the list of
+//! templates. The contract's own types stop at `plugin/abi`.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::exchange::{HttpRequest, Pairs, Problem, Reply};
+
+/// A template message as an adapter gets it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TemplateSend {
+    /// The host's own id of the message.
+    pub message_id: String,
+    /// E.164, or the recipient as the provider named it before.
+    pub recipient: String,
+    /// JSON text in the shape of the interface: name, language, components.
+    pub template: String,
+    pub config: String,
+    pub context: Pairs,
+}
+
+/// How an adapter sends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SendStep {
+    Call(Box<HttpRequest>),
+    Answer(SendAnswer),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SendAnswer {
+    Accepted(Accepted),
+    Refused(Refused),
+    /// The provider may or may not have taken it, and why nobody knows.
+    Unknown(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    pub external_ids: Vec<String>,
+    /// The recipient as the provider names it.
+    pub recipient_id: Option<String>,
+    /// `accepted`, `held`, `sent`, `delivered`, or the provider's own word.
+    pub status: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    pub category: Category,
+    pub code: String,
+    pub title: String,
+    pub text: String,
+    pub details: String,
+    pub retry_after_seconds: Option<u32>,
+}
+
+/// Whose matter a refusal is, which decides what happens next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Category {
+    /// The parameters; final.
+    Request,
+    /// Paused, rejected or not as its text demands; final.
+    Template,
+    /// The provider has no such template; final.
+    UnknownTemplate,
+    /// Cannot be reached; final.
+    Recipient,
+    /// Only an answer is allowed now; final.
+    Window,
+    /// The contact wants no more messages; final, and it is banned.
+    OptOut,
+    ThrottledRecipient,
+    ThrottledNumber,
+    ThrottledAccount,
+    Transient,
+    /// Blocked, unpaid: the instance is paused, the message kept.
+    Account,
+    /// Token, permission: the instance is paused, the message kept.
+    Connection,
+    /// It waited longer than messages are kept; the host's own, final.
+    Expired,
+    /// An operator does not count on it any more; the host's own, final.
+    GivenUp,
+}
+
+impl Category {
+    pub const ALL: [Self; 14] = [
+        Self::Request,
+        Self::Template,
+        Self::UnknownTemplate,
+        Self::Recipient,
+        Self::Window,
+        Self::OptOut,
+        Self::ThrottledRecipient,
+        Self::ThrottledNumber,
+        Self::ThrottledAccount,
+        Self::Transient,
+        Self::Account,
+        Self::Connection,
+        Self::Expired,
+        Self::GivenUp,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Request => "request",
+            Self::Template => "template",
+            Self::UnknownTemplate => "unknown-template",
+            Self::Recipient => "recipient",
+            Self::Window => "window",
+            Self::OptOut => "opt-out",
+            Self::ThrottledRecipient => "throttled-recipient",
+            Self::ThrottledNumber => "throttled-number",
+            Self::ThrottledAccount => "throttled-account",
+            Self::Transient => "transient",
+            Self::Account => "account",
+            Self::Connection => "connection",
+            Self::Expired => "expired",
+            Self::GivenUp => "given-up",
+        }
+    }
+
+    /// An adapter's word; one that is not known counts as `request`.
+    pub fn of(text: &str) -> Self {
+        Self::ALL
+            .into_iter()
+            .find(|category| category.as_str() == text)
+            .unwrap_or(Self::Request)
+    }
+
+    /// The code of an error of this class: its own, or the word of the class, so that
+    /// every failure is found by a code.
+    pub fn code(self, own: String) -> String {
+        if own.is_empty() {
+            self.as_str().to_owned()
+        } else {
+            own
+        }
+    }
+
+    /// Whether the message may still go out later.
+    pub fn is_kept(self) -> bool {
+        matches!(
+            self,
+            Self::ThrottledRecipient
+                | Self::ThrottledNumber
+                | Self::ThrottledAccount
+                | Self::Transient
+                | Self::Account
+                | Self::Connection
+        )
+    }
+}
+
+/// An error that a provider reports of a message, in a status or as a refusal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChannelError {
+    pub code: String,
+    pub title: String,
+    pub description: String,
+    pub details: String,
+    pub category: Category,
+}
+
+impl ChannelError {
+    /// Code, title and description in one line. Many providers give one sentence
+    /// as both: it is said once.
+    pub fn in_words(&self) -> String {
+        let title = Some(self.title.as_str());
+        let title = title.filter(|title| !self.description.contains(title));
+        [
+            Some(self.code.as_str()),
+            title,
+            Some(self.description.as_str()),
+        ]
+        .into_iter()
+        .flatten()
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(": ")
+    }
+}
+
+/// What a provider's webhook holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Webhook {
+    pub events: Vec<ChannelEvent>,
+    pub reply: Option<Reply>,
+    pub notes: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChannelEvent {
+    pub route: Pairs,
+    pub body: EventBody,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum EventBody {
+    Status(Box<StatusUpdate>),
+    Inbound(Box<InboundMessage>),
+    Template(TemplateChange),
+    Contact(Box<ContactChange>),
+    Other(String),
+    Invalid(Problem),
+}
+
+/// Times are texts as the adapter gave them; the host reads them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatusUpdate {
+    pub external_id: String,
+    pub message_id: Option<String>,
+    pub status: String,
+    pub occurred_at: Option<String>,
+    pub recipient_id: Option<String>,
+    pub errors: Vec<ChannelError>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct InboundMessage {
+    pub external_id: String,
+    pub sender_id: String,
+    pub sender_phone: Option<String>,
+    pub sender_name: Option<String>,
+    pub kind: String,
+    pub content: Option<String>,
+    pub occurred_at: Option<String>,
+    pub reply_to: Option<String>,
+    pub attributes: serde_json::Map<String, Value>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TemplateChange {
+    pub name: String,
+    pub language: String,
+    /// Empty: the list is to be asked for again.
+    pub status: String,
+    pub reason: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContactChange {
+    pub sender_id: String,
+    pub sender_phone: Option<String>,
+    /// `number`, `opt-out`, `opt-in`.
+    pub kind: String,
+    pub value: String,
+    pub occurred_at: Option<String>,
+}
+
+/// What a send must fill.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Placeholder {
+    /// `header`, `body`, `button`.
+    pub component: String,
+    /// Of a button, from 0.
+    pub index: u32,
+    /// `text`, `document`, `image`, `video`.
+    pub kind: String,
+    /// Empty where the provider counts its placeholders.
+    pub name: String,
+}
+
+/// A template as an instance's provider lists it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Template {
+    pub name: String,
+    pub language: String,
+    /// `approved`, `pending`, `paused`, `rejected`, `disabled`.
+    pub status: String,
+    pub category: String,
+    pub reason: String,
+    pub text: String,
+    pub placeholders: Vec<Placeholder>,
+    /// As the provider writes them: JSON text.
+    pub components: String,
+}
+
+impl Template {
+    pub const APPROVED: &str = "approved";
+
+    pub fn is_approved(&self) -> bool {
+        self.status == Self::APPROVED
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TemplatePage {
+    pub templates: Vec<Template>,
+    pub next: Option<Box<HttpRequest>>,
+}
+
+/// How the list of templates comes about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TemplateStep {
+    Call(Box<HttpRequest>),
+    Page(TemplatePage),
+    /// There is no list: templates are not checked before they are sent.
+    Unlisted,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_that_a_provider_gives_twice_is_said_once() {
+        let check = |code: &str, title: &str, description: &str, expect: &str| {
+            let error = ChannelError {
+                code: code.to_owned(),
+                title: title.to_owned(),
+                description: description.to_owned(),
+                details: String::new(),
+                category: Category::Transient,
+            };
+            assert_eq!(error.in_words(), expect);
+        };
+        check("7", "Busy", "Busy", "7: Busy");
+        check("7", "Busy", "(#7) Busy", "7: (#7) Busy");
+        check("7", "Busy", "Come later", "7: Busy: Come later");
+        check("", "Busy", "", "Busy");
+    }
+}

@@ -1,0 +1,403 @@
+//! A message: who wrote it, of what type, and how far it is. What a provider
+//! says of it is merged so that order and repeats make no difference.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::channel::ChannelError;
+use super::time::Micros;
+
+/// Who wrote a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Actor {
+    Contact,
+    /// The instance.
+    Agent,
+    Human,
+    System,
+}
+
+impl Actor {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Contact => "contact",
+            Self::Agent => "agent",
+            Self::Human => "human",
+            Self::System => "system",
+        }
+    }
+
+    pub fn of(text: &str) -> Option<Self> {
+        [Self::Contact, Self::Agent, Self::Human, Self::System]
+            .into_iter()
+            .find(|actor| actor.as_str() == text)
+    }
+}
+
+/// The types of a message, as exported.
+pub const KINDS: [&str; 14] = [
+    "text",
+    "template",
+    "image",
+    "video",
+    "audio",
+    "document",
+    "location",
+    "contacts",
+    "button",
+    "interactive",
+    "reaction",
+    "sticker",
+    "unsupported",
+    "system",
+];
+
+/// Codes of one message, over all its statuses: its row does not grow for ever.
+pub const ERRORS_PER_MESSAGE: usize = 64;
+
+/// The type of a template message.
+pub const TEMPLATE: &str = "template";
+
+/// An adapter's word for a type; one that is not known is `unsupported`.
+pub fn kind_of(text: &str) -> &'static str {
+    KINDS
+        .into_iter()
+        .find(|kind| *kind == text)
+        .unwrap_or("unsupported")
+}
+
+/// How far a message is. The states of a sent one, in the order of progress;
+/// `Failed` stands beside them, and gives way to delivered and read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// It goes out later.
+    Waiting,
+    /// The call is under way.
+    Sending,
+    /// Nobody knows whether the provider took it.
+    Unknown,
+    Accepted,
+    Sent,
+    Delivered,
+    Read,
+    Failed,
+    /// It came from the contact.
+    Received,
+}
+
+impl State {
+    pub const ALL: [Self; 9] = [
+        Self::Waiting,
+        Self::Sending,
+        Self::Unknown,
+        Self::Accepted,
+        Self::Sent,
+        Self::Delivered,
+        Self::Read,
+        Self::Failed,
+        Self::Received,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Sending => "sending",
+            Self::Unknown => "unknown",
+            Self::Accepted => "accepted",
+            Self::Sent => "sent",
+            Self::Delivered => "delivered",
+            Self::Read => "read",
+            Self::Failed => "failed",
+            Self::Received => "received",
+        }
+    }
+
+    pub fn of(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == text)
+    }
+}
+
+/// A message's metadata, as stored and exported: JSON with these keys and, of a
+/// message that came in, what else its provider said, under `attributes`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Metadata {
+    /// [`State`] as text.
+    pub status: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accepted_at: Option<Micros>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sent_at: Option<Micros>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_at: Option<Micros>,
+    /// How far the provider said it was when it took it, where that is a word of its
+    /// own: `held`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel_status: Option<String>,
+    /// The provider's ids of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub external_ids: Vec<String>,
+    /// The other side, as the provider names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recipient_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub template: Option<TemplateName>,
+    /// The type as the provider names it, where the exported one is `unsupported`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel_type: Option<String>,
+    /// The provider's id of the message that this one answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reply_to: Option<String>,
+    /// Why it waits or what nobody knows, for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Every code once, in the order of the codes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<ChannelError>,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub attributes: Map<String, Value>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TemplateName {
+    pub name: String,
+    pub language: String,
+}
+
+/// What statuses have said of a message: merged in any order, as often as they
+/// come, they give the same.
+///
+/// Of each state the earliest time is kept; what was read was delivered by then;
+/// of the ways in which one code was told, the fullest is kept, and of more codes
+/// than any provider has for one message, the first by their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Progress {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accepted_at: Option<Micros>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sent_at: Option<Micros>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delivered_at: Option<Micros>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_at: Option<Micros>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_at: Option<Micros>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<ChannelError>,
+}
+
+impl Progress {
+    /// It failed, then and for this reason.
+    pub fn failed(at: Micros, error: ChannelError) -> Self {
+        Self {
+            failed_at: Some(at),
+            errors: vec![error],
+            ..Self::default()
+        }
+    }
+
+    /// Nothing was said.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Adds what another status says; whether that was news.
+    pub fn merge(&mut self, other: &Self) -> bool {
+        let mut news = false;
+        let delivered_at = [other.delivered_at, other.read_at].into_iter().flatten();
+        let delivered_at = delivered_at.min();
+        for (mine, theirs) in [
+            (&mut self.accepted_at, other.accepted_at),
+            (&mut self.sent_at, other.sent_at),
+            (&mut self.delivered_at, delivered_at),
+            (&mut self.read_at, other.read_at),
+            (&mut self.failed_at, other.failed_at),
+        ] {
+            news |= earliest(mine, theirs);
+        }
+        for error in &other.errors {
+            news |= add_error(&mut self.errors, error);
+        }
+        news
+    }
+
+    /// The state that it comes to; `None` while nothing was said.
+    pub fn state(&self) -> Option<State> {
+        [
+            (self.read_at, State::Read),
+            (self.delivered_at, State::Delivered),
+            (self.failed_at, State::Failed),
+            (self.sent_at, State::Sent),
+            (self.accepted_at, State::Accepted),
+        ]
+        .into_iter()
+        .find_map(|(at, state)| at.and(Some(state)))
+    }
+
+    /// When the channel had taken it, at the latest; `None` when all that is known
+    /// is that it failed.
+    pub fn taken_at(&self) -> Option<Micros> {
+        [self.accepted_at, self.sent_at, self.delivered_at]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+}
+
+/// Keeps the earlier time; whether it is another one then.
+pub fn earliest(kept: &mut Option<Micros>, new: Option<Micros>) -> bool {
+    let is_news = new.is_some_and(|new| kept.is_none_or(|kept| new < kept));
+    if is_news {
+        *kept = new;
+    }
+    is_news
+}
+
+/// Of two ways in which one code was told, whether the new one is kept: the one
+/// that says more, and of two that say as much always the same.
+pub fn says_more(new: &ChannelError, kept: &ChannelError) -> bool {
+    fn rank(error: &ChannelError) -> (usize, [&str; 4]) {
+        let texts = [
+            error.title.as_str(),
+            error.description.as_str(),
+            error.details.as_str(),
+            error.category.as_str(),
+        ];
+        let said = texts[..3].iter().map(|text| text.len()).sum();
+        (said, texts)
+    }
+    rank(new) > rank(kept)
+}
+
+fn add_error(errors: &mut Vec<ChannelError>, new: &ChannelError) -> bool {
+    match errors.binary_search_by(|error| error.code.cmp(&new.code)) {
+        Ok(at) => {
+            let is_news = says_more(new, &errors[at]);
+            if is_news {
+                errors[at] = new.clone();
+            }
+            is_news
+        }
+        // In whatever order they come, the same ones stay.
+        Err(at) if at >= ERRORS_PER_MESSAGE => false,
+        Err(at) => {
+            errors.insert(at, new.clone());
+            errors.truncate(ERRORS_PER_MESSAGE);
+            true
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::channel::Category;
+
+    fn at(state: State, seconds: i64) -> Progress {
+        let mut progress = Progress::default();
+        let field = match state {
+            State::Accepted => &mut progress.accepted_at,
+            State::Sent => &mut progress.sent_at,
+            State::Delivered => &mut progress.delivered_at,
+            State::Read => &mut progress.read_at,
+            _ => &mut progress.failed_at,
+        };
+        *field = Some(Micros(0).plus_seconds(seconds));
+        progress
+    }
+
+    fn error(code: &str, details: &str) -> ChannelError {
+        ChannelError {
+            code: code.to_owned(),
+            title: "Undeliverable".to_owned(),
+            description: String::new(),
+            details: details.to_owned(),
+            category: Category::Recipient,
+        }
+    }
+
+    fn merged<'a>(parts: impl IntoIterator<Item = &'a Progress>) -> Progress {
+        let mut whole = Progress::default();
+        for part in parts {
+            whole.merge(part);
+        }
+        whole
+    }
+
+    #[test]
+    fn of_too_many_codes_the_same_ones_stay_in_any_order() {
+        let told = |code: usize| Progress::failed(Micros(0), error(&format!("{code:03}"), ""));
+        let codes = 0..3 * ERRORS_PER_MESSAGE;
+        let up: Vec<_> = codes.clone().map(told).collect();
+        let down: Vec<_> = codes.rev().map(told).collect();
+        let mut whole = merged(&up);
+        assert_eq!(whole.errors.len(), ERRORS_PER_MESSAGE);
+        assert_eq!(whole, merged(&down));
+        assert!(!whole.merge(&told(100)), "it says nothing new");
+    }
+
+    #[test]
+    fn the_furthest_state_counts_and_failed_gives_way_to_delivered() {
+        let check = |states: &[State], expect| {
+            let parts: Vec<_> = states.iter().map(|state| at(*state, 1)).collect();
+            assert_eq!(merged(&parts).state(), expect, "{states:?}");
+        };
+        check(&[], None);
+        check(&[State::Sent, State::Accepted], Some(State::Sent));
+        check(&[State::Failed, State::Sent], Some(State::Failed));
+        check(&[State::Failed, State::Delivered], Some(State::Delivered));
+        check(&[State::Read], Some(State::Read));
+    }
+
+    #[test]
+    fn what_was_read_was_delivered_by_then() {
+        let read = merged(&[at(State::Read, 5)]);
+        assert_eq!(read.delivered_at, read.read_at);
+        let both = merged(&[at(State::Read, 5), at(State::Delivered, 9)]);
+        assert_eq!(both, read);
+        let earlier = merged(&[at(State::Delivered, 3), at(State::Read, 5)]);
+        assert_eq!(earlier.delivered_at, Some(Micros(3_000_000)));
+    }
+
+    /// Every order of some statuses, each of them twice, comes to the same, and
+    /// the second time is no news.
+    #[test]
+    fn order_and_repeats_make_no_difference() {
+        let failed = |seconds, code, details| {
+            Progress::failed(Micros(0).plus_seconds(seconds), error(code, details))
+        };
+        let parts = [
+            at(State::Sent, 2),
+            at(State::Delivered, 4),
+            at(State::Read, 3),
+            failed(6, "131026", "no such person"),
+            failed(5, "131026", ""),
+            failed(7, "131000", "try again"),
+        ];
+        let expect = merged(&parts);
+        let codes: Vec<_> = expect.errors.iter().map(|e| e.code.as_str()).collect();
+        assert_eq!(codes, ["131000", "131026"]);
+        assert_eq!(expect.errors[1].details, "no such person");
+        let mut orders = 0;
+        permute(&mut parts.to_vec(), 0, &mut |parts| {
+            let mut whole = merged(parts);
+            assert_eq!(whole, expect);
+            assert!(parts.iter().all(|part| !whole.merge(part)));
+            orders += 1;
+        });
+        assert_eq!(orders, 720);
+    }
+
+    fn permute(parts: &mut [Progress], from: usize, check: &mut impl FnMut(&[Progress])) {
+        if from == parts.len() {
+            return check(parts);
+        }
+        for next in from..parts.len() {
+            parts.swap(from, next);
+            permute(parts, from + 1, check);
+            parts.swap(from, next);
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! A ticket: what the desk has to do. One opens when a conversation, or a deal
+//! that nobody talks about, is handed to people; resolving it ends the conversation.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::deal::PersonPart;
+use super::id::{AgentId, ConversationId, DealId, OwnerId, TicketId};
+use super::time::Micros;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    Open,
+    /// A person has answered; nothing is settled yet.
+    Answered,
+    Resolved,
+}
+
+impl Status {
+    pub const ALL: [Self; 3] = [Self::Open, Self::Answered, Self::Resolved];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Answered => "answered",
+            Self::Resolved => "resolved",
+        }
+    }
+
+    pub fn of(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.as_str() == text)
+    }
+}
+
+/// A ticket as the desk shows it.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TicketView {
+    pub id: TicketId,
+    pub status: Status,
+    /// None: the deal was handed over and nobody had talked about it.
+    pub conversation_id: Option<ConversationId>,
+    pub deal_id: Option<DealId>,
+    /// Who is to be answered.
+    pub person: PersonPart,
+    /// The instance that talked before.
+    pub agent_id: Option<AgentId>,
+    /// Who has taken it.
+    pub owner: Option<OwnerPart>,
+    /// What the notification told the assistant.
+    pub special_instructions: Option<String>,
+    pub opened_at: Micros,
+    pub answered_at: Option<Micros>,
+    pub resolved_at: Option<Micros>,
+    pub updated_at: Micros,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct OwnerPart {
+    pub id: OwnerId,
+    pub name: String,
+    pub email: String,
+}

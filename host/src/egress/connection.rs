@@ -1,0 +1,189 @@
+//! One connection to a far end: opened under a deadline, driven beside the calls
+//! that use it, closed when it is dropped. HTTP/1.1 only, one request at a time.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::pki_types::ServerName;
+
+use super::EgressError;
+use super::message::Message;
+use super::target::Target;
+use crate::domain::exchange::HttpResponse;
+use crate::limits;
+
+pub struct Connection {
+    sender: SendRequest<Full<Bytes>>,
+    driver: JoinHandle<()>,
+    /// From when on it is not used again.
+    until: Instant,
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.driver.abort();
+    }
+}
+
+/// Why a request on a connection has no answer.
+pub enum Broken {
+    /// Not a byte of it went out.
+    Unsent {
+        message: Box<Message>,
+        reason: String,
+    },
+    MaybeSent {
+        reason: String,
+    },
+}
+
+impl Connection {
+    /// To the first of the addresses, all of which have passed, that answers.
+    pub async fn open(
+        target: &Target,
+        addresses: &[SocketAddr],
+        tls: &TlsConnector,
+    ) -> Result<Self, EgressError> {
+        const WITHIN: Duration = Duration::from_secs(limits::EGRESS_CONNECT_SECONDS);
+        timeout(WITHIN, Self::open_patiently(target, addresses, tls))
+            .await
+            .unwrap_or_else(|_| Err(target.unreachable(format!("no connection within {WITHIN:?}"))))
+    }
+
+    async fn open_patiently(
+        target: &Target,
+        addresses: &[SocketAddr],
+        tls: &TlsConnector,
+    ) -> Result<Self, EgressError> {
+        let stream = connect(addresses)
+            .await
+            .map_err(|reason| target.unreachable(reason))?;
+        // A request goes out as a whole; waiting for more only delays its end.
+        let _ = stream.set_nodelay(true);
+        let opened = if target.place.tls {
+            let host = target.place.host.trim_matches(['[', ']']).to_owned();
+            let name = ServerName::try_from(host).map_err(|_| {
+                EgressError::Malformed(format!("`{}` is no host name", target.place.host))
+            })?;
+            match tls.connect(name, stream).await {
+                Ok(stream) => Self::over(stream).await,
+                Err(error) => Err(told(&error)),
+            }
+        } else {
+            Self::over(stream).await
+        };
+        opened.map_err(|reason| target.unreachable(reason))
+    }
+
+    async fn over<S>(stream: S) -> Result<Self, String>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let (sender, connection) = handshake(TokioIo::new(stream))
+            .await
+            .map_err(|error| told(&error))?;
+        let driver = tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::trace!(%error, "a connection to the outside ended");
+            }
+        });
+        Ok(Self {
+            sender,
+            driver,
+            until: Instant::now() + Duration::from_secs(limits::EGRESS_CONNECTION_SECONDS),
+        })
+    }
+
+    /// Closed by the far end, as far as is known here, or too old to be used.
+    pub fn is_over(&self, now: Instant) -> bool {
+        self.until <= now || self.sender.is_closed()
+    }
+
+    /// Whether it takes another request.
+    pub async fn is_ready(&mut self) -> bool {
+        const WITHIN: Duration = Duration::from_millis(limits::EGRESS_READY_MS);
+        matches!(timeout(WITHIN, self.sender.ready()).await, Ok(Ok(())))
+    }
+
+    pub async fn exchange(&mut self, message: Message) -> Result<HttpResponse, Broken> {
+        let response = self
+            .sender
+            .try_send_request(message)
+            .await
+            .map_err(|mut error| {
+                let reason = told(error.error());
+                match error.take_message() {
+                    Some(message) => Broken::Unsent {
+                        message: Box::new(message),
+                        reason,
+                    },
+                    None => Broken::MaybeSent { reason },
+                }
+            })?;
+        read(response)
+            .await
+            .map_err(|reason| Broken::MaybeSent { reason })
+    }
+}
+
+async fn read(response: http::Response<Incoming>) -> Result<HttpResponse, String> {
+    let (head, body) = response.into_parts();
+    let headers = head
+        .headers
+        .iter()
+        .map(|(name, value)| {
+            (
+                name.as_str().to_owned(),
+                String::from_utf8_lossy(value.as_bytes()).into_owned(),
+            )
+        })
+        .collect();
+    let body = Limited::new(body, limits::FETCH_ANSWER_BYTES)
+        .collect()
+        .await
+        .map_err(|error| told(&*error))?
+        .to_bytes()
+        .to_vec();
+    Ok(HttpResponse {
+        status: head.status.as_u16(),
+        headers,
+        body,
+    })
+}
+
+async fn connect(addresses: &[SocketAddr]) -> Result<TcpStream, String> {
+    const WITHIN: Duration = Duration::from_secs(limits::EGRESS_ADDRESS_SECONDS);
+    let mut last = String::new();
+    for address in addresses.iter().take(limits::EGRESS_ADDRESSES) {
+        last = match timeout(WITHIN, TcpStream::connect(address)).await {
+            Ok(Ok(stream)) => return Ok(stream),
+            Ok(Err(error)) => format!("{address}: {error}"),
+            Err(_) => format!("{address}: no connection within {WITHIN:?}"),
+        };
+    }
+    Err(last)
+}
+
+/// An error with what caused it.
+fn told(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text.push_str(": ");
+            text.push_str(&more);
+        }
+        cause = error.source();
+    }
+    text
+}

@@ -1,0 +1,96 @@
+//! The request as it goes out: slots filled, everything that is not the
+//! plugin's to say set by the host.
+
+use http_body_util::Full;
+use hyper::body::Bytes;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::EgressError;
+use super::target::Target;
+use crate::domain::exchange::{HttpRequest, Segment};
+use crate::pipeline::slots::{compose, verbatim};
+use crate::seal::Secrets;
+
+pub type Message = http::Request<Full<Bytes>>;
+
+pub fn compose_message(
+    request: &HttpRequest,
+    target: &Target,
+    secrets: &Secrets,
+) -> Result<Message, EgressError> {
+    let malformed = |what: &str| EgressError::Malformed(what.to_owned());
+    let no_bytes = |segments: &[Segment]| {
+        !segments
+            .iter()
+            .any(|segment| matches!(segment, Segment::Bytes(_)))
+    };
+    let text = |segments: &[Segment], encode: fn(&str) -> String| -> Result<String, EgressError> {
+        if !no_bytes(segments) {
+            return Err(malformed("bytes stand outside the body"));
+        }
+        String::from_utf8(compose(segments, secrets, encode)?)
+            .map_err(|_| malformed("a text is not UTF-8"))
+    };
+
+    let mut uri = text(&request.path, encode)?;
+    if !uri.starts_with('/')
+        || uri.contains(['?', '#'])
+        || uri
+            .chars()
+            .any(|c| c.is_whitespace() || c.is_control() || !c.is_ascii())
+    {
+        return Err(malformed(
+            "the path does not begin with a slash, or holds what must be percent-encoded",
+        ));
+    }
+    for (index, (name, value)) in request.query.iter().enumerate() {
+        uri.push(if index == 0 { '?' } else { '&' });
+        uri.push_str(&encode(name));
+        uri.push('=');
+        uri.push_str(&encode(&text(value, verbatim)?));
+    }
+    let mut builder = http::Request::builder()
+        .method(request.method.as_str())
+        .uri(uri)
+        .header(http::header::HOST, &target.authority)
+        .header(
+            http::header::USER_AGENT,
+            concat!("leadhost/", env!("CARGO_PKG_VERSION")),
+        );
+    for (name, value) in &request.headers {
+        // Framing and routing are the host's.
+        if [
+            "host",
+            "content-length",
+            "transfer-encoding",
+            "connection",
+            "upgrade",
+            "te",
+            "trailer",
+            "expect",
+        ]
+        .contains(&name.to_ascii_lowercase().as_str())
+        {
+            return Err(EgressError::Malformed(format!(
+                "the header `{name}` is the host's to set"
+            )));
+        }
+        builder = builder.header(name.as_str(), text(value, verbatim)?);
+    }
+    let body = compose(&request.body, secrets, verbatim)?;
+    // The builder's error may quote a header's value, which may be a secret.
+    builder
+        .body(Full::new(Bytes::from(body)))
+        .map_err(|_| malformed("a method, header name or header value is not allowed in HTTP"))
+}
+
+/// What is percent-encoded in paths and queries: all but RFC 3986's unreserved.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+fn encode(text: &str) -> String {
+    utf8_percent_encode(text, RESERVED).to_string()
+}

@@ -1,0 +1,220 @@
+//! Connections that wait for their next request, and how many requests may be
+//! under way. The one used last goes first, so that those that a rush has left
+//! behind grow old and are closed.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+
+use super::connection::Connection;
+use super::target::Place;
+use crate::domain::exchange::{HttpResponse, first};
+use crate::limits;
+
+pub struct Pool {
+    kept_for: Duration,
+    calls: Arc<Semaphore>,
+    state: Mutex<State>,
+    opened: AtomicU64,
+    reused: AtomicU64,
+}
+
+/// Connections of this process to the outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Connections {
+    /// Since the start.
+    pub opened: u64,
+    /// How often one was used again, since the start.
+    pub reused: u64,
+    /// Those that wait for their next request.
+    pub kept: usize,
+}
+
+#[derive(Default)]
+struct State {
+    places: HashMap<Place, Far>,
+    kept: usize,
+    /// A task closes what has waited too long; it ends when there is nothing left.
+    is_swept: bool,
+}
+
+/// What is known of one far end.
+struct Far {
+    calls: Arc<Semaphore>,
+    kept: Vec<Kept>,
+}
+
+struct Kept {
+    connection: Connection,
+    until: Instant,
+}
+
+impl Pool {
+    pub fn new(kept_for: Duration) -> Self {
+        Self {
+            kept_for,
+            calls: Arc::new(Semaphore::new(limits::EGRESS_CALLS)),
+            state: Mutex::default(),
+            opened: AtomicU64::new(0),
+            reused: AtomicU64::new(0),
+        }
+    }
+
+    /// Leave to make one call, as soon as there are not too many. Whoever waits
+    /// for a far end does not keep the others from theirs.
+    pub async fn slot(self: &Arc<Self>, place: &Place) -> Slot {
+        let calls = {
+            let mut state = self.lock();
+            if !state.is_swept {
+                state.is_swept = true;
+                tokio::spawn(sweep(Arc::downgrade(self), self.kept_for));
+            }
+            let far = state.places.entry(place.clone()).or_insert_with(|| Far {
+                calls: Arc::new(Semaphore::new(limits::EGRESS_CALLS_PER_PLACE)),
+                kept: Vec::new(),
+            });
+            Arc::clone(&far.calls)
+        };
+        const NEVER_CLOSED: &str = "these semaphores are never closed";
+        let of_place = calls.acquire_owned().await.expect(NEVER_CLOSED);
+        let of_all = Arc::clone(&self.calls).acquire_owned().await;
+        Slot {
+            pool: Arc::clone(self),
+            place: place.clone(),
+            _of_place: of_place,
+            _of_all: of_all.expect(NEVER_CLOSED),
+        }
+    }
+
+    pub fn kept_for(&self) -> Duration {
+        self.kept_for
+    }
+
+    /// No longer than the far end says that it keeps it, less a second for the way.
+    pub fn kept_for_after(&self, response: &HttpResponse) -> Duration {
+        first(&response.headers, "keep-alive")
+            .and_then(|said| {
+                said.split(',')
+                    .find_map(|part| part.trim().strip_prefix("timeout="))
+            })
+            .and_then(|seconds| seconds.trim().parse().ok())
+            .map_or(self.kept_for, |seconds: u64| {
+                self.kept_for
+                    .min(Duration::from_secs(seconds.saturating_sub(1)))
+            })
+    }
+
+    pub fn count_opened(&self) {
+        self.opened.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub fn count_reused(&self) {
+        self.reused.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub fn connections(&self) -> Connections {
+        Connections {
+            opened: self.opened.load(Ordering::Relaxed),
+            reused: self.reused.load(Ordering::Relaxed),
+            kept: self.open(),
+        }
+    }
+
+    /// Those kept that the far end has not closed meanwhile.
+    fn open(&self) -> usize {
+        let now = Instant::now();
+        let state = self.lock();
+        let kept = state.places.values().flat_map(|far| &far.kept);
+        kept.filter(|kept| !kept.is_over(now)).count()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Leave to make one call.
+pub struct Slot {
+    pool: Arc<Pool>,
+    place: Place,
+    _of_place: OwnedSemaphorePermit,
+    _of_all: OwnedSemaphorePermit,
+}
+
+impl Slot {
+    /// The connection that was used last, unless it is closed or too old by now.
+    pub fn kept(&self) -> Option<Connection> {
+        let mut useless = Vec::new();
+        let mut state = self.pool.lock();
+        let found = loop {
+            let kept = state.places.get_mut(&self.place)?.kept.pop()?;
+            state.kept -= 1;
+            if kept.is_over(Instant::now()) {
+                useless.push(kept);
+            } else {
+                break kept.connection;
+            }
+        };
+        drop(state);
+        Some(found)
+    }
+
+    /// Keeps a connection for the next call, if there is room for it.
+    pub fn keep(&self, connection: Connection, kept_for: Duration) {
+        let kept = Kept {
+            connection,
+            until: Instant::now() + kept_for,
+        };
+        let mut state = self.pool.lock();
+        if kept_for.is_zero() || state.kept >= limits::EGRESS_KEPT {
+            return;
+        }
+        let Some(far) = state.places.get_mut(&self.place) else {
+            return;
+        };
+        if far.kept.len() < limits::EGRESS_KEPT_PER_PLACE {
+            far.kept.push(kept);
+            state.kept += 1;
+        }
+    }
+}
+
+impl Kept {
+    fn is_over(&self, now: Instant) -> bool {
+        self.until <= now || self.connection.is_over(now)
+    }
+}
+
+/// Closes what has waited too long, and forgets far ends that nobody calls.
+async fn sweep(pool: Weak<Pool>, kept_for: Duration) {
+    // Also where nothing is kept, it does not spin.
+    const SHORTEST: Duration = Duration::from_millis(10);
+    loop {
+        tokio::time::sleep(kept_for.max(SHORTEST)).await;
+        let Some(pool) = pool.upgrade() else {
+            return;
+        };
+        let now = Instant::now();
+        let mut over = Vec::new();
+        let mut state = pool.lock();
+        state.places.retain(|_, far| {
+            over.extend(far.kept.extract_if(.., |kept| kept.is_over(now)));
+            // Whoever calls or waits to holds the semaphore too.
+            !far.kept.is_empty() || Arc::strong_count(&far.calls) > 1
+        });
+        state.kept -= over.len();
+        let is_done = state.places.is_empty();
+        if is_done {
+            state.is_swept = false;
+        }
+        drop(state);
+        drop(over);
+        if is_done {
+            return;
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! `POST /admin/v1/contacts/erase`: removes a person and all that is known of it. The
+//! person is named by `id`, or by `phone` or `email` within a `workspace`; all of it
+//! in the body, since addresses end up in logs. `dryRun` counts what would go.
+//!
+//! The answer is the receipt. It takes as long as it takes, also when the operator
+//! hangs up; interrupted, the same request goes on with it.
+
+use std::sync::Arc;
+
+use hyper::StatusCode;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::domain::id::ContactId;
+use crate::domain::workspace::Workspace;
+use crate::domain::{contact, phone};
+use crate::http::auth::AdminCaller;
+use crate::http::body::Unread;
+use crate::http::endpoints::admin::{read_json, workspaces};
+use crate::http::error::ApiError;
+use crate::http::reply::{self, Reply};
+use crate::http::router::Call;
+use crate::pipeline;
+use crate::pipeline::erase::{self, EraseError, Order};
+use crate::store::{FoundBy, Person, PersonBy, Store};
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Request {
+    workspace: Option<String>,
+    id: Option<String>,
+    phone: Option<String>,
+    email: Option<String>,
+    #[serde(default)]
+    dry_run: bool,
+    /// Deliveries that are not converted yet and name the person go too.
+    #[serde(default)]
+    unconverted: bool,
+}
+
+/// What the service cannot know or reach, with every receipt.
+const NOT_REACHED: [&str; 4] = [
+    "backups of the store, and copies that its database keeps (the log of PostgreSQL, replicas)",
+    "copies that clients exported before: they see with /v1/export/{entity}/ids what is gone",
+    "what sources, partners and channels keep of the person themselves",
+    "what comes in about the person from now on: a repeat of a known lead brings nobody back, and is kept raw for its time",
+];
+
+pub async fn run(call: &Call<'_>, caller: &AdminCaller, body: Unread) -> Result<Reply, ApiError> {
+    let request: Request = read_json(call, body).await?;
+    let store = &*call.app.store;
+    let (workspace, person, found_by) = find(store, &request).await?;
+    let order = Order {
+        found_by,
+        key: caller.key(),
+        unconverted: request.unconverted,
+    };
+    if request.dry_run {
+        let preview = erase::preview(call.app, &person, &order)
+            .await
+            .map_err(refused)?;
+        return reply::json(
+            StatusCode::OK,
+            &json!({
+                "dryRun": true,
+                "workspace": workspace.slug,
+                "contactId": person.id,
+                "erased": preview.erased,
+                "remaining": preview.remaining,
+            }),
+        );
+    }
+    let app = Arc::clone(call.app);
+    let erased = pipeline::spawn(call.app, async move {
+        erase::erase(&app, &person, &order).await
+    });
+    let erasure = erased.await.map_err(ApiError::internal)?.map_err(refused)?;
+    let mut receipt = serde_json::to_value(&erasure).map_err(ApiError::internal)?;
+    receipt["workspace"] = json!(workspace.slug);
+    receipt["dryRun"] = json!(false);
+    receipt["notReached"] = json!(NOT_REACHED);
+    reply::json(StatusCode::OK, &receipt)
+}
+
+async fn find(
+    store: &dyn Store,
+    request: &Request,
+) -> Result<(Workspace, Person, FoundBy), ApiError> {
+    let among = match &request.workspace {
+        Some(text) => vec![workspaces::find(store, text).await?],
+        None => store.workspaces().await?,
+    };
+    let named = [&request.id, &request.phone, &request.email];
+    if named.into_iter().flatten().count() != 1 {
+        return Err(ApiError::BadRequest(
+            "Name the person by one of `id`, `phone` and `email`.".to_owned(),
+        ));
+    }
+    if request.id.is_none() && request.workspace.is_none() {
+        return Err(ApiError::BadRequest(
+            "A phone or an e-mail address is somebody's within a `workspace`: name it.".to_owned(),
+        ));
+    }
+    for workspace in among {
+        let (by, found_by) = by(request, &workspace)?;
+        if let Some(person) = store.person(workspace.id, &by).await? {
+            return Ok((workspace, person, found_by));
+        }
+    }
+    // What was asked for is not said again: answers are logged here and there.
+    Err(ApiError::NotFound(
+        "There is no such contact; one that was erased is found by the contact's id alone, which the receipt names.".to_owned(),
+    ))
+}
+
+fn by(request: &Request, workspace: &Workspace) -> Result<(PersonBy, FoundBy), ApiError> {
+    if let Some(text) = &request.id {
+        let id: ContactId = text
+            .parse()
+            .map_err(|_| ApiError::BadRequest("`id` is not the id of a contact.".to_owned()))?;
+        return Ok((PersonBy::Id(id), FoundBy::Id));
+    }
+    if let Some(text) = &request.phone {
+        let key = phone::normalise(text, &workspace.region).match_key;
+        let key = key.ok_or_else(|| {
+            ApiError::BadRequest(
+                "`phone` is no number that can be called: write it as +5511987654321.".to_owned(),
+            )
+        })?;
+        return Ok((PersonBy::Key(contact::phone_key(&key)), FoundBy::Phone));
+    }
+    let text = request.email.as_deref().unwrap_or_default();
+    let email = contact::email(text)
+        .ok_or_else(|| ApiError::BadRequest("`email` is no e-mail address.".to_owned()))?;
+    Ok((PersonBy::Key(contact::email_key(&email)), FoundBy::Email))
+}
+
+fn refused(error: EraseError) -> ApiError {
+    match error {
+        EraseError::Store(error) => ApiError::Store(error),
+        EraseError::Stopping => ApiError::Overloaded {
+            what: "The service is stopping; ask again, and it goes on where it was.",
+            retry_after: 5,
+        },
+    }
+}

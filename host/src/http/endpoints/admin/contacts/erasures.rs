@@ -1,0 +1,39 @@
+//! `GET /admin/v1/erasures?workspace=&before=&limit=`, newest first: who was erased,
+//! by ids alone, what went, and what of what was left still stands. One without `doneAt`
+//! was interrupted, or goes on.
+
+use hyper::StatusCode;
+use serde_json::json;
+
+use crate::domain::id::ErasureId;
+use crate::http::endpoints::admin::{last_of_full, page_limit, workspaces};
+use crate::http::error::ApiError;
+use crate::http::reply::{self, Reply};
+use crate::http::router::Call;
+use crate::store::ErasureFilter;
+
+pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
+    let query = call.query();
+    let mut filter = ErasureFilter {
+        limit: page_limit(&query)?,
+        ..ErasureFilter::default()
+    };
+    if let Some(text) = query.filled(&["workspace"]) {
+        filter.workspace = Some(workspaces::find(&*call.app.store, text).await?.id);
+    }
+    if let Some(text) = query.filled(&["before"]) {
+        let id: ErasureId = text
+            .parse()
+            .map_err(|_| ApiError::BadRequest(format!("`{text}` is no id of an erasure.")))?;
+        filter.before = Some(id);
+    }
+    let mut erasures = call.app.store.erasures(&filter).await?;
+    for erasure in &mut erasures {
+        erasure.remaining = std::mem::take(&mut erasure.remaining).told();
+    }
+    let next = last_of_full(&erasures, filter.limit).map(|erasure| erasure.id);
+    reply::json(
+        StatusCode::OK,
+        &json!({ "erasures": erasures, "next": next }),
+    )
+}

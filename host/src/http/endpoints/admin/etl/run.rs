@@ -1,0 +1,59 @@
+//! `POST /admin/v1/etl/runs`: counts what was committed before the request, and
+//! answers when that is done. The host that is asked does it itself, whichever does
+//! the periodic runs: what two count is counted once.
+
+use std::sync::Arc;
+
+use hyper::StatusCode;
+use serde_json::{Value, json};
+
+use super::Names;
+use crate::http::error::ApiError;
+use crate::http::reply::{self, Reply};
+use crate::http::router::Call;
+use crate::limits;
+use crate::pipeline;
+use crate::pipeline::rollup::{self, Cut};
+
+pub async fn run(call: &Call<'_>) -> Result<Reply, ApiError> {
+    let app = Arc::clone(call.app);
+    let ran = pipeline::spawn(call.app, async move { rollup::now(&app).await });
+    let round = ran.await.map_err(ApiError::internal)?.map_err(refusal)?;
+    let names = Names::of(&*call.app.store).await?;
+    let runs: Vec<Value> = round
+        .runs
+        .iter()
+        .map(|run| {
+            let unfinished = run.unfinished.iter().map(|id| names.name(*id));
+            let failed = run.failed.iter();
+            json!({
+                "metricSet": run.set.as_str(),
+                "asOf": run.as_of,
+                "changes": run.changes,
+                "seconds": run.took.as_secs_f64(),
+                "unfinished": unfinished.collect::<Vec<_>>(),
+                "failed": failed
+                    .map(|(id, error)| json!({ "workspace": names.name(*id), "error": error }))
+                    .collect::<Vec<_>>(),
+            })
+        })
+        .collect();
+    // What has more to read goes on where the periodic runs are done.
+    if round.more {
+        call.app.pipeline.rollup.hurry();
+    }
+    reply::json(StatusCode::OK, &json!({ "runs": runs, "more": round.more }))
+}
+
+fn refusal(cut: Cut) -> ApiError {
+    let what = match cut {
+        Cut::Store(error) => return error.into(),
+        Cut::Stopping => "This host is stopping; ask again when it is back, or another host.",
+        Cut::CutOff => "This host was cut off and is catching up with the others; ask again.",
+        Cut::AnotherHost => "Another host does the job now; ask again.",
+    };
+    ApiError::Overloaded {
+        what,
+        retry_after: limits::READY_AGAIN_SECONDS,
+    }
+}

@@ -1,0 +1,50 @@
+//! `GET /admin/v1/etl`: how far each metric set is counted, what is behind and what
+//! is being made.
+
+use hyper::StatusCode;
+use serde_json::{Value, json};
+
+use super::{Names, freshness};
+use crate::domain::zone;
+use crate::http::error::ApiError;
+use crate::http::reply::{self, Reply};
+use crate::http::router::Call;
+
+pub async fn show(call: &Call<'_>) -> Result<Reply, ApiError> {
+    let app = call.app;
+    let names = Names::of(&*app.store).await?;
+    let mut sets = Vec::new();
+    for status in app.store.rollup_status().await? {
+        let behind = status.behind.iter();
+        let behind: Vec<Value> = behind
+            .map(|(id, as_of)| json!({ "workspace": names.name(*id), "asOf": as_of }))
+            .collect();
+        let making = status.making.iter();
+        let making: Vec<Value> = making
+            .map(|(build, read_to)| {
+                json!({
+                    "workspace": names.name(build.workspace),
+                    "build": build.number,
+                    "readTo": (read_to.0 > 0).then_some(read_to),
+                })
+            })
+            .collect();
+        let mut set = freshness(app, &status);
+        set["job"] = json!(status.set.job());
+        set["endedAt"] = json!(status.finished_at);
+        set["changes"] = json!(status.changes);
+        set["behind"] = json!(behind);
+        set["making"] = json!(making);
+        set["cubes"] = json!(status.cubes);
+        set["cubesMaking"] = json!(status.cubes_making);
+        sets.push(set);
+    }
+    reply::json(
+        StatusCode::OK,
+        &json!({
+            "tzdata": zone::tzdata(),
+            "refreshSeconds": app.config.analytics.refresh_seconds,
+            "metricSets": sets,
+        }),
+    )
+}

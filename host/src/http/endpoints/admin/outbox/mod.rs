@@ -1,0 +1,129 @@
+//! Messages as operators see them: what went out, what waits, and what nobody
+//! knows of. Where an instance has the sandbox for a channel, what its contact
+//! would do is played here: it is composed as the sandbox's webhook and taken in
+//! as any webhook is.
+
+pub mod list;
+pub mod reply;
+pub mod resolve;
+pub mod status;
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::domain::connection::{Connection, ConnectionKind};
+use crate::domain::id::MessageId;
+use crate::http::error::ApiError;
+use crate::http::router::Call;
+use crate::pipeline::apply::webhook_path;
+use crate::pipeline::intake::{self, Address, Inbound, Received};
+use crate::store::{DeliveryOutcome, OutboxFilter, OutboxMessage, Store};
+
+/// The adapter that can be played.
+const SANDBOX: &str = "sandbox";
+
+fn parse_id(text: &str) -> Result<MessageId, ApiError> {
+    text.parse().map_err(|_| unknown(text))
+}
+
+fn unknown(text: &str) -> ApiError {
+    ApiError::NotFound(format!(
+        "There is no message `{text}`; `leadhost outbox` shows those that there are."
+    ))
+}
+
+/// One message by its id.
+async fn find(store: &dyn Store, id: MessageId) -> Result<OutboxMessage, ApiError> {
+    // The newest below the next id is the one with this id, if there is one.
+    let next = Uuid::from_u128(id.0.as_u128().saturating_add(1));
+    let filter = OutboxFilter {
+        before: Some(MessageId(next)),
+        limit: 1,
+        ..OutboxFilter::default()
+    };
+    let found = store.outbox(&filter).await?;
+    found
+        .into_iter()
+        .find(|message| message.id == id)
+        .ok_or_else(|| unknown(&id.to_string()))
+}
+
+/// The channel that a message went through.
+async fn channel_of(store: &dyn Store, message: &OutboxMessage) -> Result<Connection, ApiError> {
+    let connections = store.connections(Some(message.workspace_id)).await?;
+    connections
+        .into_iter()
+        .find(|one| one.kind == ConnectionKind::Channel && one.agent == message.instance_id)
+        .ok_or_else(|| {
+            ApiError::conflict(format!(
+                "The instance of message {} has no adapter any more.",
+                message.id
+            ))
+        })
+}
+
+/// The sandbox that a message went through.
+async fn sandbox_of(store: &dyn Store, message: &OutboxMessage) -> Result<Connection, ApiError> {
+    let channel = channel_of(store, message).await?;
+    if channel.plugin == SANDBOX {
+        Ok(channel)
+    } else {
+        Err(not_played(&channel))
+    }
+}
+
+fn not_played(channel: &Connection) -> ApiError {
+    ApiError::conflict(format!(
+        "Instance `{}` has the adapter `{}`: only with `{SANDBOX}` can its contacts be played.",
+        channel.name, channel.plugin
+    ))
+}
+
+/// Takes an event in as the sandbox's webhook.
+async fn play(
+    call: &Call<'_>,
+    channel: &Connection,
+    event: Value,
+) -> Result<DeliveryOutcome, ApiError> {
+    let instance = channel.agent.ok_or_else(|| not_played(channel))?;
+    let path = webhook_path(instance, &channel.id);
+    let inbound = Inbound {
+        address: Address::Channel {
+            instance,
+            token: channel.id.clone(),
+        },
+        method: "POST".to_owned(),
+        public_url: call
+            .app
+            .config
+            .server
+            .public(&path)
+            .unwrap_or_else(|| path.clone()),
+        path,
+        query: Vec::new(),
+        headers: vec![("content-type".to_owned(), "application/json".to_owned())],
+        body: json!({ "events": [event] }).to_string().into_bytes(),
+    };
+    let app = Arc::clone(call.app);
+    let work = crate::pipeline::spawn(
+        call.app,
+        async move { intake::receive(&app, inbound).await },
+    );
+    match work.await.map_err(ApiError::internal)?? {
+        Received::Stored { outcome, .. } => Ok(outcome),
+        Received::Rejected { delivery, message } => Err(ApiError::unprocessable(format!(
+            "The sandbox does not take it: {message}. It is kept as delivery {delivery}."
+        ))),
+        Received::Unproven => Err(ApiError::conflict(format!(
+            "Instance `{}` asks its provider for a proof by `checks` of its own: it cannot be played.",
+            channel.name
+        ))),
+    }
+}
+
+/// What came of something that was played.
+fn played(outcome: &DeliveryOutcome) -> Value {
+    json!({ "delivery": outcome.delivery, "status": outcome.status, "items": outcome.items })
+}

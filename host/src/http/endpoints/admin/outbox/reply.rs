@@ -1,0 +1,130 @@
+//! `POST /admin/v1/outbox/reply {to, text, instance}`: a contact of a sandbox
+//! writes. `to` is a message of the conversation, or the contact's phone.
+
+use hyper::StatusCode;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{SANDBOX, find, not_played, play, played, sandbox_of};
+use crate::domain::connection::{Connection, ConnectionKind};
+use crate::domain::id::MessageId;
+use crate::domain::phone;
+use crate::http::body::Unread;
+use crate::http::endpoints::admin::{instances, read_json};
+use crate::http::error::ApiError;
+use crate::http::reply::{self, Reply};
+use crate::http::router::Call;
+use crate::store::{OutboxFilter, Store};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Request {
+    to: String,
+    text: String,
+    #[serde(default)]
+    instance: Option<String>,
+}
+
+pub async fn reply(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
+    let request: Request = read_json(call, body).await?;
+    if request.text.trim().is_empty() {
+        return Err(ApiError::BadRequest(
+            "`text` is empty: what does the contact write?".to_owned(),
+        ));
+    }
+    let store = &*call.app.store;
+    let (channel, event) = match request.to.trim().parse::<MessageId>() {
+        Ok(id) => to_message(store, id, &request.text).await?,
+        Err(_) => {
+            let channel = by_phone(store, &request).await?;
+            let event = json!({ "inbound": { "from": request.to.trim(), "text": request.text } });
+            (channel, event)
+        }
+    };
+    let outcome = play(call, &channel, event).await?;
+    reply::json(StatusCode::OK, &played(&outcome))
+}
+
+async fn to_message(
+    store: &dyn Store,
+    id: MessageId,
+    text: &str,
+) -> Result<(Connection, Value), ApiError> {
+    let message = find(store, id).await?;
+    let channel = sandbox_of(store, &message).await?;
+    let recipient = message.metadata["recipientId"].as_str();
+    let from = message
+        .phone_number
+        .as_deref()
+        .or(recipient)
+        .ok_or_else(|| ApiError::conflict(format!("Nobody knows whom message {id} went to.")))?;
+    let mut inbound = json!({ "from": from, "text": text });
+    if let Some(name) = &message.contact_name {
+        inbound["name"] = json!(name);
+    }
+    // Only what went out has an id that can be answered.
+    if message.actor != "contact"
+        && let Some(external_id) = message.metadata["externalIds"][0].as_str()
+    {
+        inbound["replyTo"] = json!(external_id);
+    }
+    Ok((channel, json!({ "inbound": inbound })))
+}
+
+/// The sandbox that this phone writes to: the one that is named, the only one,
+/// or the one that wrote to it last.
+async fn by_phone(store: &dyn Store, request: &Request) -> Result<Connection, ApiError> {
+    if let Some(text) = &request.instance {
+        let channel = instances::channel(store, text).await?;
+        return if channel.plugin == SANDBOX {
+            Ok(channel)
+        } else {
+            Err(not_played(&channel))
+        };
+    }
+    let sandboxes: Vec<Connection> = store
+        .connections(None)
+        .await?
+        .into_iter()
+        .filter(|one| one.kind == ConnectionKind::Channel && one.plugin == SANDBOX)
+        .collect();
+    let region = sandboxes.first().map_or("BR", |one| one.region.as_str());
+    let phone = phone::normalise(&request.to, region);
+    let number = phone.e164.ok_or_else(|| {
+        ApiError::BadRequest(format!(
+            "`{}` is neither a message's id nor a phone number.",
+            request.to
+        ))
+    })?;
+    if let [only] = sandboxes.as_slice() {
+        return Ok(only.clone());
+    }
+    let filter = OutboxFilter {
+        limit: LOOKED_THROUGH,
+        ..OutboxFilter::default()
+    };
+    let wrote = store
+        .outbox(&filter)
+        .await?
+        .into_iter()
+        .filter(|message| message.phone_number.as_ref() == Some(&number))
+        .find_map(|message| {
+            sandboxes.iter().find(|one| {
+                one.workspace == message.workspace_id && one.agent == message.instance_id
+            })
+        });
+    wrote.cloned().ok_or_else(|| {
+        let names: Vec<_> = sandboxes.iter().map(|one| one.name.as_str()).collect();
+        ApiError::BadRequest(if names.is_empty() {
+            format!("No instance has the adapter `{SANDBOX}`: nobody can be played.")
+        } else {
+            format!(
+                "Nothing was sent to {number} lately: say with `instance` whom it writes to, {}.",
+                names.join(" or ")
+            )
+        })
+    })
+}
+
+/// Messages among which a phone is looked for.
+const LOOKED_THROUGH: u32 = 500;

@@ -1,0 +1,63 @@
+//! `POST /admin/v1/outbox/{message}/resolve {verdict}`: an operator says what
+//! became of a message of which nobody knows whether it went out: `send-again`
+//! (it did not) or `give-up`.
+
+use hyper::StatusCode;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{channel_of, find, parse_id};
+use crate::http::body::Unread;
+use crate::http::endpoints::admin::read_json;
+use crate::http::error::ApiError;
+use crate::http::reply::{self, Reply};
+use crate::http::router::Call;
+use crate::store::{Resolution, Verdict, Write, Written};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Request {
+    verdict: Word,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Word {
+    SendAgain,
+    GiveUp,
+}
+
+pub async fn resolve(call: &Call<'_>, id: &str, body: Unread) -> Result<Reply, ApiError> {
+    let request: Request = read_json(call, body).await?;
+    let app = call.app;
+    let message = find(&*app.store, parse_id(id)?).await?;
+    let verdict = match request.verdict {
+        Word::GiveUp => Verdict::GiveUp,
+        Word::SendAgain => {
+            let channel = channel_of(&*app.store, &message).await?;
+            let now = app.clock.now();
+            Verdict::SendAgain {
+                until: now.plus_seconds(channel.settings.kept_seconds),
+            }
+        }
+    };
+    let write = Write::Resolve(Resolution {
+        workspace: message.workspace_id,
+        message: message.id,
+        verdict,
+    });
+    match app.writer.submit(write).await? {
+        Written::Message(outcome) => {
+            app.pipeline.wake();
+            reply::json(
+                StatusCode::OK,
+                &json!({ "id": outcome.message, "state": outcome.state }),
+            )
+        }
+        _ => Err(ApiError::conflict(format!(
+            "Message {} is {}: only one whose outcome nobody knows is resolved.",
+            message.id,
+            message.metadata["status"].as_str().unwrap_or("settled")
+        ))),
+    }
+}

@@ -1,0 +1,47 @@
+//! `POST /admin/v1/outbox/{message}/status {status}`: a sandbox tells how far a
+//! message is.
+
+use hyper::StatusCode;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{find, parse_id, play, played, sandbox_of};
+use crate::http::body::Unread;
+use crate::http::endpoints::admin::read_json;
+use crate::http::error::ApiError;
+use crate::http::reply::{self, Reply};
+use crate::http::router::Call;
+use crate::store::OutboxMessage;
+
+const WORDS: [&str; 4] = ["sent", "delivered", "read", "failed"];
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Request {
+    status: String,
+}
+
+pub async fn status(call: &Call<'_>, id: &str, body: Unread) -> Result<Reply, ApiError> {
+    let request: Request = read_json(call, body).await?;
+    if !WORDS.contains(&request.status.as_str()) {
+        return Err(ApiError::BadRequest(format!(
+            "`{}` is no status; there are {}.",
+            request.status,
+            WORDS.join(", ")
+        )));
+    }
+    let store = &*call.app.store;
+    let message = find(store, parse_id(id)?).await?;
+    let channel = sandbox_of(store, &message).await?;
+    let outcome = play(call, &channel, event(&message, &request.status)).await?;
+    reply::json(StatusCode::OK, &played(&outcome))
+}
+
+fn event(message: &OutboxMessage, status: &str) -> Value {
+    let mut told = json!({ "messageId": message.id, "status": status });
+    if status == "failed" {
+        told["code"] = json!("played");
+        told["text"] = json!("An operator played the failure");
+    }
+    json!({ "status": told })
+}

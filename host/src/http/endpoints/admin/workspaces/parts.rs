@@ -1,0 +1,83 @@
+//! `GET` and `PUT /admin/v1/workspaces/{id}/owners` and `/agents`. A PUT takes a
+//! list and makes or changes what it names, owners by their e-mail addresses, agents
+//! by their names; what it does not name stays. `?dryRun=true` only tells. 422 lists
+//! every problem; nothing is changed then.
+
+use std::sync::Arc;
+
+use hyper::StatusCode;
+use serde_json::{Value, json};
+
+use super::find;
+use crate::domain::workspace::Workspace;
+use crate::http::body::Unread;
+use crate::http::endpoints::admin::{apply, flag, read_json};
+use crate::http::error::ApiError;
+use crate::http::reply::{self, Reply};
+use crate::http::router::Call;
+use crate::pipeline;
+use crate::pipeline::apply::{Part, apply_part};
+
+pub async fn get(call: &Call<'_>, which: &str, part: Part) -> Result<Reply, ApiError> {
+    let workspace = find(&*call.app.store, which).await?;
+    let list = list(call, &workspace, part).await?;
+    reply::json(
+        StatusCode::OK,
+        &json!({ "workspace": workspace.slug, part.name(): list }),
+    )
+}
+
+pub async fn put(
+    call: &Call<'_>,
+    which: &str,
+    part: Part,
+    body: Unread,
+) -> Result<Reply, ApiError> {
+    let dry_run = flag(call, "dryRun")?;
+    let workspace = find(&*call.app.store, which).await?;
+    let wanted: Value = read_json(call, body).await?;
+    let slug = workspace.slug.clone();
+    let app = Arc::clone(call.app);
+    // To its end, also when the operator hangs up: the other hosts hear of it after the commit.
+    let applied = pipeline::spawn(call.app, async move {
+        apply_part(&app, &workspace, part, &wanted, dry_run).await
+    });
+    let changes = applied
+        .await
+        .map_err(ApiError::internal)?
+        .map_err(apply::refused)?;
+    reply::json(
+        StatusCode::OK,
+        &json!({ "workspace": slug, "dryRun": dry_run, "changes": changes }),
+    )
+}
+
+async fn list(call: &Call<'_>, workspace: &Workspace, part: Part) -> Result<Vec<Value>, ApiError> {
+    let store = &call.app.store;
+    Ok(match part {
+        Part::Owners => {
+            let owners = store.owners(workspace.id).await?;
+            owners
+                .iter()
+                .map(|owner| json!({ "id": owner.id, "name": owner.name, "email": owner.email }))
+                .collect()
+        }
+        Part::Agents => {
+            let agents = store.agents(workspace.id).await?;
+            agents
+                .iter()
+                .map(|agent| {
+                    json!({
+                        "id": agent.id,
+                        "name": agent.name,
+                        "number": agent.number,
+                        "kind": agent.kind,
+                        "channel": agent.channel,
+                        "adapter": agent.adapter,
+                        "internal": agent.internal,
+                    })
+                })
+                .collect()
+        }
+    })
+}

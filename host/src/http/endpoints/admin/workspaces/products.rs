@@ -1,0 +1,145 @@
+//! `PUT /admin/v1/workspaces/{id}/products`: a catalogue, as NDJSON or CSV. The
+//! body may be of any length: it is read as fast as it is written down.
+//!
+//! The answer counts what became of the lines, and tells of those that were
+//! refused. `?replace=true` removes what the catalogue does not name, if every line
+//! was taken; `?replace=force` does in any case.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::{HeaderMap, StatusCode};
+use serde_json::json;
+
+use super::find;
+use crate::app::App;
+use crate::domain::workspace::Workspace;
+use crate::http::body::Unread;
+use crate::http::error::ApiError;
+use crate::http::json::refuse_compressed;
+use crate::http::reply::{self, Reply};
+use crate::http::router::Call;
+use crate::pipeline;
+use crate::pipeline::import::{Format, Import, Reader, Replace, Report, Stopped};
+
+pub async fn import(call: &Call<'_>, which: &str, body: Unread) -> Result<Reply, ApiError> {
+    let format = format(&call.head.headers)?;
+    let replace = replace(call)?;
+    let workspace = find(&*call.app.store, which).await?;
+    let app = Arc::clone(call.app);
+    // When the operator hangs up the body ends early, and so does the import.
+    let report = pipeline::spawn(call.app, async move {
+        run(&app, &workspace, format, replace, body).await
+    });
+    let report = report.await.map_err(ApiError::internal)??;
+    reply::json(StatusCode::OK, &report)
+}
+
+/// `DELETE /admin/v1/workspaces/{id}/products/{externalId}`: searches find it no more
+/// within two seconds; deals that were linked to it show none.
+pub async fn remove(call: &Call<'_>, which: &str, external_id: &str) -> Result<Reply, ApiError> {
+    let store = &*call.app.store;
+    let workspace = find(store, which).await?;
+    let named = [external_id.to_owned()];
+    if store.remove_products(workspace.id, &named).await? == 0 {
+        return Err(ApiError::NotFound(format!(
+            "The workspace `{}` has no product `{external_id}`.",
+            workspace.slug
+        )));
+    }
+    reply::json(
+        StatusCode::OK,
+        &json!({ "workspace": workspace.slug, "externalId": external_id, "removed": true }),
+    )
+}
+
+fn format(headers: &HeaderMap) -> Result<Format, ApiError> {
+    refuse_compressed(headers)?;
+    let text = headers.get(CONTENT_TYPE).map(HeaderValue::to_str);
+    let text = text.and_then(Result::ok).unwrap_or_default();
+    let mut parts = text.split(';').map(str::trim);
+    let essence = parts.next().unwrap_or_default().to_ascii_lowercase();
+    let charset = parts.find_map(|part| {
+        let (name, value) = part.split_once('=')?;
+        let is_it = name.trim().eq_ignore_ascii_case("charset");
+        is_it.then(|| value.trim().trim_matches('"').to_ascii_lowercase())
+    });
+    if charset.is_some_and(|charset| !matches!(charset.as_str(), "utf-8" | "utf8" | "us-ascii")) {
+        return Err(ApiError::UnsupportedMediaType(
+            "The catalogue has to be UTF-8.".to_owned(),
+        ));
+    }
+    match essence.as_str() {
+        "application/x-ndjson" | "application/ndjson" | "application/jsonl" => Ok(Format::Ndjson),
+        "text/csv" => Ok(Format::Csv),
+        _ => Err(ApiError::UnsupportedMediaType(
+            "Send the catalogue with Content-Type: text/csv or application/x-ndjson.".to_owned(),
+        )),
+    }
+}
+
+fn replace(call: &Call<'_>) -> Result<Replace, ApiError> {
+    match call.query().get("replace") {
+        None | Some("" | "false") => Ok(Replace::No),
+        Some("true") => Ok(Replace::Yes),
+        Some("force") => Ok(Replace::Force),
+        Some(other) => Err(ApiError::BadRequest(format!(
+            "`replace={other}`: expected true, false or force."
+        ))),
+    }
+}
+
+async fn run(
+    app: &App,
+    workspace: &Workspace,
+    format: Format,
+    replace: Replace,
+    body: Unread,
+) -> Result<Report, ApiError> {
+    let mut import = Import::begin(app, workspace.id).await.map_err(refused)?;
+    let mut reader = Reader::new(format);
+    let read = read(app, &mut import, &mut reader, body).await;
+    let result = match read {
+        Ok(()) => {
+            let report = import.finish(replace, reader.ignored()).await;
+            report.map_err(refused)
+        }
+        Err(error) => Err(error),
+    };
+    import.leave().await;
+    result
+}
+
+async fn read(
+    app: &App,
+    import: &mut Import<'_>,
+    reader: &mut Reader,
+    mut body: Unread,
+) -> Result<(), ApiError> {
+    let time = Duration::from_secs(app.config.server.body_seconds);
+    let mut rows = Vec::new();
+    while let Some(bytes) = body.next(time).await? {
+        let pushed = reader.push(&bytes, &mut rows);
+        // What was right before it counts.
+        import.take(&mut rows).await.map_err(refused)?;
+        pushed.map_err(|wrong| refused(wrong.into()))?;
+    }
+    let ended = reader.end(&mut rows);
+    import.take(&mut rows).await.map_err(refused)?;
+    ended.map_err(|wrong| refused(wrong.into()))
+}
+
+fn refused(stopped: Stopped) -> ApiError {
+    match stopped {
+        Stopped::Wrong(wrong) => ApiError::BadRequest(wrong.0),
+        Stopped::Taken => ApiError::conflict(
+            "Another import of this workspace's products is under way; wait for its end.",
+        ),
+        Stopped::Stopping => ApiError::Overloaded {
+            what: "The service is stopping; send the whole catalogue again.",
+            retry_after: 5,
+        },
+        Stopped::Store(error) => ApiError::Store(error),
+    }
+}

@@ -1,0 +1,76 @@
+//! `GET /v1/analytics/freshness`: until when everything is counted, of each metric
+//! set. Cheap to ask before a pull of counts.
+
+use hyper::StatusCode;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{Fresh, marked};
+use crate::domain::analytics::MetricSet;
+use crate::domain::time::Micros;
+use crate::http::auth::WorkspaceCaller;
+use crate::http::conditional;
+use crate::http::error::ApiError;
+use crate::http::lines::{self, NDJSON};
+use crate::http::reply::{self, Reply};
+use crate::http::router::Call;
+
+#[derive(Serialize, ToSchema)]
+pub struct Freshness {
+    data: Vec<FreshnessRow>,
+    #[schema(minimum = 0)]
+    count: usize,
+}
+
+/// How old the counts of a metric set are.
+#[derive(Serialize, ToSchema)]
+pub struct FreshnessRow {
+    metricset: &'static str,
+    /// The job that counts it.
+    etl_job: &'static str,
+    /// Everything before is counted; null when nothing was.
+    as_of: Option<Micros>,
+    /// Older than twelve hours, or unknown.
+    stale: bool,
+}
+
+pub async fn show(call: &Call<'_>, caller: &WorkspaceCaller) -> Result<Reply, ApiError> {
+    let now = call.app.clock.now();
+    let mut data = Vec::new();
+    for set in MetricSet::ALL {
+        let state = call.app.store.rollup_state(caller.scope(), set).await?;
+        let Fresh { as_of, stale } = Fresh::of(&state, now);
+        data.push(FreshnessRow {
+            metricset: set.as_str(),
+            etl_job: set.job(),
+            as_of,
+            stale,
+        });
+    }
+    let answer = Freshness {
+        count: data.len(),
+        data,
+    };
+    let whole = serde_json::to_vec(&answer).map_err(ApiError::internal)?;
+    let tag = conditional::tag(&whole);
+    let request = &call.head.headers;
+    let reply = if conditional::is_known(request, &tag) {
+        reply::empty(StatusCode::NOT_MODIFIED)
+    } else if lines::are_wanted(request) {
+        reply::bytes_of(StatusCode::OK, NDJSON, in_lines(&answer)?)
+    } else {
+        reply::bytes_of(StatusCode::OK, reply::JSON, whole)
+    };
+    // The sets may be of different ages: the rows tell them.
+    Ok(marked(reply, tag, None))
+}
+
+fn in_lines(answer: &Freshness) -> Result<Vec<u8>, ApiError> {
+    let mut body = Vec::new();
+    for row in &answer.data {
+        serde_json::to_writer(&mut body, row).map_err(ApiError::internal)?;
+        body.push(b'\n');
+    }
+    body.extend_from_slice(format!("{{\"count\":{}}}\n", answer.count).as_bytes());
+    Ok(body)
+}

@@ -1,0 +1,169 @@
+//! `GET /v1/analytics/{set}/{granularity}`: what was counted, by local days, weeks
+//! or months of a zone and by who handled it; `GET /v1/analytics/freshness`: until
+//! when everything is counted.
+//!
+//! An answer is as of one moment, which its body, `X-Data-As-Of` and freshness take
+//! from one value. Its tag stands for the question, with its range in whole quarters
+//! of an hour, and for the state of the counts: who names it in `If-None-Match` is
+//! answered without the counts being read.
+
+mod answer;
+mod fold;
+pub mod freshness;
+mod query;
+mod range;
+
+use hyper::StatusCode;
+use hyper::header::{CACHE_CONTROL, ETAG, HeaderName, HeaderValue, VARY};
+
+use self::query::Question;
+use crate::domain::analytics::{Granularity, MetricSet};
+use crate::domain::time::Micros;
+use crate::domain::zone;
+use crate::http::auth::WorkspaceCaller;
+use crate::http::conditional;
+use crate::http::error::ApiError;
+use crate::http::lines::{self, NDJSON};
+use crate::http::reply::{self, Reply};
+use crate::http::router::Call;
+use crate::limits;
+use crate::store::{Cells, RollupState, is_stale};
+
+/// Grows when the same counts are answered in another shape.
+const SHAPE: u32 = 1;
+
+const AS_OF: HeaderName = HeaderName::from_static("x-data-as-of");
+
+pub async fn counts(
+    call: &Call<'_>,
+    caller: &WorkspaceCaller,
+    set: MetricSet,
+    granularity: &str,
+) -> Result<Reply, ApiError> {
+    let granularity = Granularity::of(granularity).ok_or_else(|| {
+        let known = Granularity::ALL.map(Granularity::as_str).join(", ");
+        ApiError::NotFound(format!("There is no such granularity; there are {known}."))
+    })?;
+    let now = call.app.clock.now();
+    let question = Question::read(&call.query(), set, granularity, now)?;
+    // Also of who is told that nothing changed: the zone is in use.
+    let used = &call.app.pipeline.rollup;
+    used.used(caller.scope().workspace(), question.zone.name(), now);
+    let store = &*call.app.store;
+    let state = store.rollup_state(caller.scope(), set).await?;
+    let tag = tag(call, caller, &question, &state, now);
+    if conditional::is_known(&call.head.headers, &tag) {
+        let reply = reply::empty(StatusCode::NOT_MODIFIED);
+        return Ok(marked(reply, tag, Fresh::of(&state, now).as_of));
+    }
+    let cells = match range::pieces(&question, now) {
+        Some(pieces) => {
+            let query = pieces.query(&question);
+            store.rollup_cells(caller.scope(), &query).await?
+        }
+        None => Cells {
+            state,
+            ..Cells::default()
+        },
+    };
+    // They may have been counted on meanwhile: all is told of what they are.
+    let fresh = Fresh::of(&cells.state, now);
+    let tag = self::tag(call, caller, &question, &cells.state, now);
+    let in_lines = lines::are_wanted(&call.head.headers);
+    let body = if cells.cells.len() > limits::ANALYTICS_INLINE_CELLS {
+        tokio::task::spawn_blocking(move || body(&question, cells, fresh, in_lines))
+            .await
+            .map_err(ApiError::internal)?
+    } else {
+        body(&question, cells, fresh, in_lines)
+    }?;
+    let content_type = if in_lines { NDJSON } else { reply::JSON };
+    let reply = reply::bytes_of(StatusCode::OK, content_type, body);
+    Ok(marked(reply, tag, fresh.as_of))
+}
+
+fn body(
+    question: &Question,
+    cells: Cells,
+    fresh: Fresh,
+    in_lines: bool,
+) -> Result<Vec<u8>, ApiError> {
+    if cells.too_many {
+        return Err(ApiError::BadRequest(
+            "There are too many sources in so long a time: ask for a shorter range.".to_owned(),
+        ));
+    }
+    let table = fold::rows(question, cells, limits::ANALYTICS_ROWS).map_err(|fold::TooMany| {
+        ApiError::BadRequest(format!(
+            "The answer has more than {} rows: ask for a shorter range, longer periods, fewer dimensions, or some \
+             agents or sources only.",
+            limits::ANALYTICS_ROWS
+        ))
+    })?;
+    Ok(answer::write(question, &table, fresh, in_lines))
+}
+
+/// How old counts are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Fresh {
+    as_of: Option<Micros>,
+    stale: bool,
+}
+
+impl Fresh {
+    fn of(state: &RollupState, now: Micros) -> Self {
+        Self {
+            as_of: state.as_of,
+            stale: is_stale(state.as_of, now),
+        }
+    }
+}
+
+fn tag(
+    call: &Call<'_>,
+    caller: &WorkspaceCaller,
+    question: &Question,
+    state: &RollupState,
+    now: Micros,
+) -> HeaderValue {
+    // After a restore the counts of a version may be others.
+    let whose = (call.app.store.id(), caller.scope().workspace());
+    let stale = Fresh::of(state, now).stale;
+    let counts = (state.version, &state.internal, stale);
+    let text = serde_json::to_vec(&(SHAPE, whose, zone::tzdata(), question.words(), counts));
+    conditional::tag(&text.expect("texts and numbers are JSON"))
+}
+
+/// The reply with what a copy of it is kept by.
+fn marked(mut reply: Reply, tag: HeaderValue, as_of: Option<Micros>) -> Reply {
+    let headers = reply.headers_mut();
+    headers.insert(ETAG, tag);
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    headers.insert(VARY, HeaderValue::from_static("accept, accept-encoding"));
+    if let Some(as_of) = as_of {
+        let text = HeaderValue::from_str(&as_of.text()).expect("digits and plain signs");
+        headers.insert(AS_OF, text);
+    }
+    reply
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_stale_past_twelve_hours_or_when_nothing_is_known() {
+        let check = |as_of: Option<i64>, now: i64, expect: bool| {
+            let state = RollupState {
+                as_of: as_of.map(Micros),
+                ..RollupState::default()
+            };
+            assert_eq!(Fresh::of(&state, Micros(now)).stale, expect);
+        };
+        check(None, 0, true);
+        check(Some(0), 0, false);
+        check(Some(0), 12 * Micros::HOUR, false);
+        check(Some(0), 12 * Micros::HOUR + 1, true);
+        check(Some(Micros::HOUR), 0, false);
+    }
+}

@@ -1,0 +1,468 @@
+//! What is asked: the parameters of a question, read whole or refused with what to
+//! write. Lists are separated by commas; what is named twice counts once; names
+//! that nobody asks for are ignored.
+
+use serde::Serialize;
+
+use crate::domain::analytics::{Granularity, Key, MetricSet, Slot, source};
+use crate::domain::id::AgentId;
+use crate::domain::time::{self, Micros};
+use crate::domain::workspace::AgentKind;
+use crate::domain::zone::{self, Day, Zone};
+use crate::http::error::ApiError;
+use crate::http::query::Query;
+use crate::limits;
+
+/// Local days back from today where nothing is said.
+const DAYS_BACK: i32 = 30;
+
+/// The last quarter of an hour that times are written of.
+const LAST: Slot = Slot(281_558_111);
+
+/// What counts are told apart by in an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dimension {
+    AgentType,
+    AgentId,
+    Source,
+}
+
+impl Dimension {
+    pub const ALL: [Self; 3] = [Self::AgentType, Self::AgentId, Self::Source];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::AgentType => "agent_type",
+            Self::AgentId => "agent_id",
+            Self::Source => "source",
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Question {
+    pub set: MetricSet,
+    pub granularity: Granularity,
+    pub zone: Zone,
+    /// Included.
+    pub from: Slot,
+    /// Not included.
+    pub to: Slot,
+    /// Each once, in the order in which they were asked for.
+    pub group_by: Vec<Dimension>,
+    pub filter: Filter,
+}
+
+/// Whose counts are wanted: lists in order, each member once; `None` for all.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Filter {
+    agent_types: Option<Vec<&'static str>>,
+    agents: Option<Vec<AgentId>>,
+    sources: Option<Vec<String>>,
+}
+
+impl Question {
+    pub fn read(
+        query: &Query<'_>,
+        set: MetricSet,
+        granularity: Granularity,
+        now: Micros,
+    ) -> Result<Self, ApiError> {
+        let zone = zone(query)?;
+        let (from, to) = range(query, &zone, now)?;
+        Ok(Self {
+            set,
+            granularity,
+            from,
+            to,
+            group_by: dimensions(query)?,
+            filter: Filter::read(query)?,
+            zone,
+        })
+    }
+
+    /// All that it says, as its tag holds it.
+    pub fn words(&self) -> impl Serialize {
+        let names: Vec<_> = self.group_by.iter().map(|one| one.as_str()).collect();
+        (
+            self.set.as_str(),
+            self.granularity.as_str(),
+            self.zone.name(),
+            (self.from.0, self.to.0),
+            names,
+            &self.filter,
+        )
+    }
+}
+
+impl Filter {
+    fn read(query: &Query<'_>) -> Result<Self, ApiError> {
+        let kinds = AgentKind::ALL.map(AgentKind::as_str);
+        let agent_types = list(
+            query,
+            ["agent_type", "agent_types"],
+            &kinds.join(" or "),
+            "all",
+            |text| kinds.into_iter().find(|kind| *kind == text),
+        )?;
+        let agents = list(
+            query,
+            ["agent_id", "agent_ids"],
+            "numbers of agents",
+            "all",
+            |text| text.parse().ok().map(AgentId),
+        )?;
+        let sources = list(
+            query,
+            ["source", "sources"],
+            "names of sources",
+            "all",
+            |text| Some(source(text.to_owned())),
+        )?;
+        Ok(Self {
+            agent_types: agent_types.map(in_order),
+            agents: agents.map(in_order),
+            sources: sources.map(in_order),
+        })
+    }
+
+    /// Whether the counts of a key are wanted. Internal agents are left out unless
+    /// agents or their types are named.
+    pub fn takes(&self, key: &Key, internal: &[AgentId]) -> bool {
+        let names_agents = self.agent_types.is_some() || self.agents.is_some();
+        let is_internal = key.agent.is_some_and(|agent| internal.contains(&agent));
+        let of_kind = |wanted: &Vec<&'static str>| {
+            let own = key.agent_type.as_deref();
+            own.is_some_and(|own| wanted.contains(&own))
+        };
+        let of_agent = |wanted: &Vec<AgentId>| {
+            let own = key.agent.as_ref();
+            own.is_some_and(|own| wanted.binary_search(own).is_ok())
+        };
+        let of_source = |wanted: &Vec<String>| {
+            let own = key.source.as_ref();
+            own.is_some_and(|own| wanted.binary_search(own).is_ok())
+        };
+        (names_agents || !is_internal)
+            && self.agent_types.as_ref().is_none_or(of_kind)
+            && self.agents.as_ref().is_none_or(of_agent)
+            && self.sources.as_ref().is_none_or(of_source)
+    }
+}
+
+fn zone(query: &Query<'_>) -> Result<Zone, ApiError> {
+    let name = query.get("tz").map_or(zone::DEFAULT, str::trim);
+    // A plus that was not percent-encoded arrives as a space; no name has one.
+    Zone::named(name)
+        .or_else(|| Zone::named(&name.replace(' ', "+")))
+        .ok_or_else(|| {
+            ApiError::BadRequest(format!(
+                "`tz` is a zone of the IANA database, spelt as there, such as {} or Europe/Lisbon; leave it out for {}.",
+                zone::DEFAULT,
+                zone::DEFAULT
+            ))
+        })
+}
+
+/// In whole quarters of an hour: what begins in one belongs to all of it.
+fn range(query: &Query<'_>, zone: &Zone, now: Micros) -> Result<(Slot, Slot), ApiError> {
+    let given = bound(query, "from", zone, "30 days ago")?;
+    let to = bound(query, "to", zone, "now")?;
+    let from = given.unwrap_or_else(|| {
+        let first = zone.day_of(now).plus(-DAYS_BACK);
+        zone.start_of(first)
+    });
+    let end = to.unwrap_or(now);
+    if from >= end {
+        let said = match (given, to) {
+            (Some(_), Some(_)) => "`from` has to lie before `to`.",
+            (Some(_), None) => "`from` has to lie before now; say `to` for a time that is to come.",
+            (None, _) => "`to` has to lie after `from`, which is 30 days ago; say `from` too.",
+        };
+        return Err(ApiError::BadRequest(said.to_owned()));
+    }
+    if zone.day_of(from) < first_day() {
+        return Err(ApiError::BadRequest(format!(
+            "`from` lies before {}; ask for that day or a later one.",
+            first_day()
+        )));
+    }
+    Ok((Slot::of(from).min(LAST), Slot::from(end).min(LAST)))
+}
+
+fn first_day() -> Day {
+    let text = format!("{}-01-01", limits::ANALYTICS_FIRST_YEAR);
+    Day::parse(&text).expect("a day")
+}
+
+/// The begin of a local day, or an instant.
+fn bound(
+    query: &Query<'_>,
+    name: &str,
+    zone: &Zone,
+    default: &str,
+) -> Result<Option<Micros>, ApiError> {
+    let Some(text) = query.get(name) else {
+        return Ok(None);
+    };
+    let text = text.trim();
+    let instant = match Day::parse(text) {
+        Some(day) => Some(zone.start_of(day)),
+        // Of a date alone UTC's midnight would be meant elsewhere.
+        None => time::parse(text).filter(|_| text.contains(':')),
+    };
+    let instant = instant.ok_or_else(|| {
+        ApiError::BadRequest(format!(
+            "`{name}` is a day such as 2030-01-31, which begins as in `tz`, or a time with its offset such as \
+             2030-01-31T12:00:00Z; leave it out for {default}."
+        ))
+    })?;
+    Ok(Some(instant))
+}
+
+fn dimensions(query: &Query<'_>) -> Result<Vec<Dimension>, ApiError> {
+    let known = Dimension::ALL.map(Dimension::as_str).join(", ");
+    let given = list(
+        query,
+        ["group_by", "group_by"],
+        &format!("some of {known}"),
+        "no grouping",
+        |text| Dimension::ALL.into_iter().find(|one| one.as_str() == text),
+    )?;
+    let mut dimensions = Vec::new();
+    for one in given.unwrap_or_default() {
+        if !dimensions.contains(&one) {
+            dimensions.push(one);
+        }
+    }
+    Ok(dimensions)
+}
+
+/// The members of a list by the parameter's name, or by its other name.
+fn list<T>(
+    query: &Query<'_>,
+    [name, other]: [&str; 2],
+    what: &str,
+    default: &str,
+    read: impl Fn(&str) -> Option<T>,
+) -> Result<Option<Vec<T>>, ApiError> {
+    let named = [name, other].into_iter();
+    let Some((name, text)) = named
+        .filter_map(|name| Some((name, query.get(name)?)))
+        .next()
+    else {
+        return Ok(None);
+    };
+    let members = text.split(',').map(str::trim);
+    let members: Option<Vec<T>> = members
+        .map(|member| read(member).filter(|_| !member.is_empty()))
+        .collect();
+    members.map(Some).ok_or_else(|| {
+        ApiError::BadRequest(format!(
+            "`{name}` is a list of {what}, separated by commas; leave it out for {default}."
+        ))
+    })
+}
+
+fn in_order<T: Ord>(mut members: Vec<T>) -> Vec<T> {
+    members.sort_unstable();
+    members.dedup();
+    members
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Micros {
+        time::parse(text).expect("a time")
+    }
+
+    /// As asked at noon of a summer's day in São Paulo.
+    pub fn read(granularity: Granularity, text: &str) -> Result<Question, ApiError> {
+        let now = at("2030-01-15T15:07:00Z");
+        Question::read(
+            &Query::parse(text),
+            MetricSet::Conversations,
+            granularity,
+            now,
+        )
+    }
+
+    fn refusal(text: &str) -> String {
+        match read(Granularity::Day, text) {
+            Ok(question) => panic!("{text} was read as {question:?}"),
+            Err(error) => error.outside().1.into_owned(),
+        }
+    }
+
+    #[test]
+    fn a_range_is_in_whole_quarters_of_an_hour() {
+        let check = |text: &str, from: &str, to: &str| {
+            let question = read(Granularity::Day, text).expect("a question");
+            let told = (question.from.start().text(), question.to.start().text());
+            assert_eq!(told, (at(from).text(), at(to).text()), "{text}");
+        };
+        check("", "2029-12-16T03:00:00Z", "2030-01-15T15:15:00Z");
+        check(
+            "tz=Asia/Kathmandu",
+            "2029-12-15T18:15:00Z",
+            "2030-01-15T15:15:00Z",
+        );
+        check(
+            "from=2030-01-01&to=2030-01-02",
+            "2030-01-01T03:00:00Z",
+            "2030-01-02T03:00:00Z",
+        );
+        check(
+            "from=2030-01-01&to=2030-01-02&tz=UTC",
+            "2030-01-01T00:00:00Z",
+            "2030-01-02T00:00:00Z",
+        );
+        check(
+            "from=2018-11-04&to=2018-11-05&tz=Brazil/East",
+            "2018-11-04T03:00:00Z",
+            "2018-11-05T02:00:00Z",
+        );
+        check(
+            "from=2030-01-01T10:14:59.999Z&to=2030-01-01T10:15:00.000001Z",
+            "2030-01-01T10:00:00Z",
+            "2030-01-01T10:30:00Z",
+        );
+        check(
+            "from=2030-01-01T10:15:00-03:00&to=2030-01-01T13:30:00+00:00",
+            "2030-01-01T13:15:00Z",
+            "2030-01-01T13:30:00Z",
+        );
+        check(
+            "from=1980-01-01&tz=UTC",
+            "1980-01-01T00:00:00Z",
+            "2030-01-15T15:15:00Z",
+        );
+        // As the export reads times.
+        for from in [
+            "2030-01-01 10:00:00Z",
+            "2030-01-01 07:00:00-03:00",
+            "2030-01-01 11:00:00+01:00",
+            "2030-01-01T11:00:00.0000000000+01:00",
+        ] {
+            let text = format!("from={from}&to=2030-01-02&tz=UTC");
+            check(&text, "2030-01-01T10:00:00Z", "2030-01-02T00:00:00Z");
+        }
+        check(
+            "to=9999-12-31",
+            "2029-12-16T03:00:00Z",
+            "9999-12-31T03:00:00Z",
+        );
+        check(
+            "to=9999-12-31&tz=Asia/Kathmandu",
+            "2029-12-15T18:15:00Z",
+            "9999-12-30T18:15:00Z",
+        );
+        check(
+            "to=9999-12-31T23:59:59Z",
+            "2029-12-16T03:00:00Z",
+            "9999-12-31T23:45:00Z",
+        );
+        assert_eq!(LAST.start(), at("9999-12-31T23:45:00Z"));
+    }
+
+    #[test]
+    fn a_range_that_is_none_is_refused_with_what_to_write() {
+        for (text, said) in [
+            ("from=", "`from` is a day"),
+            ("to=", "`to` is a day"),
+            ("from=soon", "leave it out for 30 days ago"),
+            ("to=2030-02-30", "leave it out for now"),
+            ("from=2030-01-01T10:00:00", "with its offset"),
+            ("from=20300101", "`from` is a day"),
+            ("from=2030-1-1", "`from` is a day"),
+            ("from=1700000000", "`from` is a day"),
+            ("from=2030-01-02&to=2030-01-02", "has to lie before `to`"),
+            ("from=2030-01-03&to=2030-01-02", "has to lie before `to`"),
+            ("from=2030-02-01", "before now"),
+            ("to=2029-01-01", "say `from` too"),
+            ("from=1979-12-31", "before 1980-01-01"),
+            ("from=0001-01-01", "before 1980-01-01"),
+            ("from=1980-01-01T02:59:59Z", "before 1980-01-01"),
+            ("tz=", "`tz` is a zone"),
+            ("tz=america/sao_paulo", "spelt as there"),
+            ("tz=Mars/Olympus", "such as America/Sao_Paulo"),
+            ("tz=-03:00", "`tz` is a zone"),
+        ] {
+            let told = refusal(text);
+            assert!(told.contains(said), "{text}: {told}");
+        }
+    }
+
+    #[test]
+    fn lists_are_read_in_their_order_and_each_member_once() {
+        let check = |text: &str, expect: &[Dimension]| {
+            let question = read(Granularity::Day, text).expect("a question");
+            assert_eq!(question.group_by, expect, "{text}");
+        };
+        use Dimension::{AgentId, AgentType, Source};
+        check("", &[]);
+        check("group_by=source", &[Source]);
+        check(
+            "group_by=source,agent_type,source,agent_id",
+            &[Source, AgentType, AgentId],
+        );
+        check("group_by=%20agent_id%20,%20source", &[AgentId, Source]);
+        check("group_by=agent_id&group_by=source", &[AgentId]);
+        for (text, said) in [
+            ("group_by=", "some of agent_type, agent_id, source"),
+            ("group_by=agent_id,", "`group_by`"),
+            ("group_by=day", "leave it out for no grouping."),
+            ("group_by=Source", "`group_by`"),
+            ("agent_type=", "ai or human"),
+            ("agent_type=robot", "leave it out for all."),
+            ("agent_types=robot", "`agent_types`"),
+            ("agent_id=", "numbers of agents"),
+            ("agent_id=1,x", "`agent_id`"),
+            ("agent_id=1.5", "`agent_id`"),
+            ("agent_id=99999999999999999999", "`agent_id`"),
+            ("source=", "names of sources"),
+            ("source=a,,b", "`source`"),
+        ] {
+            let told = refusal(text);
+            assert!(told.contains(said), "{text}: {told}");
+        }
+    }
+
+    #[test]
+    fn a_filter_takes_what_it_names() {
+        let key = |kind: &str, agent: i64, source: &str| Key {
+            agent_type: (!kind.is_empty()).then(|| kind.to_owned()),
+            agent: (agent != 0).then_some(AgentId(agent)),
+            source: (!source.is_empty()).then(|| source.to_owned()),
+        };
+        let check = |text: &str, key: &Key, expect: bool| {
+            let question = read(Granularity::Day, text).expect("a question");
+            let takes = question.filter.takes(key, &[AgentId(9)]);
+            assert_eq!(takes, expect, "{text} {key:?}");
+        };
+        let (plain, internal, none) = (
+            key("ai", 1, "site"),
+            key("human", 9, "site"),
+            key("", 0, ""),
+        );
+        check("", &plain, true);
+        check("", &none, true);
+        check("", &internal, false);
+        check("source=site", &internal, false);
+        check("agent_id=9", &internal, true);
+        check("agent_ids=2,9", &internal, true);
+        check("agent_type=human", &internal, true);
+        check("agent_type=ai", &internal, false);
+        check("agent_types=human,ai", &plain, true);
+        check("agent_type=ai,human", &none, false);
+        check("agent_id=1", &none, false);
+        check("source=site", &none, false);
+        check("sources=portal,site", &plain, true);
+        check("source=Site", &plain, false);
+        check("agent_type=ai&agent_id=2", &plain, false);
+        // The name of the interface comes first.
+        check("agent_ids=2&agent_id=1", &plain, true);
+    }
+}

@@ -1,0 +1,260 @@
+//! Where the counts of a range are: in whole local days, in the parts of days at its
+//! two ends, and, for a zone whose days are not kept, in the slots of each bucket.
+
+use super::query::Question;
+use crate::domain::analytics::{Granularity, Slot};
+use crate::domain::time::Micros;
+use crate::domain::zone::{self, Day, Zone};
+use crate::limits;
+use crate::store::{CellQuery, Slots};
+
+/// A range in its pieces.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Pieces {
+    /// Whole local days: the first, and the one past the last.
+    days: (Day, Day),
+    /// Parts of days, with their day.
+    edges: Vec<(Day, Slots)>,
+    /// All of it by the first day of each bucket.
+    buckets: Vec<(Day, Slots)>,
+}
+
+impl Pieces {
+    pub fn query<'a>(&self, question: &'a Question) -> CellQuery<'a> {
+        CellQuery {
+            set: question.set,
+            zone: question.zone.name(),
+            tzdata: zone::tzdata(),
+            days: self.days,
+            edges: self.edges.clone(),
+            buckets: self.buckets.clone(),
+        }
+    }
+}
+
+/// Of the question's range what does not lie too far ahead; none when all of it does.
+pub fn pieces(question: &Question, now: Micros) -> Option<Pieces> {
+    let zone = &question.zone;
+    let past_last = zone.day_of(now).plus(limits::ANALYTICS_DAYS_AHEAD + 1);
+    let end = Slot::of(zone.start_of(past_last)).min(question.to);
+    let range = Slots {
+        from: question.from,
+        to: end,
+    };
+    (range.from < range.to).then(|| Pieces {
+        buckets: buckets(zone, question.granularity, range),
+        ..whole(zone, range)
+    })
+}
+
+/// The days and the edges of a range.
+fn whole(zone: &Zone, range: Slots) -> Pieces {
+    let start = |day: Day| Slot::of(zone.start_of(day));
+    let mut first = zone.day_of(range.from.start());
+    let last = zone.day_of(range.to.start());
+    let mut edges = Vec::new();
+    if start(first) < range.from {
+        let next = start(first.plus(1));
+        edges.push((
+            first,
+            Slots {
+                from: range.from,
+                to: next.min(range.to),
+            },
+        ));
+        first = first.plus(1);
+    }
+    // The day that the range ends in, unless its begin is an edge already.
+    if first <= last && start(last) < range.to {
+        edges.push((
+            last,
+            Slots {
+                from: start(last),
+                to: range.to,
+            },
+        ));
+    }
+    Pieces {
+        days: (first, last.max(first)),
+        edges,
+        buckets: Vec::new(),
+    }
+}
+
+/// Of a week or a month that the range begins in the middle of, the rest counts to it.
+fn buckets(zone: &Zone, granularity: Granularity, range: Slots) -> Vec<(Day, Slots)> {
+    let mut buckets = Vec::new();
+    let mut period = granularity.period(zone.day_of(range.from.start()));
+    let mut from = range.from;
+    while from < range.to {
+        let next = granularity.after(period);
+        let to = Slot::of(zone.start_of(next)).min(range.to);
+        // A day that the zone left out has none.
+        if from < to {
+            buckets.push((period, Slots { from, to }));
+        }
+        (period, from) = (next, to.max(from));
+    }
+    buckets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::query::tests::read;
+    use super::*;
+    use crate::domain::time;
+
+    const NOW: &str = "2030-01-15T15:07:00Z";
+
+    fn at(text: &str) -> Micros {
+        time::parse(text).expect("a time")
+    }
+
+    fn told(granularity: Granularity, text: &str) -> Option<(String, Vec<String>, Vec<String>)> {
+        let question = read(granularity, text).expect("a question");
+        let pieces = pieces(&question, at(NOW))?;
+        let list = |parts: &[(Day, Slots)]| {
+            let told = |(day, slots): &(Day, Slots)| {
+                let short = |slot: Slot| slot.start().text()[5..16].to_owned();
+                format!("{day}: {} {}", short(slots.from), short(slots.to))
+            };
+            parts.iter().map(told).collect::<Vec<_>>()
+        };
+        let (first, last) = pieces.days;
+        Some((
+            format!("{first} {last}"),
+            list(&pieces.edges),
+            list(&pieces.buckets),
+        ))
+    }
+
+    #[track_caller]
+    fn check(granularity: Granularity, text: &str, days: &str, edges: &[&str], buckets: &[&str]) {
+        let (own_days, own_edges, own_buckets) = told(granularity, text).expect("some of it");
+        assert_eq!(own_days, days, "{text}");
+        assert_eq!(own_edges, edges, "{text}");
+        assert_eq!(own_buckets, buckets, "{text}");
+    }
+
+    #[test]
+    fn a_range_of_days_has_no_edges() {
+        check(
+            Granularity::Day,
+            "from=2030-01-01&to=2030-01-03",
+            "2030-01-01 2030-01-03",
+            &[],
+            &[
+                "2030-01-01: 01-01T03:00 01-02T03:00",
+                "2030-01-02: 01-02T03:00 01-03T03:00",
+            ],
+        );
+    }
+
+    #[test]
+    fn parts_of_days_are_edges() {
+        check(
+            Granularity::Month,
+            "from=2029-12-30T12:00:00-03:00&to=2030-01-02T06:00:00-03:00",
+            "2029-12-31 2030-01-02",
+            &[
+                "2029-12-30: 12-30T15:00 12-31T03:00",
+                "2030-01-02: 01-02T03:00 01-02T09:00",
+            ],
+            &[
+                "2029-12-01: 12-30T15:00 01-01T03:00",
+                "2030-01-01: 01-01T03:00 01-02T09:00",
+            ],
+        );
+        // Within a day.
+        check(
+            Granularity::Week,
+            "from=2030-01-02T12:00:00Z&to=2030-01-02T13:00:00Z",
+            "2030-01-03 2030-01-03",
+            &["2030-01-02: 01-02T12:00 01-02T13:00"],
+            &["2029-12-31: 01-02T12:00 01-02T13:00"],
+        );
+        // From the begin of a day to its middle, and from its middle to its end.
+        check(
+            Granularity::Day,
+            "from=2030-01-02&to=2030-01-02T13:00:00Z",
+            "2030-01-02 2030-01-02",
+            &["2030-01-02: 01-02T03:00 01-02T13:00"],
+            &["2030-01-02: 01-02T03:00 01-02T13:00"],
+        );
+        check(
+            Granularity::Day,
+            "from=2030-01-02T13:00:00Z&to=2030-01-03",
+            "2030-01-03 2030-01-03",
+            &["2030-01-02: 01-02T13:00 01-03T03:00"],
+            &["2030-01-02: 01-02T13:00 01-03T03:00"],
+        );
+    }
+
+    #[test]
+    fn a_day_that_was_left_out_has_no_bucket() {
+        check(
+            Granularity::Day,
+            "from=2011-12-29&to=2012-01-01&tz=Pacific/Apia",
+            "2011-12-29 2012-01-01",
+            &[],
+            &[
+                "2011-12-29: 12-29T10:00 12-30T10:00",
+                "2011-12-31: 12-30T10:00 12-31T10:00",
+            ],
+        );
+    }
+
+    #[test]
+    fn nobody_looks_far_ahead() {
+        check(
+            Granularity::Day,
+            "from=2030-01-17T12:00:00Z&to=2099-01-01",
+            "2030-01-18 2030-01-18",
+            &["2030-01-17: 01-17T12:00 01-18T03:00"],
+            &["2030-01-17: 01-17T12:00 01-18T03:00"],
+        );
+        assert_eq!(
+            told(Granularity::Day, "from=2030-01-18&to=2030-02-01"),
+            None
+        );
+        assert_eq!(
+            told(
+                Granularity::Month,
+                "from=9999-12-31T23:50:00Z&to=9999-12-31T23:55:00Z"
+            ),
+            None
+        );
+    }
+
+    #[test]
+    fn all_slots_of_a_range_are_in_one_piece_and_in_one_bucket() {
+        for zone in [
+            "America/Sao_Paulo",
+            "Pacific/Apia",
+            "Australia/Lord_Howe",
+            "America/St_Johns",
+        ] {
+            for (from, to) in [
+                ("2010-11-01", "2012-01-02T05:15:00Z"),
+                ("2010-11-07T02:15:00Z", "2010-11-07T04:45:00Z"),
+                ("2010-11-06T10:00:00Z", "2018-11-04"),
+            ] {
+                for granularity in Granularity::ALL {
+                    let text = format!("from={from}&to={to}&tz={zone}");
+                    let question = read(granularity, &text).expect("a question");
+                    let pieces = pieces(&question, at(NOW)).expect("some of it");
+                    let long = |slots: &Slots| slots.to.0 - slots.from.0;
+                    let all = question.to.0 - question.from.0;
+                    let in_buckets: i32 = pieces.buckets.iter().map(|(_, slots)| long(slots)).sum();
+                    assert_eq!(in_buckets, all, "{text}");
+                    let start = |day| Slot::of(question.zone.start_of(day)).0;
+                    let in_days = start(pieces.days.1) - start(pieces.days.0);
+                    let at_edges: i32 = pieces.edges.iter().map(|(_, slots)| long(slots)).sum();
+                    assert_eq!(in_days + at_edges, all, "{text}");
+                    let days = pieces.buckets.iter().map(|(day, _)| *day);
+                    assert!(days.is_sorted_by(|a, b| a < b), "{text}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! `GET /deal`: the partner's deals by phone, e-mail, id or external id, all that
+//! are given together. Newest first, at most a hundred.
+//! What cannot exist, such as an impossible phone, is found nowhere; only an
+//! e-mail that is none is refused, as the interface has it.
+
+use hyper::StatusCode;
+
+use crate::domain::contact;
+use crate::domain::phone;
+use crate::http::auth::PartnerCaller;
+use crate::http::error::ApiError;
+use crate::http::query::Query;
+use crate::http::reply::{self, Reply};
+use crate::http::router::Call;
+use crate::limits;
+use crate::store::DealFilter;
+
+pub async fn run(call: &Call<'_>, caller: &PartnerCaller) -> Result<Reply, ApiError> {
+    let deals = match filter(&call.query(), &caller.workspace().region)? {
+        Some(filter) => {
+            let filter = DealFilter {
+                partner: Some(caller.partner().id),
+                ..filter
+            };
+            let store = &call.app.store;
+            store
+                .deals(caller.scope(), &filter, limits::DEALS_PER_LOOKUP)
+                .await?
+        }
+        None => Vec::new(),
+    };
+    reply::json(StatusCode::OK, &deals)
+}
+
+/// `None`: nothing can match. A blank value counts as not given.
+fn filter(query: &Query<'_>, region: &str) -> Result<Option<DealFilter>, ApiError> {
+    let phone = query.filled(&["phoneNumber", "phone"]);
+    let email = query.filled(&["email"]);
+    let deal = query.filled(&["dealId", "id"]);
+    let external_id = query.filled(&["externalId", "externalIntegrationId"]);
+    let mut filter = DealFilter::default();
+    if phone.or(email).or(deal).or(external_id).is_none() {
+        return Err(ApiError::BadRequest(
+            "Give at least one of phoneNumber, email, dealId and externalId.".to_owned(),
+        ));
+    }
+    if let Some(text) = email {
+        let email = contact::email(text).ok_or_else(|| {
+            ApiError::BadRequest("`email` is not a valid e-mail address.".to_owned())
+        })?;
+        filter.email = Some(email);
+    }
+    if let Some(text) = phone {
+        // A plus that was not percent-encoded arrives as a space.
+        let text = match text.strip_prefix(' ') {
+            Some(digits) => format!("+{}", digits.trim_start()),
+            None => text.to_owned(),
+        };
+        let Some(key) = phone::normalise(&text, region).match_key else {
+            return Ok(None);
+        };
+        filter.phone_key = Some(contact::phone_key(&key));
+    }
+    if let Some(text) = deal {
+        let Ok(id) = text.trim().parse() else {
+            return Ok(None);
+        };
+        filter.deal = Some(id);
+    }
+    if let Some(text) = external_id {
+        // No id has it, and not every store could be asked for it.
+        if text.contains('\0') {
+            return Ok(None);
+        }
+        filter.external_id = Some(text.trim().to_owned());
+    }
+    Ok(Some(filter))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(query: &str) -> Result<Option<DealFilter>, ApiError> {
+        filter(&Query::parse(query), "BR")
+    }
+
+    #[test]
+    fn nothing_given_is_refused_and_so_is_an_email_that_is_none() {
+        for query in ["", "phoneNumber=", "email=%20", "unknown=1", "email=ana"] {
+            assert!(matches!(of(query), Err(ApiError::BadRequest(_))), "{query}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_exist_matches_nothing() {
+        for query in [
+            "phoneNumber=12",
+            "dealId=17",
+            "dealId=17&email=a@b.co",
+            "externalId=a%00",
+        ] {
+            assert_eq!(of(query).expect("accepted"), None, "{query}");
+        }
+    }
+
+    #[test]
+    fn a_phone_is_one_however_it_is_written() {
+        let key = |query: &str| {
+            of(query)
+                .expect("accepted")
+                .expect("can match")
+                .phone_key
+                .expect("a phone")
+        };
+        let expect = key("phoneNumber=%2B5511987654321");
+        for query in [
+            "phoneNumber=+5511987654321",
+            "phone=11987654321",
+            "phoneNumber=(11)%2098765-4321",
+            "phoneNumber=&phone=%2B55%2011%2098765-4321",
+        ] {
+            assert_eq!(key(query), expect, "{query}");
+        }
+    }
+
+    #[test]
+    fn all_that_is_given_counts_under_either_name() {
+        let filter = of("email=Ana@Example.com&externalIntegrationId=x-1")
+            .expect("accepted")
+            .expect("can match");
+        assert_eq!(filter.email.as_deref(), Some("ana@example.com"));
+        assert_eq!(filter.external_id.as_deref(), Some("x-1"));
+        assert_eq!(filter.deal, None);
+    }
+}

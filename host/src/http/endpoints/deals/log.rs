@@ -1,0 +1,149 @@
+//! `POST /api/v1/deals/{dealId}/log`: a partner notes something of a deal, such as
+//! its sale with the price. The deal shows the newest notes; all are kept.
+
+use serde_json::{Map, Value};
+
+use super::{id_of, not_found};
+use crate::domain::id::DealLogId;
+use crate::http::auth::PartnerCaller;
+use crate::http::body::Unread;
+use crate::http::error::ApiError;
+use crate::http::idempotency::{self, Key};
+use crate::http::json;
+use crate::http::reply::Reply;
+use crate::http::route::TokenRoute;
+use crate::http::router::Call;
+use crate::http::zod::{self, Issue, Length, Node, What};
+use crate::limits;
+use crate::pipeline::deals;
+use crate::store::{DealLogged, NewDealLog};
+
+pub async fn run(
+    call: &Call<'_>,
+    caller: &PartnerCaller,
+    deal: &str,
+    unread: Unread,
+) -> Result<Reply, ApiError> {
+    let route = TokenRoute::LogDeal { deal }.name();
+    let deal = id_of(deal)?;
+    let key = Key::of(call)?;
+    let (body, held) = json::read(call, unread).await?;
+    let note = zod::whole(&body, read)?;
+    let log = NewDealLog {
+        by: caller.by(),
+        deal,
+        id: DealLogId::new(call.app.clock.now()),
+        kind: note.kind,
+        subject: note.subject,
+        description: note.description,
+        metadata: note.metadata,
+        idempotency: key.map(|key| key.claim(call, caller, route, &deal.to_string(), &body)),
+    };
+    drop((body, held));
+    match deals::log(call.app, log).await? {
+        DealLogged::Done(answer) => idempotency::as_told(call, answer, false),
+        DealLogged::Replayed(answer) => idempotency::as_told(call, answer, true),
+        DealLogged::KeyReused => Err(idempotency::reused()),
+        DealLogged::NoDeal => Err(not_found()),
+    }
+}
+
+/// What is to be noted.
+pub(super) struct Note {
+    kind: String,
+    subject: String,
+    description: Option<String>,
+    metadata: Map<String, Value>,
+}
+
+pub(super) fn read(body: Node<'_>) -> Option<Note> {
+    let body = body.object()?;
+    let kind = Length::filled(limits::LOG_TYPE_CHARACTERS);
+    let kind = body.field("type").trimmed(kind);
+    let subject = Length::filled(limits::NAME_CHARACTERS);
+    let subject = body.field("subject").trimmed(subject);
+    let description = body.field("description").optional().and_then(|text| {
+        let length = Length::up_to(limits::LOG_DESCRIPTION_CHARACTERS);
+        text.text(length)
+    });
+    let metadata = body.field("metadata").optional().and_then(|metadata| {
+        let members = metadata.members()?;
+        let members = within(&metadata, members)?;
+        metadata.without_nul().then(|| members.clone())
+    });
+    Some(Note {
+        kind: kind?.to_owned(),
+        subject: subject?.to_owned(),
+        description: description.map(str::to_owned),
+        metadata: metadata.unwrap_or_default(),
+    })
+}
+
+/// An issue where it is too much to be shown with the deal.
+fn within<'a>(node: &Node<'_>, members: &'a Map<String, Value>) -> Option<&'a Map<String, Value>> {
+    let maximum = limits::LOG_METADATA_BYTES;
+    let bytes = serde_json::to_vec(members).expect("JSON is JSON").len();
+    if bytes <= maximum {
+        return Some(members);
+    }
+    let what = What::TooBig {
+        maximum,
+        kind: "object",
+        inclusive: true,
+        exact: false,
+    };
+    let message = format!("Object must be at most {maximum} byte(s) as JSON");
+    node.wrong(|path| Issue::new(what, path, message));
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(body: Value, expect: &[(&str, &str)]) {
+        zod::assert_issues(&body, read, expect);
+    }
+
+    #[test]
+    fn a_note_needs_a_type_and_a_subject() {
+        check(json!({"type": "success", "subject": "Fee"}), &[]);
+        check(
+            json!({"type": "success", "subject": "Fee", "description": "",
+                "metadata": {"salesPrice": "1"}, "unknown": 1}),
+            &[],
+        );
+        check(
+            json!({}),
+            &[("invalid_type", "type"), ("invalid_type", "subject")],
+        );
+        check(
+            json!({"type": " ", "subject": "x".repeat(256), "description": null, "metadata": []}),
+            &[
+                ("too_small", "type"),
+                ("too_big", "subject"),
+                ("invalid_type", "description"),
+                ("invalid_type", "metadata"),
+            ],
+        );
+    }
+
+    #[test]
+    fn metadata_is_bounded_by_its_bytes() {
+        let with = |count: usize| json!({"type": "success", "subject": "Fee", "metadata": {"a": "é".repeat(count)}});
+        // Eight bytes are the object's own.
+        check(with(2_044), &[]);
+        check(with(2_045), &[("too_big", "metadata")]);
+    }
+
+    #[test]
+    fn metadata_has_no_nul() {
+        let with =
+            |metadata: Value| json!({"type": "success", "subject": "Fee", "metadata": metadata});
+        let expect = [("invalid_string", "metadata")];
+        check(with(json!({"a": ["b\0"]})), &expect);
+        check(with(json!({"a": {"b\0": 1}})), &expect);
+    }
+}

@@ -1,0 +1,26 @@
+//! Deals as partners work with them. A partner's deals are those that came through
+//! its connections and those that it made; any other is as unknown to it as one
+//! that is not there.
+
+mod create;
+mod find;
+mod log;
+mod patch;
+pub mod schema;
+
+pub use create::run as create;
+pub use find::run as find;
+pub use log::run as log;
+pub use patch::{DealPatchAnswer, run as patch};
+
+use crate::domain::id::DealId;
+use crate::http::error::ApiError;
+
+/// The deal that a path names. A text that is no id is nobody's.
+fn id_of(text: &str) -> Result<DealId, ApiError> {
+    text.parse().map_err(|_| not_found())
+}
+
+fn not_found() -> ApiError {
+    ApiError::NotFound("Deal not found: none of this partner's deals has this id.".to_owned())
+}

@@ -1,0 +1,191 @@
+//! `PATCH /deal/{dealId}`: status, stage, property and owner of a deal. A field
+//! that is not one of these is refused, so that a misspelled one is not lost; what
+//! is not given follows from what is, or stays. Asking for what is so already is
+//! accepted and changes nothing.
+
+use hyper::StatusCode;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{id_of, not_found};
+use crate::domain::contact;
+use crate::domain::deal::{self, Stage, Status};
+use crate::http::auth::PartnerCaller;
+use crate::http::body::Unread;
+use crate::http::error::ApiError;
+use crate::http::json;
+use crate::http::reply::{self, Reply};
+use crate::http::router::Call;
+use crate::http::zod::{self, Issue, Length, Node};
+use crate::limits;
+use crate::pipeline::deals;
+use crate::store::{DealPatch, DealPatched};
+
+const STATUS: &str = "status";
+const STAGE: &str = "stageCode";
+const PROPERTY: &str = "propertyExternalId";
+/// The same under the name that products have elsewhere.
+const PROPERTY_ALIAS: &str = "productExternalId";
+const OWNER: &str = "ownerEmail";
+
+const FIELDS: [&str; 5] = [STATUS, STAGE, PROPERTY, PROPERTY_ALIAS, OWNER];
+
+#[derive(Serialize, ToSchema)]
+pub struct DealPatchAnswer {
+    /// That it is done, or was so already.
+    message: &'static str,
+}
+
+pub async fn run(
+    call: &Call<'_>,
+    caller: &PartnerCaller,
+    deal: &str,
+    unread: Unread,
+) -> Result<Reply, ApiError> {
+    let deal = id_of(deal)?;
+    let (body, held) = json::read(call, unread).await?;
+    let wanted = zod::whole(&body, read)?;
+    drop(held);
+    let patch = DealPatch {
+        by: caller.by(),
+        deal,
+        status: wanted.status,
+        stage: wanted.stage,
+        product: wanted.property.clone(),
+        owner_email: wanted.owner.clone(),
+    };
+    let message = match deals::patch(call.app, patch).await? {
+        DealPatched::Done { changed: true } => "Deal updated.",
+        DealPatched::Done { changed: false } => "The deal was so already: nothing has changed.",
+        DealPatched::NoDeal => return Err(not_found()),
+        DealPatched::NoProduct => return Err(missing("Property", wanted.property)),
+        DealPatched::NoOwner => return Err(missing("Owner", wanted.owner)),
+    };
+    reply::json(StatusCode::ACCEPTED, &DealPatchAnswer { message })
+}
+
+fn missing(what: &str, named: Option<String>) -> ApiError {
+    let named = named.unwrap_or_default();
+    ApiError::NotFound(format!(
+        "{what} '{named}' not found: the workspace has none by this name."
+    ))
+}
+
+/// What is to become of the deal.
+pub(super) struct Wanted {
+    status: Option<Status>,
+    stage: Option<Stage>,
+    property: Option<String>,
+    owner: Option<String>,
+}
+
+pub(super) fn read(body: Node<'_>) -> Option<Wanted> {
+    let body = body.object()?;
+    body.no_other_than(&FIELDS);
+    body.one_of_fields(&FIELDS.map(|field| (field, "string")));
+    let status = body.field(STATUS).optional();
+    let status = status
+        .and_then(|status| status.one_of(&Status::ALL.map(Status::as_str)))
+        .and_then(Status::of);
+    let stage = body.field(STAGE).optional();
+    let stage = stage
+        .and_then(|stage| stage.one_of(&Stage::ALL.map(Stage::as_str)))
+        .and_then(Stage::of);
+    if let (Some(status), Some(stage)) = (status, stage) {
+        agree(&body.field(STAGE), status, stage);
+    }
+    body.not_both(PROPERTY, PROPERTY_ALIAS);
+    let property = [PROPERTY, PROPERTY_ALIAS].map(|name| {
+        let property = body.field(name).optional()?;
+        property.trimmed(Length::filled(limits::EXTERNAL_ID_CHARACTERS))
+    });
+    let owner = body.field(OWNER).optional().and_then(|owner| {
+        let length = Length::up_to(limits::EMAIL_CHARACTERS);
+        owner.text_as("email", length, contact::email)
+    });
+    Some(Wanted {
+        status,
+        stage,
+        property: property.into_iter().flatten().next().map(str::to_owned),
+        owner,
+    })
+}
+
+/// An issue at the stage when the two say opposite things.
+fn agree(node: &Node<'_>, status: Status, stage: Stage) {
+    if !deal::contradict(status, stage) {
+        return;
+    }
+    let fitting = Stage::ALL.into_iter();
+    let fitting = fitting.filter(|stage| !deal::contradict(status, *stage));
+    let options = fitting.map(|stage| stage.as_str().to_owned()).collect();
+    let (status, stage) = (status.as_str(), stage.as_str());
+    node.wrong(|path| Issue {
+        message: format!("A deal cannot be '{status}' in the stage '{stage}'"),
+        ..Issue::not_one_of(stage, options, path)
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn check(body: Value, expect: &[(&str, &str)]) {
+        zod::assert_issues(&body, read, expect);
+    }
+
+    #[test]
+    fn each_field_is_read_alone_and_with_the_others() {
+        for body in [
+            json!({"status": "won"}),
+            json!({"stageCode": "negotiating"}),
+            json!({"propertyExternalId": "AP-1"}),
+            json!({"productExternalId": "AP-1"}),
+            json!({"ownerEmail": " Rui@Example.com"}),
+            json!({"status": "closed", "stageCode": "closed_lost", "ownerEmail": "rui@example.com",
+                "propertyExternalId": "AP-1"}),
+        ] {
+            check(body, &[]);
+        }
+        let body = json!({"ownerEmail": " Rui@Example.com", "productExternalId": " AP-1 "});
+        let (wanted, _) = zod::read(&body, read);
+        let wanted = wanted.expect("it is right");
+        assert_eq!(wanted.owner.as_deref(), Some("rui@example.com"));
+        assert_eq!(wanted.property.as_deref(), Some("AP-1"));
+    }
+
+    #[test]
+    fn all_that_is_wrong_is_told_at_once() {
+        check(json!({}), &[("invalid_union", "")]);
+        check(json!([]), &[("invalid_type", "")]);
+        check(
+            json!({"Status": "won"}),
+            &[("unrecognized_keys", ""), ("invalid_union", "")],
+        );
+        check(
+            json!({"status": "Won", "stageCode": null, "propertyExternalId": 7, "ownerEmail": "rui",
+                "stage": "x"}),
+            &[
+                ("unrecognized_keys", ""),
+                ("invalid_enum_value", "status"),
+                ("invalid_type", "stageCode"),
+                ("invalid_type", "propertyExternalId"),
+                ("invalid_string", "ownerEmail"),
+            ],
+        );
+        check(
+            json!({"propertyExternalId": "a", "productExternalId": "a"}),
+            &[("invalid_union", "")],
+        );
+        check(
+            json!({"propertyExternalId": " "}),
+            &[("too_small", "propertyExternalId")],
+        );
+        check(
+            json!({"status": "won", "stageCode": "closed_lost"}),
+            &[("invalid_enum_value", "stageCode")],
+        );
+    }
+}

@@ -1,0 +1,250 @@
+//! What the readers of deals' bodies take, as the document tells it. The tests
+//! give examples, and what becomes of them when they are broken, to both.
+
+use serde_json::{Value, json};
+
+use crate::domain::deal::{self, Stage, Status};
+use crate::http::endpoints::notifications::schema::{legacy_template, person};
+use crate::http::openapi::terms::{email, named, one_of, text, trimmed};
+use crate::limits;
+
+/// Of `POST /deal`: without a message, and with one in either format.
+pub fn create() -> [(&'static str, Value); 3] {
+    let [template, replacements] = legacy_template();
+    let without = |names: &[&str]| {
+        let wrong: Vec<_> = names
+            .iter()
+            .map(|name| json!({"required": [name]}))
+            .collect();
+        json!({"anyOf": wrong})
+    };
+    let mut plain = new_deal(
+        "A deal of somebody who is not written to now; a phone or an e-mail address is needed.",
+    );
+    plain["required"] = json!(["name"]);
+    plain["not"] = without(&["template", "messageTemplate", "replacements"]);
+    let nobody =
+        json!({"not": {"anyOf": [{"required": ["phoneNumber"]}, {"required": ["email"]}]}});
+    plain["not"]["anyOf"]
+        .as_array_mut()
+        .expect("a list was put there")
+        .push(nobody);
+
+    let mut modern = new_deal("A deal, and a conversation that begins with a template.");
+    modern["required"] = json!(["name", "phoneNumber", "instanceId", "template"]);
+    modern["properties"]["template"] = named("Template");
+    modern["not"] = without(&["messageTemplate"]);
+
+    let mut legacy = new_deal(
+        "A deal, and a conversation that begins with a template told by its name and texts.",
+    );
+    legacy["required"] = json!(["name", "phoneNumber", "instanceId", "messageTemplate"]);
+    legacy["properties"]["messageTemplate"] = template;
+    legacy["properties"]["replacements"] = replacements;
+    legacy["not"] = without(&["template"]);
+
+    [
+        ("NewDeal", plain),
+        ("NewDealWithTemplate", modern),
+        ("NewDealWithLegacyTemplate", legacy),
+    ]
+}
+
+fn new_deal(description: &str) -> Value {
+    let mut properties = person();
+    let own = json!({
+        "name": trimmed(limits::NAME_CHARACTERS, "The contact's name."),
+        "productId": trimmed(limits::EXTERNAL_ID_CHARACTERS, "The property's id."),
+        "productExternalId": trimmed(limits::EXTERNAL_ID_CHARACTERS, "The property's id in the system that it came from."),
+        "bypassProductCheck": {
+            "type": "boolean",
+            "default": false,
+            "description": "True: the deal is made without a property that is not there.",
+        },
+        "source": trimmed(limits::NAME_CHARACTERS, "Where the deal comes from."),
+        "externalId": trimmed(limits::EXTERNAL_ID_CHARACTERS, "The deal's id in the system that it comes from."),
+        "conversionIdentifier": trimmed(limits::NAME_CHARACTERS, "What made somebody ask, such as a form."),
+    });
+    if let (Some(all), Value::Object(own)) = (properties.as_object_mut(), own) {
+        all.extend(own);
+    }
+    json!({"type": "object", "description": description, "properties": properties})
+}
+
+/// Of `PATCH /deal/{dealId}`.
+pub fn patch() -> Value {
+    let property = || {
+        trimmed(
+            limits::EXTERNAL_ID_CHARACTERS,
+            "The linked property's id in the system that it came from.",
+        )
+    };
+    let mut wrong = vec![json!({"required": ["propertyExternalId", "productExternalId"]})];
+    for status in Status::ALL {
+        let stages: Vec<_> = Stage::ALL
+            .into_iter()
+            .filter(|stage| deal::contradict(status, *stage))
+            .map(Stage::as_str)
+            .collect();
+        if !stages.is_empty() {
+            wrong.push(json!({
+                "required": ["status", "stageCode"],
+                "properties": {
+                    "status": {"const": status.as_str()},
+                    "stageCode": {"enum": stages},
+                },
+            }));
+        }
+    }
+    json!({
+        "type": "object",
+        "description": "What is to change, at least one thing. What is not given follows from what is, or stays.",
+        "additionalProperties": false,
+        "minProperties": 1,
+        "properties": {
+            "status": one_of(&Status::ALL.map(Status::as_str), "Won and lost bring their stages along."),
+            "stageCode": one_of(&Stage::ALL.map(Stage::as_str), "The closing stages bring their status along; one that says the opposite of a given status is refused."),
+            "propertyExternalId": property(),
+            "productExternalId": property(),
+            "ownerEmail": email("The e-mail address of the new owner."),
+        },
+        "not": {"anyOf": wrong},
+    })
+}
+
+/// Of `POST /api/v1/deals/{dealId}/log`.
+pub fn log() -> Value {
+    let most = limits::LOG_METADATA_BYTES;
+    json!({
+        "type": "object",
+        "description": "Something that happened to the deal, such as its sale.",
+        "required": ["type", "subject"],
+        "properties": {
+            "type": trimmed(limits::LOG_TYPE_CHARACTERS, "What kind of note it is, such as `success`."),
+            "subject": trimmed(limits::NAME_CHARACTERS, "The note in a line."),
+            "description": text(limits::LOG_DESCRIPTION_CHARACTERS, "More about it."),
+            "metadata": {
+                "type": "object",
+                "description": format!("Such as `salesPrice` (a text) and `soldAt` (a time); at most {most} bytes as JSON."),
+            },
+        },
+    })
+}
+
+pub fn create_examples() -> [(&'static str, &'static str, Value); 2] {
+    [
+        (
+            "plain",
+            "A deal",
+            json!({
+                "name": "Lia Montenegro",
+                "email": "lia.montenegro@example.com",
+                "phoneNumber": "+55 11 94444-0105",
+                "source": "fair",
+                "conversionIdentifier": "autumn-fair",
+            }),
+        ),
+        (
+            "written",
+            "A deal, and a first message",
+            json!({
+                "name": "Lia Montenegro",
+                "phoneNumber": "+55 11 94444-0105",
+                "instanceId": 1,
+                "source": "fair",
+                "messageTemplate": "visit_confirmation",
+                "replacements": ["Lia", "Sunday"],
+            }),
+        ),
+    ]
+}
+
+pub fn patch_examples() -> [(&'static str, &'static str, Value); 2] {
+    [
+        (
+            "visit",
+            "A visit is arranged",
+            json!({"stageCode": "visit_scheduled"}),
+        ),
+        ("won", "It is sold", json!({"status": "won"})),
+    ]
+}
+
+pub fn log_examples() -> [(&'static str, &'static str, Value); 1] {
+    [(
+        "sale",
+        "A sale",
+        json!({
+            "type": "success",
+            "subject": "Sold",
+            "description": "Signed at the notary's.",
+            "metadata": {"salesPrice": "415000.00", "soldAt": "2026-03-02T12:15:30Z"},
+        }),
+    )]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{create, log, patch};
+    use super::{Value, json};
+    use crate::http::openapi::{self, mutations};
+    use crate::http::route::Surface;
+    use crate::http::zod;
+
+    fn is_whole<T>((found, issues): (Option<T>, Vec<zod::Issue>)) -> bool {
+        found.is_some() && issues.is_empty()
+    }
+
+    #[test]
+    fn a_new_deal_is_read_as_the_schema_says() {
+        let document = openapi::document(Surface::Gateway);
+        let body = &document["paths"]["/deal"]["post"]["requestBody"];
+        let schema = &body["content"]["application/json"]["schema"];
+        let [plain, written] = super::create_examples().map(|(_, _, body)| body);
+        let mut whole = plain.clone();
+        whole["productId"] = json!("x-1");
+        whole["productExternalId"] = json!("AP-1");
+        whole["bypassProductCheck"] = json!(true);
+        whole["externalId"] = json!("F-1");
+        whole["instanceId"] = json!(1);
+        whole["specialInstructions"] = json!("");
+        whole["ignoreTransferToDeskIfUnanswered"] = json!(true);
+        let mut modern = whole.clone();
+        modern["template"] = json!({"name": "visit_confirmation", "language": {"code": "pt_BR"}});
+        let mut both = modern.clone();
+        both["messageTemplate"] = json!("visit_confirmation");
+        let mut nameless = plain.clone();
+        nameless["replacements"] = json!(["Lia"]);
+        let bodies = [plain, written, whole, modern, both, nameless];
+        mutations::agree(schema, &bodies, |body: &Value| {
+            is_whole(zod::read(body, create::body::read))
+        });
+    }
+
+    #[test]
+    fn a_change_is_read_as_the_schema_says() {
+        let mut bodies = super::patch_examples().map(|(_, _, body)| body).to_vec();
+        bodies.extend([
+            json!({"status": "closed", "stageCode": "closed_lost", "propertyExternalId": "AP-1",
+                "ownerEmail": "rui@example.com"}),
+            json!({"productExternalId": "AP-1", "status": "open"}),
+            json!({"propertyExternalId": "AP-1", "productExternalId": "AP-1"}),
+            json!({"status": "won", "stageCode": "closed_lost"}),
+            json!({"status": "open", "stageCode": "closed_won"}),
+            json!({"stage": "won"}),
+        ]);
+        mutations::agree(&super::patch(), &bodies, |body: &Value| {
+            is_whole(zod::read(body, patch::read))
+        });
+    }
+
+    #[test]
+    fn a_note_is_read_as_the_schema_says() {
+        let mut bodies = super::log_examples().map(|(_, _, body)| body);
+        // How large it may be as JSON no schema can say.
+        bodies[0]["metadata"] = json!({});
+        mutations::agree(&super::log(), &bodies, |body: &Value| {
+            is_whole(zod::read(body, log::read))
+        });
+    }
+}

@@ -1,0 +1,125 @@
+//! `GET /openapi.json`: what the surface serves. `GET /docs`: a page that shows
+//! it, whose script and style come from here too; the browser is told to load
+//! nothing from anywhere else. The page calls an operation only when somebody
+//! says so, with a key that was typed in.
+//!
+//! All of it is made once and kept, compressed, until the service ends. A reader
+//! asks each time whether its copy is still good, which costs no body.
+
+use std::sync::OnceLock;
+
+use hyper::StatusCode;
+use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, ETAG, HeaderValue, REFERRER_POLICY};
+
+use crate::http::conditional;
+use crate::http::encoding::Kept;
+use crate::http::openapi;
+use crate::http::reply::{self, Reply};
+use crate::http::route::Surface;
+use crate::http::router::Call;
+
+/// The files of the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Page {
+    Text,
+    Script,
+    Style,
+}
+
+impl Page {
+    /// What is called so below `/docs/`.
+    pub fn of(name: &str) -> Option<Self> {
+        match name {
+            "page.js" => Some(Self::Script),
+            "page.css" => Some(Self::Style),
+            _ => None,
+        }
+    }
+}
+
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
+     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+pub fn document(call: &Call<'_>) -> Reply {
+    static KEPT: [OnceLock<Asset>; 3] = [const { OnceLock::new() }; 3];
+    let place = match call.surface {
+        Surface::Gateway => 0,
+        Surface::Data => 1,
+        Surface::Both | Surface::Admin => 2,
+    };
+    let asset = KEPT[place].get_or_init(|| {
+        let text = openapi::text(call.surface);
+        Asset::new(reply::JSON, text)
+    });
+    asset.answer(call)
+}
+
+pub fn page(call: &Call<'_>, file: Page) -> Reply {
+    static KEPT: [OnceLock<Asset>; 3] = [const { OnceLock::new() }; 3];
+    let (place, content_type, text) = match file {
+        Page::Text => (
+            0,
+            "text/html; charset=utf-8",
+            include_str!("docs/page.html"),
+        ),
+        Page::Script => (
+            1,
+            "text/javascript; charset=utf-8",
+            include_str!("docs/page.js"),
+        ),
+        Page::Style => (2, "text/css; charset=utf-8", include_str!("docs/page.css")),
+    };
+    let asset = KEPT[place].get_or_init(|| Asset::new(content_type, text));
+    let mut reply = asset.answer(call);
+    let headers = reply.headers_mut();
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    reply
+}
+
+struct Asset {
+    content_type: &'static str,
+    tag: HeaderValue,
+    kept: Kept,
+}
+
+impl Asset {
+    fn new(content_type: &'static str, text: &'static str) -> Self {
+        Self {
+            content_type,
+            tag: conditional::tag(text.as_bytes()),
+            kept: Kept::new(text.as_bytes()),
+        }
+    }
+
+    fn answer(&self, call: &Call<'_>) -> Reply {
+        let request = &call.head.headers;
+        let mut reply = if conditional::is_known(request, &self.tag) {
+            reply::empty(StatusCode::NOT_MODIFIED)
+        } else {
+            let mut reply = reply::bytes_of(StatusCode::OK, self.content_type, "");
+            self.kept.fill(request, &mut reply);
+            reply
+        };
+        let headers = reply.headers_mut();
+        headers.insert(ETAG, self.tag.clone());
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        reply
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_page_names_nothing_outside() {
+        for text in [
+            include_str!("docs/page.html"),
+            include_str!("docs/page.js"),
+            include_str!("docs/page.css"),
+        ] {
+            for word in ["http:", "https:", "url(", "@import", "innerHTML", "eval("] {
+                assert!(!text.contains(word), "{word}");
+            }
+        }
+    }
+}

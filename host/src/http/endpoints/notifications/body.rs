@@ -1,0 +1,287 @@
+//! The body of a notification: the modern format with a whole template, and the
+//! legacy one with a template's name and texts. Unknown fields are ignored. Other
+//! bodies that have some of it read it here too.
+
+use serde_json::Value;
+
+use crate::domain::contact;
+use crate::domain::id::AgentId;
+use crate::http::error::ApiError;
+use crate::http::zod::{Issue, Length, Node, Step};
+use crate::limits;
+use crate::pipeline::templates::wanted::{
+    Component, ComponentKind, Document, Media, Parameter, Parts, Value as Filled, Wanted,
+};
+use crate::pipeline::templates::{Misfit, Mismatch};
+
+const NAME: Length = Length::filled(limits::NAME_CHARACTERS);
+const PARAMETER: Length = Length::up_to(limits::PARAMETER_CHARACTERS);
+const TEMPLATE_NAME: Length = Length::filled(limits::TEMPLATE_NAME_CHARACTERS);
+
+/// What could be read. With no issue everything that is required is there.
+pub struct Draft {
+    pub name: Option<String>,
+    pub phone_number: Option<String>,
+    pub email: Option<String>,
+    pub instance: Option<AgentId>,
+    pub source: Option<String>,
+    /// False: not transferred to people when it is not answered.
+    pub transfer: bool,
+    pub special_instructions: Option<String>,
+    pub template: Option<Wanted>,
+}
+
+/// The phone is none that can be.
+pub(super) fn impossible_phone() -> Issue {
+    let path = vec![Step::Field("phoneNumber".to_owned())];
+    Issue::unreadable(path, "Invalid phone number")
+}
+
+/// The contact wants no messages.
+pub fn banned() -> ApiError {
+    ApiError::BadRequest("The contact does not want to be written to: nothing was sent.".to_owned())
+}
+
+pub fn read(body: Node<'_>) -> Option<Draft> {
+    let body = body.object()?;
+    let name = body.field("name").text(NAME);
+    let phone_number = phone_number(&body.field("phoneNumber"));
+    let email = email(body);
+    let instance = body.field("instanceId").integer().map(AgentId);
+    let source = body.field("source").text(NAME);
+    let transfer = transfer(body);
+    let special_instructions = special_instructions(body);
+    Some(Draft {
+        name: name.map(|name| name.trim().to_owned()),
+        phone_number: phone_number.map(str::to_owned),
+        email,
+        instance,
+        source: source.map(|source| source.trim().to_owned()),
+        transfer,
+        special_instructions,
+        template: template(body),
+    })
+}
+
+pub fn phone_number<'a>(phone: &Node<'a>) -> Option<&'a str> {
+    phone.text(Length::up_to(limits::PHONE_CHARACTERS))
+}
+
+pub fn email(body: &Node<'_>) -> Option<String> {
+    let length = Length::up_to(limits::EMAIL_CHARACTERS);
+    let email = body.field("email").optional()?;
+    email.text_as("email", length, contact::email)
+}
+
+pub fn transfer(body: &Node<'_>) -> bool {
+    let ignores = body.field("ignoreTransferToDeskIfUnanswered").optional();
+    !ignores.and_then(|flag| flag.boolean()).unwrap_or(false)
+}
+
+pub fn special_instructions(body: &Node<'_>) -> Option<String> {
+    let length = Length::up_to(limits::SPECIAL_INSTRUCTIONS_CHARACTERS);
+    let text = body.field("specialInstructions").optional()?.text(length)?;
+    (!text.trim().is_empty()).then(|| text.to_owned())
+}
+
+/// One of the two formats, and not both.
+pub fn template(body: &Node<'_>) -> Option<Wanted> {
+    let (modern, legacy) = (body.field("template"), body.field("messageTemplate"));
+    let fields = [("template", "object"), ("messageTemplate", "string")];
+    if !body.one_of_fields(&fields) || !body.not_both("template", "messageTemplate") {
+        return None;
+    }
+    if modern.is_there() {
+        modern_format(&modern)
+    } else {
+        legacy_format(&legacy, body.field("replacements"))
+    }
+}
+
+fn legacy_format(name: &Node<'_>, replacements: Node<'_>) -> Option<Wanted> {
+    let name = name.text(TEMPLATE_NAME);
+    let texts = match replacements.optional() {
+        None => Some(Vec::new()),
+        Some(list) => list.list(limits::TEMPLATE_PARAMETERS).and_then(|texts| {
+            let read: Vec<_> = texts
+                .iter()
+                .map(|text| text.text(PARAMETER).map(str::to_owned))
+                .collect();
+            read.into_iter().collect::<Option<Vec<_>>>()
+        }),
+    };
+    Some(Wanted {
+        name: name?.to_owned(),
+        language: None,
+        parts: Parts::Body(texts?),
+    })
+}
+
+fn modern_format(template: &Node<'_>) -> Option<Wanted> {
+    let template = template.object()?;
+    let name = template.field("name").text(TEMPLATE_NAME);
+    let language = template.field("language");
+    let language = language.object().and_then(|language| {
+        let length = Length::filled(limits::LANGUAGE_CHARACTERS);
+        language.field("code").text(length)
+    });
+    let components = match template.field("components").optional() {
+        None => Some(Vec::new()),
+        Some(list) => list.list(limits::TEMPLATE_COMPONENTS).and_then(|list| {
+            let read: Vec<_> = list.iter().map(component).collect();
+            read.into_iter().collect::<Option<Vec<_>>>()
+        }),
+    };
+    Some(Wanted {
+        name: name?.to_owned(),
+        language: Some(language?.to_owned()),
+        parts: Parts::Components(components?),
+    })
+}
+
+fn component(component: &Node<'_>) -> Option<Component> {
+    let component = component.object()?;
+    let kind = component
+        .field("type")
+        .one_of(&["header", "body", "button"]);
+    let sub_type = match component.field("sub_type").optional() {
+        None => Some(None),
+        Some(sub_type) => sub_type.one_of(&["url", "quick_reply"]).map(Some),
+    };
+    let index = match component.field("index").optional() {
+        None => Some(None),
+        Some(index) => index.index(limits::BUTTON_INDEX).map(Some),
+    };
+    let parameters = match component.field("parameters").optional() {
+        None => Some(None),
+        Some(list) => list.list(limits::TEMPLATE_PARAMETERS).and_then(|list| {
+            let read: Vec<_> = list.iter().map(parameter).collect();
+            read.into_iter().collect::<Option<Vec<_>>>().map(Some)
+        }),
+    };
+    let kind = match kind? {
+        "header" => ComponentKind::Header,
+        "body" => ComponentKind::Body,
+        _ => ComponentKind::Button,
+    };
+    // The two are a button's; elsewhere they mean nothing.
+    let is_button = kind == ComponentKind::Button;
+    Some(Component {
+        kind,
+        sub_type: sub_type?.filter(|_| is_button),
+        index: index?.filter(|_| is_button),
+        parameters: parameters?,
+    })
+}
+
+fn parameter(parameter: &Node<'_>) -> Option<Parameter> {
+    let parameter = parameter.object()?;
+    let kind = parameter
+        .field("type")
+        .one_of(&["text", "document", "image", "video"]);
+    let name = match parameter.field("parameter_name").optional() {
+        None => Some(None),
+        Some(name) => name.text(NAME).map(|name| Some(name.to_owned())),
+    };
+    let value = match kind? {
+        "text" => parameter
+            .field("text")
+            .text(PARAMETER)
+            .map(|text| Filled::Text {
+                text: text.to_owned(),
+            }),
+        "document" => document(&parameter.field("document")),
+        "image" => media(&parameter.field("image")).map(|image| Filled::Image { image }),
+        _ => media(&parameter.field("video")).map(|video| Filled::Video { video }),
+    };
+    Some(Parameter {
+        parameter_name: name?,
+        value: value?,
+    })
+}
+
+fn document(document: &Node<'_>) -> Option<Filled> {
+    let document = document.object()?;
+    let link = link(&document.field("link"));
+    let filename = document.field("filename").text(NAME).map(str::to_owned);
+    Some(Filled::Document {
+        document: Document {
+            link: link?,
+            filename: filename?,
+        },
+    })
+}
+
+fn media(media: &Node<'_>) -> Option<Media> {
+    let media = media.object()?;
+    let (address, id) = (media.field("link"), media.field("id"));
+    if address.is_there() {
+        return link(&address).map(Media::Link);
+    }
+    if id.is_there() {
+        return id.text(NAME).map(|id| Media::Id(id.to_owned()));
+    }
+    let forms = vec![
+        vec![Issue::required("string", address.path())],
+        vec![Issue::required("string", id.path())],
+    ];
+    media.wrong(|path| Issue::no_form(forms, path));
+    None
+}
+
+fn link(link: &Node<'_>) -> Option<String> {
+    let length = Length::up_to(limits::LINK_CHARACTERS);
+    link.text_as("url", length, |text| {
+        let url = url::Url::parse(text).ok()?;
+        // What a provider can get, and a phone may open.
+        matches!(url.scheme(), "http" | "https").then(|| text.to_owned())
+    })
+}
+
+/// What does not fit the template's placeholders, as issues of this body.
+pub fn misfits(body: &Value, misfits: &[Misfit]) -> Vec<Issue> {
+    let is_legacy = body.get("messageTemplate").is_some();
+    misfits
+        .iter()
+        .map(|misfit| issue(is_legacy, misfit))
+        .collect()
+}
+
+fn issue(is_legacy: bool, misfit: &Misfit) -> Issue {
+    let field = |name: &str| Step::Field(name.to_owned());
+    let mut path = if is_legacy {
+        vec![field("replacements")]
+    } else {
+        vec![field("template"), field("components")]
+    };
+    if let Some(place) = misfit.component.filter(|_| !is_legacy) {
+        path.extend([Step::Index(place), field("parameters")]);
+    }
+    let told = misfit.told.clone();
+    match &misfit.what {
+        Mismatch::Count { wanted, given } => Issue::wrong_count(*wanted, *given, path, told),
+        Mismatch::Kind {
+            parameter,
+            wanted,
+            given,
+        } => {
+            path.extend([Step::Index(*parameter), field("type")]);
+            let mut issue = Issue::not_one_of(given, vec![wanted.clone()], path);
+            issue.message = told;
+            issue
+        }
+        Mismatch::Name {
+            parameter,
+            wanted,
+            given,
+        } => {
+            path.extend([Step::Index(*parameter), field("parameter_name")]);
+            let mut issue = match given {
+                None => Issue::required("string", path),
+                Some(given) => Issue::not_one_of(given, wanted.clone(), path),
+            };
+            issue.message = told;
+            issue
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The instance that a request names, in the caller's workspace. Why one cannot
+//! send is the operator's to know; the partner hears the same in every case.
+
+use std::sync::Arc;
+
+use super::body::impossible_phone;
+use crate::domain::id::AgentId;
+use crate::domain::phone::{self, Phone};
+use crate::http::auth::PartnerCaller;
+use crate::http::error::ApiError;
+use crate::http::router::Call;
+use crate::http::zod::Issue;
+use crate::pipeline::connections::{ConnectionError, Live};
+
+/// The channel of the instance that a body names, and the phone in it as it is
+/// dialled there. A phone that none can be is an issue.
+pub async fn addressed(
+    call: &Call<'_>,
+    caller: &PartnerCaller,
+    instance: Option<AgentId>,
+    phone_number: Option<&str>,
+    issues: &mut Vec<Issue>,
+) -> Result<(Option<Arc<Live>>, Option<Phone>), ApiError> {
+    let live = match instance {
+        Some(id) => channel_of(call, caller, id).await?,
+        None => None,
+    };
+    let region = region(caller, live.as_deref());
+    let phone = phone_number.map(|text| phone::normalise(text, region));
+    if phone.as_ref().is_some_and(|phone| phone.e164.is_none()) {
+        issues.push(impossible_phone());
+    }
+    Ok((live, phone))
+}
+
+/// Its channel, if it has one.
+async fn channel_of(
+    call: &Call<'_>,
+    caller: &PartnerCaller,
+    instance: AgentId,
+) -> Result<Option<Arc<Live>>, ApiError> {
+    let connections = &call.app.pipeline.connections;
+    let found = connections.of_instance(caller.workspace().id, instance);
+    found.await.map_err(|error| match error {
+        ConnectionError::Store(error) => ApiError::Store(error),
+        error => ApiError::internal(error),
+    })
+}
+
+/// Where its numbers are dialled, else where the workspace's are.
+fn region<'a>(caller: &'a PartnerCaller, live: Option<&'a Live>) -> &'a str {
+    live.map_or(caller.workspace().region.as_str(), |live| {
+        live.connection.region.as_str()
+    })
+}
+
+/// Whether the workspace has it, with a channel or without.
+pub async fn is_there(
+    call: &Call<'_>,
+    caller: &PartnerCaller,
+    instance: AgentId,
+) -> Result<bool, ApiError> {
+    let agents = call.app.store.agents(caller.workspace().id).await?;
+    Ok(agents.iter().any(|agent| agent.id == instance))
+}
+
+/// Logs why it cannot send.
+pub async fn tell_why(
+    call: &Call<'_>,
+    caller: &PartnerCaller,
+    instance: AgentId,
+) -> Result<(), ApiError> {
+    let reason = if is_there(call, caller, instance).await? {
+        "it has no channel: name an adapter for it in the workspace file and apply that"
+    } else {
+        "the key's workspace has no such instance"
+    };
+    tracing::info!(%instance, reason, "a message for an instance that cannot send");
+    Ok(())
+}
+
+pub fn not_found() -> ApiError {
+    ApiError::BadRequest("Instance not found".to_owned())
+}

@@ -1,0 +1,267 @@
+//! What the body's reader takes, as the document tells it: the bounds are the
+//! reader's own. The tests give examples, and what becomes of them when they are
+//! broken, to both, so that neither says what the other does not.
+
+use serde_json::{Value, json};
+
+use crate::http::openapi::terms::{email, filled, link, list, named, one_of, text};
+use crate::limits;
+
+/// The two formats of a notification.
+pub fn formats() -> [(&'static str, Value); 2] {
+    let mut modern = common("A notification with a whole template.", "template");
+    modern["properties"]["template"] = named("Template");
+    modern["not"] = json!({"required": ["messageTemplate"]});
+
+    let mut legacy = common(
+        "A notification with a template's name and the texts of its body.",
+        "messageTemplate",
+    );
+    let [template, replacements] = legacy_template();
+    legacy["properties"]["messageTemplate"] = template;
+    legacy["properties"]["replacements"] = replacements;
+    legacy["not"] = json!({"required": ["template"]});
+
+    [
+        ("ModernNotification", modern),
+        ("LegacyNotification", legacy),
+    ]
+}
+
+/// `messageTemplate` and `replacements`, wherever the legacy format is taken.
+pub fn legacy_template() -> [Value; 2] {
+    let value = text(limits::PARAMETER_CHARACTERS, "");
+    [
+        filled(
+            limits::TEMPLATE_NAME_CHARACTERS,
+            "The template's name, in the only language in which it is approved, else in the channel's.",
+        ),
+        list(
+            &value,
+            limits::TEMPLATE_PARAMETERS,
+            "The values of its body's placeholders, in order.",
+        ),
+    ]
+}
+
+fn common(description: &str, template: &str) -> Value {
+    let mut own = json!({
+        "type": "object",
+        "description": description,
+        "required": ["name", "phoneNumber", "instanceId", "source", template],
+        "properties": person(),
+    });
+    let source = filled(
+        limits::NAME_CHARACTERS,
+        "Where the notification comes from.",
+    );
+    own["properties"]["source"] = source;
+    own
+}
+
+/// Who is written to, by whom and how, wherever that is asked for.
+pub fn person() -> Value {
+    json!({
+        "name": filled(limits::NAME_CHARACTERS, "The contact's name."),
+        "phoneNumber": text(
+            limits::PHONE_CHARACTERS,
+            "The contact's phone, however it is written; without a country it is of the instance's region. One that cannot exist is refused.",
+        ),
+        "email": email("The contact's e-mail address."),
+        "instanceId": {
+            "type": "integer",
+            "format": "int64",
+            "description": "The messaging-bot instance that writes.",
+        },
+        "ignoreTransferToDeskIfUnanswered": {
+            "type": "boolean",
+            "default": false,
+            "description": "True: the lead is not handed to people when it does not answer.",
+        },
+        "specialInstructions": text(
+            limits::SPECIAL_INSTRUCTIONS_CHARACTERS,
+            "What the assistant should mind when the lead answers.",
+        ),
+    })
+}
+
+/// What a template of the modern format is made of.
+pub fn template() -> [(&'static str, Value); 9] {
+    let name = limits::NAME_CHARACTERS;
+    let file = "Where the provider gets the file: an address with http or https.";
+    let parameter = |kind: &str, value: &Value| {
+        json!({
+            "type": "object",
+            "required": ["type", kind],
+            "properties": {
+                "type": {"type": "string", "const": kind},
+                kind: value,
+                "parameter_name": filled(name, "The placeholder's name, where the provider names its placeholders."),
+            },
+        })
+    };
+    let kinds = ["Text", "Document", "Image", "Video"];
+    let kinds = kinds.map(|kind| named(&format!("{kind}Parameter")));
+    let index = json!({
+        "description": "The button's place; its digits as a text are taken too. Left out: its place among the buttons.",
+        "oneOf": [
+            {"type": "integer", "minimum": 0, "maximum": limits::BUTTON_INDEX},
+            {"type": "string", "pattern": r"^\+?0*[0-9]{1,2}$"},
+        ],
+    });
+    [
+        (
+            "Template",
+            json!({
+                "type": "object",
+                "required": ["name", "language"],
+                "properties": {
+                    "name": filled(limits::TEMPLATE_NAME_CHARACTERS, "Of a template that the channel's provider has approved."),
+                    "language": {
+                        "type": "object",
+                        "title": "TemplateLanguage",
+                        "required": ["code"],
+                        "properties": {"code": filled(limits::LANGUAGE_CHARACTERS, "Such as `pt_BR`.")},
+                    },
+                    "components": list(&named("TemplateComponent"), limits::TEMPLATE_COMPONENTS, "Header, body and buttons, as far as they have placeholders."),
+                },
+            }),
+        ),
+        (
+            "TemplateComponent",
+            json!({
+                "type": "object",
+                "required": ["type"],
+                "properties": {
+                    "type": one_of(&["header", "body", "button"], "Which part of the template."),
+                    "sub_type": one_of(&["url", "quick_reply"], "Of a button."),
+                    "index": index,
+                    "parameters": list(&named("TemplateParameter"), limits::TEMPLATE_PARAMETERS, "The values of its placeholders; a quick_reply needs none."),
+                },
+            }),
+        ),
+        ("TemplateParameter", json!({"oneOf": kinds})),
+        (
+            "TextParameter",
+            parameter("text", &text(limits::PARAMETER_CHARACTERS, "The value.")),
+        ),
+        (
+            "DocumentParameter",
+            parameter("document", &named("TemplateDocument")),
+        ),
+        (
+            "ImageParameter",
+            parameter("image", &named("TemplateMedia")),
+        ),
+        (
+            "VideoParameter",
+            parameter("video", &named("TemplateMedia")),
+        ),
+        (
+            "TemplateDocument",
+            json!({
+                "type": "object",
+                "required": ["link", "filename"],
+                "properties": {"link": link(file), "filename": filled(name, "As the lead sees it.")},
+            }),
+        ),
+        (
+            "TemplateMedia",
+            json!({
+                "oneOf": [
+                    {
+                        "type": "object",
+                        "title": "MediaByLink",
+                        "required": ["link"],
+                        "properties": {"link": link(file)},
+                    },
+                    {
+                        "type": "object",
+                        "title": "MediaById",
+                        "required": ["id"],
+                        "properties": {"id": filled(name, "Of a file that the provider has.")},
+                        "not": {"required": ["link"]},
+                    },
+                ],
+            }),
+        ),
+    ]
+}
+
+/// A notification in each format.
+pub fn examples() -> [(&'static str, &'static str, Value); 2] {
+    [
+        (
+            "modern",
+            "A whole template",
+            json!({
+                "name": "Helena Duarte",
+                "phoneNumber": "+55 11 98888-0101",
+                "email": "helena.duarte@example.com",
+                "instanceId": 1,
+                "source": "landing-page",
+                "ignoreTransferToDeskIfUnanswered": true,
+                "specialInstructions": "She prefers to be called in the morning.",
+                "template": {
+                    "name": "visit_confirmation",
+                    "language": {"code": "pt_BR"},
+                    "components": [
+                        {"type": "body", "parameters": [
+                            {"type": "text", "text": "Helena"},
+                            {"type": "text", "text": "Saturday"},
+                        ]},
+                    ],
+                },
+            }),
+        ),
+        (
+            "legacy",
+            "A template's name and its texts",
+            json!({
+                "name": "Helena Duarte",
+                "phoneNumber": "11988880101",
+                "instanceId": 1,
+                "source": "landing-page",
+                "messageTemplate": "visit_confirmation",
+                "replacements": ["Helena", "Saturday"],
+            }),
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::endpoints::notifications::body;
+    use crate::http::openapi::{self, mutations};
+    use crate::http::route::Surface;
+    use crate::http::zod;
+
+    fn all_kinds() -> Value {
+        let (_, _, mut body) = examples()[0].clone();
+        body["template"]["components"] = json!([
+            {"type": "header", "parameters": [{"type": "document", "document":
+                {"link": "https://files-2.Example.com:8443/plan.pdf?v=1", "filename": "plan.pdf"}}]},
+            {"type": "header", "parameters": [
+                {"type": "image", "image": {"link": "https://files.example.com/a.png"}},
+                {"type": "video", "video": {"id": "media-17"}}]},
+            {"type": "body", "parameters": [{"type": "text", "text": "", "parameter_name": "first"}]},
+            {"type": "button", "sub_type": "url", "index": 0, "parameters": []},
+            {"type": "button", "sub_type": "quick_reply", "index": "1"},
+        ]);
+        body
+    }
+
+    #[test]
+    fn a_notification_is_read_as_the_schema_says() {
+        let document = openapi::document(Surface::Gateway);
+        let body = &document["paths"]["/send-notification"]["post"]["requestBody"];
+        let schema = &body["content"]["application/json"]["schema"];
+        let mut bodies = examples().map(|(_, _, body)| body).to_vec();
+        bodies.push(all_kinds());
+        mutations::agree(schema, &bodies, |body| {
+            let (found, issues) = zod::read(body, body::read);
+            found.is_some() && issues.is_empty()
+        });
+    }
+}

@@ -1,0 +1,214 @@
+//! `GET /products-by-name`: the workspace's products whose names are like a term,
+//! the likest first, in pages.
+//!
+//! What is like what `search/` says; it is searched in memory. Names and
+//! descriptions are the store's, read for the page that is shown: a product that
+//! went meanwhile is left out of it, and the counts are of a second ago.
+
+use std::collections::HashMap;
+
+use hyper::StatusCode;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::domain::id::ProductId;
+use crate::http::auth::PartnerCaller;
+use crate::http::error::ApiError;
+use crate::http::query::Query;
+use crate::http::reply::{self, Reply};
+use crate::http::router::Call;
+use crate::limits;
+use crate::pipeline::catalogue::{self, SearchError};
+use crate::search::{Found, Term, TermError};
+use crate::store::Product;
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProductsPage<'a> {
+    term: &'a str,
+    products: Vec<ProductFound>,
+    pagination: Pagination,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct ProductFound {
+    id: ProductId,
+    name: String,
+    description: String,
+    similarity_score: f64,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Pagination {
+    page: u64,
+    size: u64,
+    total_items: u64,
+    total_pages: u64,
+    has_next_page: bool,
+    has_previous_page: bool,
+}
+
+pub async fn search(call: &Call<'_>, caller: &PartnerCaller) -> Result<Reply, ApiError> {
+    let query = call.query();
+    let term = term(&query)?;
+    let page = page(&query)?;
+    let size = size(&query)?;
+    let text = term.text().to_owned();
+    let from = (page - 1).saturating_mul(size as u64);
+    let workspace = caller.scope().workspace();
+    let found = catalogue::search(call.app, workspace, term, from, size).await?;
+    let ids: Vec<_> = found.page.iter().map(|hit| hit.id).collect();
+    let products = if ids.is_empty() {
+        Vec::new()
+    } else {
+        call.app.store.products(caller.scope(), &ids).await?
+    };
+    let body = ProductsPage {
+        term: &text,
+        products: rows(&found, products),
+        pagination: pagination(page, size as u64, found.total),
+    };
+    reply::json(StatusCode::OK, &body)
+}
+
+impl From<SearchError> for ApiError {
+    fn from(error: SearchError) -> Self {
+        match error {
+            SearchError::Store(error) => Self::Store(error),
+            SearchError::TooLarge => Self::Overloaded {
+                what: "The workspace has more products than the service has memory to search: its operator can give it more.",
+                retry_after: 60,
+            },
+            SearchError::Late => Self::Overloaded {
+                what: "The products are being made ready for searching; come again.",
+                retry_after: 5,
+            },
+            SearchError::Ended(error) => Self::internal(error),
+        }
+    }
+}
+
+fn term(query: &Query<'_>) -> Result<Term, ApiError> {
+    let text = query.filled(&["name", "term"]).unwrap_or_default();
+    Term::read(text).map_err(|error| {
+        ApiError::BadRequest(match error {
+            TermError::Empty => {
+                "Give in `name` what to search for: at least a letter or a digit.".to_owned()
+            }
+            TermError::TooLong => format!(
+                "`name` is longer than the {} characters that are searched for.",
+                limits::SEARCH_TERM_CHARACTERS
+            ),
+        })
+    })
+}
+
+/// More than any reader's number takes is as good as this.
+const LAST_PAGE: u64 = i64::MAX as u64;
+
+fn page(query: &Query<'_>) -> Result<u64, ApiError> {
+    let Some(text) = query.get("page") else {
+        return Ok(1);
+    };
+    // What is too long for a number is past the last page, too.
+    let page = is_number(text).then(|| text.parse().unwrap_or(LAST_PAGE).min(LAST_PAGE));
+    page.filter(|page| *page >= 1)
+        .ok_or_else(|| ApiError::BadRequest("`page` is not a whole number from 1 on.".to_owned()))
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// More than a page has is a page.
+fn size(query: &Query<'_>) -> Result<usize, ApiError> {
+    let Some(text) = query.get("size") else {
+        return Ok(limits::SEARCH_PAGE_DEFAULT);
+    };
+    let size = if is_number(text) {
+        // What is too long for a number is more than a page, too.
+        text.parse().unwrap_or(usize::MAX)
+    } else {
+        0
+    };
+    if size == 0 {
+        return Err(ApiError::BadRequest(
+            "`size` is not a whole number from 1 on.".to_owned(),
+        ));
+    }
+    Ok(size.min(limits::SEARCH_PAGE_MAX))
+}
+
+fn rows(found: &Found, products: Vec<Product>) -> Vec<ProductFound> {
+    let known = products.into_iter().map(|product| (product.id, product));
+    let mut known: HashMap<_, _> = known.collect();
+    let rows = found.page.iter().filter_map(|hit| {
+        let product = known.remove(&hit.id)?;
+        Some(ProductFound {
+            id: product.id,
+            name: product.name,
+            description: product.description.unwrap_or_default(),
+            similarity_score: f64::from(hit.score) / 10_000.0,
+        })
+    });
+    rows.collect()
+}
+
+fn pagination(page: u64, size: u64, total_items: u64) -> Pagination {
+    let total_pages = total_items.div_ceil(size);
+    Pagination {
+        page,
+        size,
+        total_items,
+        total_pages,
+        has_next_page: page < total_pages,
+        has_previous_page: page > 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_and_sizes_are_whole_numbers_from_one_on() {
+        let check = |text: &str, expect_page: Option<u64>, expect_size: Option<usize>| {
+            let query = format!("page={text}&size={text}");
+            let query = Query::parse(&query);
+            assert_eq!(page(&query).ok(), expect_page, "page {text}");
+            assert_eq!(size(&query).ok(), expect_size, "size {text}");
+        };
+        check("1", Some(1), Some(1));
+        check("100", Some(100), Some(100));
+        check("1000000000000", Some(1_000_000_000_000), Some(100));
+        check("99999999999999999999999", Some(LAST_PAGE), Some(100));
+        for wrong in ["0", "-1", "x", "", "1.5", "%201", "%2B1"] {
+            check(wrong, None, None);
+        }
+        let nothing = Query::parse("");
+        assert_eq!(page(&nothing).ok(), Some(1));
+        assert_eq!(size(&nothing).ok(), Some(10));
+    }
+
+    #[test]
+    fn what_is_said_of_a_page_fits_its_number() {
+        let check = |page, total, pages, next, previous| {
+            let expect = Pagination {
+                page,
+                size: 10,
+                total_items: total,
+                total_pages: pages,
+                has_next_page: next,
+                has_previous_page: previous,
+            };
+            assert_eq!(pagination(page, 10, total), expect);
+        };
+        check(1, 0, 0, false, false);
+        check(1, 10, 1, false, false);
+        check(1, 11, 2, true, false);
+        check(2, 11, 2, false, true);
+        check(1_000_000_000_000, 11, 2, false, true);
+    }
+}

@@ -1,0 +1,166 @@
+//! `GET /tickets`: newest first, in pages. A cursor names the last ticket of its
+//! page, so that tickets that open meanwhile move nothing: they come before the
+//! first page. It belongs to its workspace and its status.
+
+use hyper::StatusCode;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::domain::cursor::ListCursor;
+use crate::domain::id::{TicketId, WorkspaceId};
+use crate::domain::ticket::{Status, TicketView};
+use crate::http::auth::PartnerCaller;
+use crate::http::error::ApiError;
+use crate::http::query::Query;
+use crate::http::reply::{self, Reply};
+use crate::http::router::Call;
+use crate::limits;
+use crate::store::TicketFilter;
+
+/// The number of this list in its cursors.
+const LIST: u8 = 1;
+
+/// A page of tickets.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TicketsPage {
+    tickets: Vec<TicketView>,
+    /// None: there are no older ones.
+    next_cursor: Option<String>,
+    count: usize,
+}
+
+pub async fn run(call: &Call<'_>, caller: &PartnerCaller) -> Result<Reply, ApiError> {
+    let workspace = caller.scope().workspace();
+    let filter = filter(&call.query(), workspace)?;
+    let limit = filter.limit as usize;
+    // One more tells whether there is another page.
+    let asked = TicketFilter {
+        limit: filter.limit + 1,
+        ..filter
+    };
+    let mut tickets = call.app.store.tickets(caller.scope(), &asked).await?;
+    let has_more = tickets.len() > limit;
+    tickets.truncate(limit);
+    let last = tickets.last().filter(|_| has_more);
+    let next_cursor = last.map(|last| {
+        let cursor = ListCursor {
+            workspace,
+            list: LIST,
+            before: last.id.into(),
+            filter: word(asked.status).to_owned(),
+        };
+        cursor.encode()
+    });
+    let count = tickets.len();
+    reply::json(
+        StatusCode::OK,
+        &TicketsPage {
+            tickets,
+            next_cursor,
+            count,
+        },
+    )
+}
+
+/// As cursors hold it.
+fn word(status: Option<Status>) -> &'static str {
+    status.map_or("", Status::as_str)
+}
+
+fn filter(query: &Query<'_>, workspace: WorkspaceId) -> Result<TicketFilter, ApiError> {
+    let mut filter = TicketFilter {
+        limit: query.limit(limits::TICKETS_PAGE_DEFAULT, limits::TICKETS_PAGE_MAX)?,
+        ..TicketFilter::default()
+    };
+    if let Some(text) = query.get("status") {
+        let status = Status::of(text).ok_or_else(|| {
+            let words = Status::ALL.map(Status::as_str);
+            ApiError::BadRequest(format!("`status` is one of {}.", words.join(", ")))
+        })?;
+        filter.status = Some(status);
+    }
+    let Some(text) = query.get("cursor") else {
+        return Ok(filter);
+    };
+    let cursor =
+        ListCursor::decode(text).map_err(|error| ApiError::BadRequest(format!("{error}.")))?;
+    let status = Status::of(&cursor.filter);
+    let is_own = cursor.workspace == workspace
+        && cursor.list == LIST
+        && cursor.filter == word(status)
+        // What the cursor holds need not be said again.
+        && (filter.status.is_none() || filter.status == status);
+    if !is_own {
+        return Err(ApiError::BadRequest(
+            "The cursor belongs to another list; start this one without it.".to_owned(),
+        ));
+    }
+    Ok(TicketFilter {
+        status,
+        before: Some(TicketId(cursor.before)),
+        ..filter
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::time::Micros;
+
+    #[test]
+    fn words_and_bounds_are_read_or_refused() {
+        let check = |query: &str, expect: Option<(Option<Status>, u32)>| {
+            let found = filter(&Query::parse(query), WorkspaceId::new(Micros(1)));
+            let found = found.ok().map(|filter| (filter.status, filter.limit));
+            assert_eq!(found, expect, "{query}");
+        };
+        check("", Some((None, 20)));
+        check("status=open&limit=0", Some((Some(Status::Open), 1)));
+        check(
+            "status=resolved&limit=101",
+            Some((Some(Status::Resolved), 100)),
+        );
+        for wrong in [
+            "status=",
+            "status=Open",
+            "status=closed",
+            "limit=ten",
+            "cursor=",
+        ] {
+            check(wrong, None);
+        }
+    }
+
+    #[test]
+    fn a_cursor_holds_its_status_and_belongs_to_its_list() {
+        let workspace = WorkspaceId::new(Micros(1));
+        let cursor = |list: u8, status: &str, workspace: WorkspaceId| {
+            let cursor = ListCursor {
+                workspace,
+                list,
+                before: uuid::Uuid::from_u128(7),
+                filter: status.to_owned(),
+            };
+            cursor.encode()
+        };
+        let check = |query: String, expect: Option<Option<Status>>| {
+            let found = filter(&Query::parse(&query), workspace);
+            assert_eq!(found.ok().map(|filter| filter.status), expect, "{query}");
+        };
+        let open = cursor(LIST, "open", workspace);
+        check(format!("cursor={open}"), Some(Some(Status::Open)));
+        check(
+            format!("cursor={open}&status=open"),
+            Some(Some(Status::Open)),
+        );
+        check(format!("cursor={open}&status=resolved"), None);
+        let all = cursor(LIST, "", workspace);
+        check(format!("cursor={all}"), Some(None));
+        check(format!("cursor={all}&status=open"), None);
+        check(format!("cursor={}", cursor(LIST + 1, "", workspace)), None);
+        check(format!("cursor={}", cursor(LIST, "lost", workspace)), None);
+        let foreign = cursor(LIST, "", WorkspaceId::new(Micros(2)));
+        check(format!("cursor={foreign}"), None);
+    }
+}

@@ -1,0 +1,43 @@
+//! Tickets as the desk works with them, by an access token: those of its workspace,
+//! whoever brought the deals in. A ticket of another workspace is as unknown as one
+//! that is not there.
+
+mod list;
+mod patch;
+pub mod schema;
+mod show;
+
+pub use list::{TicketsPage, run as list};
+pub use patch::run as patch;
+pub use show::run as show;
+
+use crate::domain::id::TicketId;
+use crate::domain::ticket::TicketView;
+use crate::http::auth::PartnerCaller;
+use crate::http::error::ApiError;
+use crate::http::router::Call;
+use crate::store::TicketFilter;
+
+/// The ticket that a path names. A text that is no id is nobody's.
+fn id_of(text: &str) -> Result<TicketId, ApiError> {
+    text.parse().map_err(|_| not_found())
+}
+
+fn not_found() -> ApiError {
+    ApiError::NotFound("Ticket not found: the workspace has none with this id.".to_owned())
+}
+
+/// The ticket as it is now.
+async fn view(
+    call: &Call<'_>,
+    caller: &PartnerCaller,
+    ticket: TicketId,
+) -> Result<TicketView, ApiError> {
+    let filter = TicketFilter {
+        ticket: Some(ticket),
+        limit: 1,
+        ..TicketFilter::default()
+    };
+    let mut found = call.app.store.tickets(caller.scope(), &filter).await?;
+    found.pop().ok_or_else(not_found)
+}

@@ -1,0 +1,140 @@
+//! `PATCH /tickets/{id}`: how far a ticket is, and who has taken it. A field that is
+//! not one of these is refused, so that a misspelled one is not lost. Asking for what
+//! is so already changes nothing. The answer is the ticket as it is then.
+
+use hyper::StatusCode;
+
+use super::{id_of, not_found, view};
+use crate::domain::contact;
+use crate::domain::ticket::Status;
+use crate::http::auth::PartnerCaller;
+use crate::http::body::Unread;
+use crate::http::error::ApiError;
+use crate::http::json;
+use crate::http::reply::{self, Reply};
+use crate::http::router::Call;
+use crate::http::zod::{self, Length, Node};
+use crate::limits;
+use crate::pipeline::desk;
+use crate::store::{TicketPatch, TicketPatched};
+
+const STATUS: &str = "status";
+const OWNER: &str = "ownerEmail";
+
+const FIELDS: [&str; 2] = [STATUS, OWNER];
+
+pub async fn run(
+    call: &Call<'_>,
+    caller: &PartnerCaller,
+    ticket: &str,
+    unread: Unread,
+) -> Result<Reply, ApiError> {
+    let ticket = id_of(ticket)?;
+    let (body, held) = json::read(call, unread).await?;
+    let wanted = zod::whole(&body, read)?;
+    drop(held);
+    let patch = TicketPatch {
+        workspace: caller.scope().workspace(),
+        ticket,
+        status: wanted.status,
+        owner_email: wanted.owner.clone(),
+    };
+    match desk::patch(call.app, patch).await? {
+        TicketPatched::Done { .. } => {
+            let ticket = view(call, caller, ticket).await?;
+            reply::json(StatusCode::OK, &ticket)
+        }
+        TicketPatched::NoTicket => Err(not_found()),
+        TicketPatched::NoOwner => Err(ApiError::NotFound(format!(
+            "Owner '{}' not found: the workspace has none by this name.",
+            wanted.owner.flatten().unwrap_or_default()
+        ))),
+        TicketPatched::Superseded => Err(ApiError::conflict(
+            "Another ticket took this one's place since it was resolved: work on that one.",
+        )),
+    }
+}
+
+/// What is to become of the ticket.
+pub(super) struct Wanted {
+    status: Option<Status>,
+    /// The inner `None`: nobody has it any more.
+    owner: Option<Option<String>>,
+}
+
+pub(super) fn read(body: Node<'_>) -> Option<Wanted> {
+    let body = body.object()?;
+    body.no_other_than(&FIELDS);
+    body.one_of_fields(&FIELDS.map(|field| (field, "string")));
+    let status = body.field(STATUS).optional();
+    let status = status
+        .and_then(|status| status.one_of(&Status::ALL.map(Status::as_str)))
+        .and_then(Status::of);
+    let owner = body.field(OWNER).optional().map(|owner| {
+        if owner.is_null() {
+            return None;
+        }
+        let length = Length::up_to(limits::EMAIL_CHARACTERS);
+        owner.text_as("email", length, contact::email)
+    });
+    Some(Wanted { status, owner })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn wanted(body: &Value) -> Wanted {
+        let (wanted, issues) = zod::read(body, read);
+        assert!(issues.is_empty(), "{body}");
+        wanted.expect("it is right")
+    }
+
+    #[test]
+    fn null_lets_go_and_what_is_left_out_stays() {
+        let body = json!({"status": "answered", "ownerEmail": " Nilda@Example.com "});
+        let both = wanted(&body);
+        assert_eq!(both.status, Some(Status::Answered));
+        assert_eq!(both.owner, Some(Some("nilda@example.com".to_owned())));
+        let free = wanted(&json!({"ownerEmail": null}));
+        assert_eq!((free.status, free.owner), (None, Some(None)));
+        assert_eq!(wanted(&json!({"status": "open"})).owner, None);
+    }
+
+    #[test]
+    fn all_that_is_wrong_is_told_at_once() {
+        let check = |body: Value, expect: &[(&str, &str)]| {
+            let (_, issues) = zod::read(&body, read);
+            let told = serde_json::to_value(&issues).expect("JSON");
+            let told: Vec<_> = told.as_array().expect("a list").iter().collect();
+            let told: Vec<_> = told
+                .iter()
+                .map(|issue| {
+                    let path = issue["path"][0].as_str().unwrap_or_default();
+                    (issue["code"].as_str().expect("a code"), path)
+                })
+                .collect();
+            assert_eq!(told, expect, "{body}");
+        };
+        check(json!({}), &[("invalid_union", "")]);
+        check(json!("open"), &[("invalid_type", "")]);
+        check(
+            json!({"owner": "x"}),
+            &[("unrecognized_keys", ""), ("invalid_union", "")],
+        );
+        check(
+            json!({"status": null, "ownerEmail": "nobody", "note": 1}),
+            &[
+                ("unrecognized_keys", ""),
+                ("invalid_type", "status"),
+                ("invalid_string", "ownerEmail"),
+            ],
+        );
+        check(
+            json!({"status": "closed"}),
+            &[("invalid_enum_value", "status")],
+        );
+    }
+}

@@ -1,0 +1,14 @@
+//! `GET /tickets/{id}`.
+
+use hyper::StatusCode;
+
+use super::{id_of, view};
+use crate::http::auth::PartnerCaller;
+use crate::http::error::ApiError;
+use crate::http::reply::{self, Reply};
+use crate::http::router::Call;
+
+pub async fn run(call: &Call<'_>, caller: &PartnerCaller, ticket: &str) -> Result<Reply, ApiError> {
+    let ticket = view(call, caller, id_of(ticket)?).await?;
+    reply::json(StatusCode::OK, &ticket)
+}

@@ -1,0 +1,225 @@
+//! What the export and the reports have in common: rows of a feed in the order
+//! of their stamps, in pages, whose cursor holds all that the next page needs.
+//!
+//! A pull ends where its first page said, also while rows keep changing. A page
+//! is short only when it is the last, whose `next_cursor` is null. A cursor
+//! belongs to its workspace, feed, filter and store.
+
+use hyper::StatusCode;
+use hyper::header::{HeaderValue, VARY};
+
+use super::auth::WorkspaceCaller;
+use super::error::ApiError;
+use super::lines::{self, NDJSON};
+use super::query::Query;
+use super::reply::{self, Reply};
+use super::router::Call;
+use crate::domain::cursor::Cursor;
+use crate::domain::row::Entity;
+use crate::domain::time::{self, Micros};
+use crate::store::{ExportPage, Store};
+
+/// What a pull is of; a cursor of the one is none of the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feed {
+    Rows(Entity),
+    /// That they are there, and no more.
+    Ids(Entity),
+}
+
+impl Feed {
+    /// As cursors hold it.
+    fn code(self) -> u8 {
+        const IDS: u8 = 0x80;
+        match self {
+            Self::Rows(entity) => entity.code(),
+            Self::Ids(entity) => IDS | entity.code(),
+        }
+    }
+}
+
+/// The rows that a page begins after, and where its pull ends.
+#[derive(Clone, Debug)]
+pub struct Pull {
+    pub feed: Feed,
+    pub after: i64,
+    /// None: where the feed stands when its first page is read.
+    pub upper: Option<i64>,
+    /// What the rows are narrowed to, as cursors hold it.
+    pub filter: String,
+    /// It goes on where a page ended.
+    goes_on: bool,
+}
+
+impl Pull {
+    /// A new one.
+    pub fn new(feed: Feed, after: i64, upper: Option<i64>, filter: String) -> Self {
+        Self {
+            feed,
+            after,
+            upper,
+            filter,
+            goes_on: false,
+        }
+    }
+
+    /// The one that the query's cursor is of, if it has one.
+    pub fn of_cursor(
+        query: &Query<'_>,
+        caller: &WorkspaceCaller,
+        store: &dyn Store,
+        feed: Feed,
+    ) -> Result<Option<Self>, ApiError> {
+        let Some(text) = query.get("cursor") else {
+            return Ok(None);
+        };
+        let cursor =
+            Cursor::decode(text).map_err(|error| ApiError::BadRequest(format!("{error}.")))?;
+        if cursor.workspace != caller.scope().workspace() || cursor.feed != feed.code() {
+            return Err(ApiError::BadRequest(
+                "The cursor belongs to another export; start this one without it.".to_owned(),
+            ));
+        }
+        if cursor.store != store.id() {
+            return Err(ApiError::BadRequest(
+                "The cursor is from before the data was restored; rebuild with a full export."
+                    .to_owned(),
+            ));
+        }
+        Ok(Some(Self {
+            feed,
+            after: cursor.after,
+            upper: Some(cursor.upper),
+            filter: cursor.filter,
+            goes_on: true,
+        }))
+    }
+
+    /// The answer with a page of it.
+    pub fn answer(
+        self,
+        call: &Call<'_>,
+        caller: &WorkspaceCaller,
+        page: &ExportPage,
+    ) -> Result<Reply, ApiError> {
+        let store = &call.app.store;
+        if self.goes_on && self.upper.is_some_and(|upper| page.clock < upper) {
+            // The store has not seen, or has no longer, what the cursor's first page saw.
+            if !store.may_lag() {
+                return Err(ApiError::BadRequest(
+                    "The data was restored to a state before this cursor; rebuild with a full export."
+                        .to_owned(),
+                ));
+            }
+            return Err(ApiError::Overloaded {
+                what: "The store is behind what this pull has seen already; come again.",
+                retry_after: 2,
+            });
+        }
+        let next = match page.rows.last() {
+            Some(last) if page.more => Some(
+                Cursor {
+                    workspace: caller.scope().workspace(),
+                    feed: self.feed.code(),
+                    store: store.id(),
+                    after: last.stamp,
+                    // An end that lies ahead is where the feed stands now.
+                    upper: page.upper.min(page.clock),
+                    filter: self.filter,
+                }
+                .encode(),
+            ),
+            _ => None,
+        };
+        let mut reply = if lines::are_wanted(&call.head.headers) {
+            reply::bytes_of(StatusCode::OK, NDJSON, in_lines(page, next.as_deref()))
+        } else {
+            reply::bytes_of(StatusCode::OK, reply::JSON, envelope(page, next.as_deref()))
+        };
+        reply
+            .headers_mut()
+            .insert(VARY, HeaderValue::from_static("accept, accept-encoding"));
+        Ok(reply)
+    }
+}
+
+/// A time of the query; `otherwise` ends the sentence for who wrote it wrongly.
+pub fn time(query: &Query<'_>, name: &str, otherwise: &str) -> Result<Option<Micros>, ApiError> {
+    let Some(text) = query.get(name) else {
+        return Ok(None);
+    };
+    let time = time::parse(text).ok_or_else(|| {
+        ApiError::BadRequest(format!(
+            "`{name}` is an ISO 8601 time such as 2030-01-31T12:00:00Z; {otherwise}."
+        ))
+    })?;
+    Ok(Some(time))
+}
+
+/// The stamp after which rows come: inclusive outside, exclusive inside.
+pub fn from(since: Micros) -> i64 {
+    since.0.saturating_sub(1)
+}
+
+/// The rows are JSON already: they are put together as they are.
+fn envelope(page: &ExportPage, next: Option<&str>) -> Vec<u8> {
+    let mut body = Vec::with_capacity(room(page));
+    body.extend_from_slice(b"{\"data\":[");
+    for (place, row) in page.rows.iter().enumerate() {
+        if place > 0 {
+            body.push(b',');
+        }
+        body.extend_from_slice(row.json.as_bytes());
+    }
+    body.extend_from_slice(b"],");
+    tail(&mut body, page, next);
+    body.push(b'}');
+    body
+}
+
+fn in_lines(page: &ExportPage, next: Option<&str>) -> Vec<u8> {
+    let mut body = Vec::with_capacity(room(page));
+    for row in &page.rows {
+        body.extend_from_slice(row.json.as_bytes());
+        body.push(b'\n');
+    }
+    body.push(b'{');
+    tail(&mut body, page, next);
+    body.extend_from_slice(b"}\n");
+    body
+}
+
+fn tail(body: &mut Vec<u8>, page: &ExportPage, next: Option<&str>) {
+    body.extend_from_slice(b"\"next_cursor\":");
+    match next {
+        // Base64 for addresses has nothing that JSON would escape.
+        Some(next) => {
+            body.push(b'"');
+            body.extend_from_slice(next.as_bytes());
+            body.push(b'"');
+        }
+        None => body.extend_from_slice(b"null"),
+    }
+    body.extend_from_slice(format!(",\"count\":{}", page.rows.len()).as_bytes());
+}
+
+fn room(page: &ExportPage) -> usize {
+    page.rows
+        .iter()
+        .map(|row| row.json.len() + 1)
+        .sum::<usize>()
+        + 160
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_feed_has_a_number_of_its_own_in_cursors() {
+        let all = Entity::ALL.into_iter();
+        let codes = all.flat_map(|entity| [Feed::Rows(entity).code(), Feed::Ids(entity).code()]);
+        let different: std::collections::BTreeSet<u8> = codes.collect();
+        assert_eq!(different.len(), 2 * Entity::ALL.len());
+    }
+}

@@ -1,0 +1,116 @@
+//! The JSON body of a gateway's request. One rule for all of them: who says that
+//! it is something else than JSON, or that it is compressed, hears 415; who says
+//! nothing is believed. What is read counts against the budget of all bodies for
+//! as long as its permit is held.
+
+use hyper::HeaderMap;
+use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use serde_json::Value;
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::body::Unread;
+use super::error::ApiError;
+use super::router::Call;
+use crate::domain::json;
+use crate::limits;
+
+/// The body, and what to keep for as long as it is held.
+pub async fn read(
+    call: &Call<'_>,
+    body: Unread,
+) -> Result<(Value, Option<OwnedSemaphorePermit>), ApiError> {
+    check_media(&call.head.headers)?;
+    let (bytes, held) = body.read(call.app, limits::BODY_BYTES).await?.into_parts();
+    Ok((parse(&bytes)?, held))
+}
+
+fn check_media(headers: &HeaderMap) -> Result<(), ApiError> {
+    refuse_compressed(headers)?;
+    match headers.get(CONTENT_TYPE) {
+        Some(value) if !value.to_str().is_ok_and(is_json) => Err(ApiError::UnsupportedMediaType(
+            "The body has to be JSON: send it with Content-Type: application/json.".to_owned(),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// For every body that is read as it is.
+pub fn refuse_compressed(headers: &HeaderMap) -> Result<(), ApiError> {
+    for encoding in headers.get_all(CONTENT_ENCODING) {
+        let text = encoding.to_str().unwrap_or("?").trim();
+        if !text.is_empty() && !text.eq_ignore_ascii_case("identity") {
+            return Err(ApiError::UnsupportedMediaType(
+                "The body is compressed: send it without Content-Encoding.".to_owned(),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// `application/json`, `text/json`, `application/anything+json`, with any parameters.
+fn is_json(content_type: &str) -> bool {
+    let essence = content_type.split(';').next().unwrap_or_default().trim();
+    if essence.is_empty() {
+        return true;
+    }
+    let Some((_, kind)) = essence.split_once('/') else {
+        return false;
+    };
+    let kind = kind.to_ascii_lowercase();
+    kind == "json" || kind.ends_with("+json")
+}
+
+fn parse(bytes: &[u8]) -> Result<Value, ApiError> {
+    if json::too_deep(bytes, limits::JSON_DEPTH) {
+        return Err(ApiError::BadRequest(format!(
+            "The body is nested deeper than {} levels.",
+            limits::JSON_DEPTH
+        )));
+    }
+    serde_json::from_slice(bytes)
+        .map_err(|error| ApiError::BadRequest(format!("The body is not JSON: {error}.")))
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn json_is_known_by_its_type_and_what_says_nothing_is_believed() {
+        let check = |text: &str, expect: bool| assert_eq!(is_json(text), expect, "{text}");
+        for json in [
+            "application/json",
+            "Application/JSON; charset=utf-8",
+            "text/json",
+            "application/merge-patch+json",
+            "",
+            " ; charset=utf-8",
+        ] {
+            check(json, true);
+        }
+        for other in [
+            "text/plain",
+            "application/x-www-form-urlencoded",
+            "multipart/form-data; boundary=json",
+            "json",
+            "application/jsonp",
+        ] {
+            check(other, false);
+        }
+    }
+
+    #[test]
+    fn what_is_compressed_is_refused() {
+        let of = |name, text: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(name, HeaderValue::from_static(text));
+            check_media(&headers).is_ok()
+        };
+        assert!(check_media(&HeaderMap::new()).is_ok());
+        assert!(of(CONTENT_ENCODING, "identity") && of(CONTENT_ENCODING, ""));
+        assert!(!of(CONTENT_ENCODING, "gzip") && !of(CONTENT_ENCODING, "br, gzip"));
+        assert!(of(CONTENT_TYPE, "application/json") && !of(CONTENT_TYPE, "text/csv"));
+    }
+}

@@ -1,0 +1,250 @@
+//! `/v1`: what a workspace's key reads.
+
+use serde_json::{Value, json};
+
+use super::operation::{Operation, Parameter};
+use super::schemas::{Schemas, page};
+use super::terms::{named, one_of, pattern, time, word};
+use crate::domain::row::{
+    ContactRow, ConversationRow, DealRow, Entity, IdRow, MessageErrorRow, MessageRow,
+};
+use crate::http::endpoints::whoami::Whoami;
+use crate::http::error::Family;
+use crate::http::route::Access;
+use crate::limits;
+
+pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
+    vec![
+        whoami(schemas),
+        export(schemas),
+        export_ids(schemas),
+        report(schemas),
+    ]
+}
+
+fn whoami(schemas: &mut Schemas) -> Operation {
+    let answer = schemas.answer::<Whoami<'_>>();
+    let example = json!({
+        "workspace": "019cae2b-3f60-7c11-b0de-000000000001",
+        "workspace_name": "Aurora Homes",
+    });
+    of("/v1/whoami")
+        .named("whoami", "data", "Tells which workspace a key belongs to")
+        .answers(
+            200,
+            "The workspace.",
+            &answer,
+            &[("workspace", "A workspace", example)],
+        )
+}
+
+fn export(schemas: &mut Schemas) -> Operation {
+    let pages = Entity::EXPORTED.map(|entity| {
+        let (name, row) = match entity {
+            Entity::Conversations => ("ConversationsPage", schemas.answer::<ConversationRow>()),
+            Entity::Messages => ("MessagesPage", schemas.answer::<MessageRow>()),
+            Entity::Contacts => ("ContactsPage", schemas.answer::<ContactRow>()),
+            Entity::Deals => ("DealsPage", schemas.answer::<DealRow>()),
+            Entity::MessageErrors | Entity::Tickets | Entity::Products => {
+                unreachable!("it is not exported")
+            }
+        };
+        schemas.written(name, page(&row))
+    });
+    let entities = Entity::EXPORTED.map(Entity::as_str);
+    let operation = of("/v1/export/{entity}")
+        .named("exportRows", "data", "Exports rows in the order of their changes")
+        .describe(
+            "Follow `next_cursor` until it is null. Pass the greatest `cursor_at` that was processed as the next \
+             pull's `updated_since`, which is inclusive: a row can come again, so upsert by `id`. Rows are ordered \
+             by `cursor_at`. Deletions are not told: `/v1/export/{entity}/ids` says what is there.",
+        )
+        .parameter(Parameter::path(
+            "entity",
+            one_of(&entities, ""),
+            "Which rows.",
+        ))
+        .parameter(Parameter::query(
+            "updated_since",
+            time(""),
+            "Only rows that changed since then, inclusive. Left out: all rows.",
+        ))
+        .parameter(cursor())
+        .parameter(limit());
+    answered(
+        operation,
+        &json!({"anyOf": pages}),
+        &[("contacts", "The only page of contacts", contacts())],
+    )
+    .refuses(&[400, 404])
+}
+
+fn export_ids(schemas: &mut Schemas) -> Operation {
+    let row = schemas.answer::<IdRow>();
+    let ids = schemas.written("IdsPage", page(&row));
+    let entities = Entity::EXPORTED.map(Entity::as_str);
+    let operation = of("/v1/export/{entity}/ids")
+        .named("exportIds", "data", "Tells which rows there are")
+        .describe(
+            "For who keeps a copy: what was removed is not told, and is not here. Pages, bounds and cursors are those \
+             of the export; a cursor of the one is refused by the other. A row that changes during the pull moves \
+             behind its end: export the changes once more afterwards, and take for removed only what neither named.",
+        )
+        .parameter(Parameter::path(
+            "entity",
+            one_of(&entities, ""),
+            "Which rows.",
+        ))
+        .parameter(Parameter::query(
+            "updated_since",
+            time(""),
+            "Only rows that changed since then, inclusive. Left out: all rows.",
+        ))
+        .parameter(cursor())
+        .parameter(limit());
+    let example = json!({
+        "data": [{"id": "019cae2b-3f61-7a52-8a10-6d4f3e2a1b88"}],
+        "next_cursor": null,
+        "count": 1,
+    });
+    answered(operation, &ids, &[("one", "The only page", example)]).refuses(&[400, 404])
+}
+
+fn report(schemas: &mut Schemas) -> Operation {
+    let row = schemas.answer::<MessageErrorRow>();
+    schemas.written("MessageErrorsPage", page(&row));
+    let filter = |name: &str, description: &str| Parameter::query(name, word(), description);
+    let operation = of("/v1/reports/{report}")
+        .named(
+            "reportRows",
+            "data",
+            "Reports what the channels failed to deliver",
+        )
+        .describe(
+            "The window from `updated_since` to `to` is at most 31 days. Filters hold together; unknown ones are \
+             ignored. A cursor has its pull's window and filters in it.",
+        )
+        .parameter(Parameter::path(
+            "report",
+            one_of(&[Entity::MessageErrors.as_str()], ""),
+            "Which report.",
+        ))
+        .parameter(
+            Parameter::query(
+                "updated_since",
+                time(""),
+                "The window's begin, inclusive. Required, unless a `cursor` is given.",
+            )
+            .required()
+            .example("2026-03-01"),
+        )
+        .parameter(
+            Parameter::query(
+                "to",
+                time(""),
+                "The window's end, exclusive. Left out: now.",
+            )
+            .example("2026-03-31T12:15:30Z"),
+        )
+        .parameter(cursor())
+        .parameter(limit())
+        .parameter(filter("deal_id", "The deal of the conversation."))
+        .parameter(filter("conversation_id", "The conversation."))
+        .parameter(filter("agent_id", "The responsible agent."))
+        .parameter(filter("external_id", "The channel's id of the message."))
+        .parameter(filter("error_code", "The channel's code."));
+    answered(
+        operation,
+        &named("MessageErrorsPage"),
+        &[("one", "A message that failed", errors())],
+    )
+    .refuses(&[400, 404])
+}
+
+/// A page in either form.
+fn answered(operation: Operation, page: &Value, examples: &[(&str, &str, Value)]) -> Operation {
+    let examples: Value = examples
+        .iter()
+        .map(|(name, summary, value)| {
+            let example = json!({"summary": summary, "value": value});
+            ((*name).to_owned(), example)
+        })
+        .collect();
+    let lines = "For whoever names it in `Accept`: a row a line, then a line `{\"next_cursor\":..,\"count\":..}`.";
+    operation.answers_content(
+        200,
+        "A page of rows.",
+        json!({
+            "application/json": {"schema": page, "examples": examples},
+            "application/x-ndjson": {"schema": {"type": "string", "description": lines}},
+        }),
+    )
+}
+
+fn of(path: &'static str) -> Operation {
+    Operation::new("get", path, Family::Data, Access::WorkspaceKey)
+}
+
+fn cursor() -> Parameter {
+    Parameter::query(
+        "cursor",
+        pattern("^[0-9A-Za-z_-]{75,}$", ""),
+        "The `next_cursor` of the page before. It belongs to its workspace, feed and filters, and outlives restarts.",
+    )
+}
+
+fn limit() -> Parameter {
+    let schema = json!({
+        "type": "integer",
+        "minimum": 1,
+        "maximum": limits::EXPORT_PAGE_MAX,
+        "default": limits::EXPORT_PAGE_DEFAULT,
+    });
+    Parameter::query(
+        "limit",
+        schema,
+        "Rows of a page. Out of range is adjusted, not refused.",
+    )
+}
+
+fn contacts() -> Value {
+    json!({
+        "data": [{
+            "id": "019cae2b-3f61-7a52-8a10-6d4f3e2a1b88",
+            "workspace_id": "019cae2b-3f60-7c11-b0de-000000000001",
+            "cursor_at": "2026-03-02T12:15:30.250000Z",
+            "name": "Otávio Prates",
+            "email": "otavio.prates@example.com",
+            "phone_number": "+5521977770102",
+            "banned_at": null,
+            "props": {},
+        }],
+        "next_cursor": null,
+        "count": 1,
+    })
+}
+
+fn errors() -> Value {
+    json!({
+        "data": [{
+            "id": "6d4f3e2a-1b88-4c3e-9d1f-0a7719cae2b3",
+            "workspace_id": "019cae2b-3f60-7c11-b0de-000000000001",
+            "cursor_at": "2026-03-02T12:15:30.250000Z",
+            "recipient_id": "+5521977770102",
+            "deal_id": "019cae2b-3f61-7a52-8a10-5c3e2d1f0a77",
+            "conversation_id": "019cae2b-3f62-7d43-9b21-7e5f4a3b2c99",
+            "agent_id": 1,
+            "message_id": "019cae2b-3f63-7d43-9b21-7e5f4a3b2c01",
+            "external_id": "wamid.example-1044",
+            "error_code": "131026",
+            "error_title": "Message undeliverable",
+            "error_description": "The message could not be delivered.",
+            "error_details": null,
+            "template_name": "visit_confirmation",
+            "channel": "whatsapp",
+            "occurred_at": "2026-03-02T12:15:31.000000Z",
+        }],
+        "next_cursor": null,
+        "count": 1,
+    })
+}

@@ -1,0 +1,123 @@
+//! `/ingest-lead/{partnerConnectionId}`.
+
+use serde_json::{Value, json};
+
+use super::operation::{Operation, Parameter};
+use super::schemas::Schemas;
+use super::terms::word;
+use crate::http::endpoints::ingest::IngestAnswer;
+use crate::http::error::Family;
+use crate::http::route::Access;
+
+const PATH: &str = "/ingest-lead/{partnerConnectionId}";
+
+pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
+    let answer = schemas.answer::<IngestAnswer>();
+    vec![ingest(&answer), handshake()]
+}
+
+fn ingest(answer: &Value) -> Operation {
+    let of_the_source = json!({
+        "description": "In the source's own form; a converter reads it.",
+    });
+    let example = |summary: &str, value: Value| json!({"summary": summary, "value": value});
+    let json_body = json!({
+        "schema": of_the_source,
+        "examples": {
+            "leadForm": example("A social ad lead form tells of a lead", json!({
+                "object": "page",
+                "entry": [{
+                    "id": 1_234_500_017_u64,
+                    "time": 1_767_268_800,
+                    "changes": [{
+                        "field": "leadgen",
+                        "value": {
+                            "leadgen_id": 120_210_000_000_345_017_u64,
+                            "page_id": 1_234_500_017_u64,
+                            "form_id": 120_210_000_000_111_017_u64,
+                            "adgroup_id": 120_210_000_000_222_017_u64,
+                            "ad_id": 120_210_000_000_333_017_u64,
+                            "created_time": 1_767_268_790,
+                        },
+                    }],
+                }],
+            })),
+            "crm": example("A CRM sends a lead", json!({
+                "id": "L-1044",
+                "name": "Otávio Prates",
+                "phone": "+55 21 97777-0102",
+                "email": "otavio.prates@example.com",
+                "message": "Is the flat still free?",
+            })),
+        },
+    });
+    let other = json!({"schema": {
+        "type": "string",
+        "format": "binary",
+        "description": "Any other form, under its own content type: form fields, multipart, XML, text.",
+    }});
+    let answers = json!({
+        "application/json": {
+            "schema": answer,
+            "examples": {"converted": {"summary": "A lead became a deal", "value": {
+                "success": true,
+                "deliveryId": "019cae2b-3f60-7c11-b0de-1f2a5b7c9d01",
+                "status": "converted",
+                "leads": [{
+                    "item": 0,
+                    "status": "converted",
+                    "externalId": "L-1044",
+                    "dealId": "019cae2b-3f61-7a52-8a10-5c3e2d1f0a77",
+                    "contactId": "019cae2b-3f61-7a52-8a10-6d4f3e2a1b88",
+                    "duplicate": false,
+                }],
+                "problems": [],
+            }}},
+        },
+        "text/plain": {"schema": {"type": "string", "description": "A source's own answer, as its converter gives it."}},
+    });
+    Operation::new("post", PATH, Family::Gateway, Access::Anyone)
+        .named("ingestLead", "leads", "Takes what a source of leads sends")
+        .describe(
+            "The body is the source's own. 200 means that the delivery is kept; sending one again is safe. \
+             How the source proves itself (a signature, Basic, a token) is its connection's affair.",
+        )
+        .parameter(connection())
+        .takes_content(&json!({
+            "application/json": json_body,
+            "application/octet-stream": other,
+        }))
+        .answers_content(200, "The delivery is kept; `status` says what became of it.", answers)
+        .refuses(&[401, 404])
+}
+
+fn handshake() -> Operation {
+    let query = |name: &str, description: &str| Parameter::query(name, word(), description);
+    Operation::new("get", PATH, Family::Gateway, Access::Anyone)
+        .named(
+            "answerSource",
+            "leads",
+            "Answers a source that makes sure of the address",
+        )
+        .describe(
+            "Sources ask in ways of their own, which their converters know; the parameters here are Meta's.",
+        )
+        .parameter(connection())
+        .parameter(query("hub.mode", "`subscribe`."))
+        .parameter(query("hub.challenge", "What is to be repeated."))
+        .parameter(query("hub.verify_token", "The connection's token."))
+        .answers_content(
+            200,
+            "What the source wants to hear.",
+            json!({"text/plain": {"schema": {"type": "string"}}}),
+        )
+        .refuses(&[400, 403, 404, 405])
+}
+
+fn connection() -> Parameter {
+    Parameter::path(
+        "partnerConnectionId",
+        json!({"type": "string", "pattern": "^[0-9A-Za-z]{22}$"}),
+        "The partner connection's id, which cannot be guessed.",
+    )
+}

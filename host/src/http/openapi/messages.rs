@@ -1,0 +1,113 @@
+//! `POST /send-notification`.
+
+use serde_json::{Value, json};
+
+use super::operation::{Operation, Parameter};
+use super::schemas::Schemas;
+use super::terms::{named, pattern};
+use crate::http::endpoints::notifications::schema;
+use crate::http::error::Family;
+use crate::http::route::Access;
+use crate::limits;
+use crate::pipeline::notify::NotificationAnswer;
+
+pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
+    for (name, written) in schema::formats() {
+        schemas.written(name, written);
+    }
+    for (name, written) in schema::template() {
+        schemas.written(name, written);
+    }
+    let body = json!({"oneOf": schema::formats().map(|(name, _)| named(name))});
+    let answer = schemas.answer::<NotificationAnswer>();
+    let operation = Operation::new(
+        "post",
+        "/send-notification",
+        Family::Notification,
+        Access::PartnerKey,
+    )
+    .named(
+        "sendNotification",
+        "messages",
+        "Sends a template message to somebody",
+    )
+    .describe(
+        "Finds or begins the contact's conversation with the instance and sends the template in it. \
+         200 means that the message is kept: it is with the provider, or will be. What became of it \
+         is in `X-Message-Status` and, if it fails later, in the report `message_errors`.",
+    )
+    .parameter(idempotency_key())
+    .takes(&body, &schema::examples())
+    .answers(
+        200,
+        "The message is on its way.",
+        &answer,
+        &[(
+            "taken",
+            "The message is on its way",
+            json!({"success": true, "conversationId": "019cae2b-3f62-7d43-9b21-7e5f4a3b2c99"}),
+        )],
+    )
+    .header(200, "X-Message-Id", "MessageId")
+    .header(200, "X-Message-Status", "MessageStatus")
+    .header(200, "Idempotency-Replayed", "IdempotencyReplayed")
+    .refuses_with(
+        400,
+        "The notification is invalid, its instance is unknown, or the provider refuses the message for its recipient's sake.",
+        &refusals(),
+    )
+    .header(400, "X-Message-Id", "MessageId")
+    .header(400, "X-Message-Status", "MessageStatus")
+    .refuses_with(409, UNDER_WAY, &[under_way()])
+    .header(409, "Retry-After", "RetryAfter")
+    .refuses(&[422])
+    .refuses_with(
+        500,
+        "The template is unknown or not as the provider has it, or the service failed on this request.",
+        &[(
+            "template",
+            "An unknown template",
+            refusal(500, "Template 'autumn_offer' not found"),
+        )],
+    )
+    .header(500, "X-Message-Id", "MessageId")
+    .header(500, "X-Message-Status", "MessageStatus");
+    vec![operation]
+}
+
+const UNDER_WAY: &str = "The first request with this Idempotency-Key is still under way.";
+
+fn under_way() -> (&'static str, &'static str, Value) {
+    let error = crate::http::error::ApiError::UnderWay { retry_after: 1 };
+    let body = error.body(Family::Notification);
+    ("underWay", "Still under way", body)
+}
+
+fn refusals() -> [(&'static str, &'static str, Value); 2] {
+    let issues = r#"[{"code":"invalid_type","expected":"string","received":"undefined","path":["phoneNumber"],"message":"Required"}]"#;
+    [
+        ("issues", "A field is missing", refusal(400, issues)),
+        (
+            "instance",
+            "An unknown instance",
+            refusal(400, "Instance not found"),
+        ),
+    ]
+}
+
+fn refusal(status: u16, message: &str) -> Value {
+    json!({"success": false, "statusCode": status, "message": message})
+}
+
+/// Where a repeat would do something twice.
+pub fn idempotency_key() -> Parameter {
+    let schema = pattern(
+        &format!("^[!-~]{{1,{}}}$", limits::IDEMPOTENCY_KEY_CHARACTERS),
+        "",
+    );
+    Parameter::header(
+        "Idempotency-Key",
+        schema,
+        "Names the request: a repeat with the same body within 72 hours hears the first answer and does nothing twice.",
+    )
+}

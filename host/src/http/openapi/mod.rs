@@ -1,0 +1,258 @@
+//! The document of the interface, OpenAPI 3.1, made from the code that serves it:
+//! answers by the types that are written out, bodies by schemas that stand beside
+//! their readers, refusals by the errors themselves. Each surface tells what it
+//! serves and no more.
+//!
+//! A file here is a resource. To add an operation, describe it in its resource's
+//! file; a test compares the document with the table in `route.rs`, others send
+//! its examples to a running host. `cargo xtask openapi` writes `docs/openapi.json`,
+//! and the schemas of rows beside it.
+
+mod analytics;
+mod channels;
+mod deals;
+mod feeds;
+mod fit;
+mod leads;
+mod messages;
+#[cfg(test)]
+pub mod mutations;
+mod operation;
+mod products;
+mod rows;
+mod schemas;
+mod service;
+pub mod terms;
+mod tickets;
+
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
+use serde_json::{Map, Value, json};
+
+pub use self::fit::Fit;
+use self::operation::Operation;
+pub use self::rows::rows;
+use self::schemas::Schemas;
+use super::error::{DataError, Family, GatewayError, NotificationError, Problem};
+use super::route::Surface;
+use crate::limits;
+
+/// What a surface serves.
+pub fn document(surface: Surface) -> Value {
+    let mut schemas = Schemas::default();
+    let mut paths = Map::new();
+    for operation in operations(surface, &mut schemas) {
+        let path = paths
+            .entry(operation.path)
+            .or_insert_with(|| Value::Object(Map::new()));
+        let method = operation.method;
+        path[method] = operation.into_value();
+    }
+    schemas.answer::<GatewayError<'_>>();
+    schemas.answer::<NotificationError<'_>>();
+    schemas.answer::<DataError<'_>>();
+    schemas.answer::<Problem<'_>>();
+    let mut document = json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Leadhost",
+            "version": "1.0.0",
+            "summary": "Takes leads from any source and sends template messages over any channel.",
+            "description": ABOUT,
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "/", "description": "The address that this document came from."}],
+        "tags": tags(),
+        "paths": paths,
+        "components": {
+            "schemas": schemas.into_map(),
+            "responses": operation::refusals(),
+            "headers": headers(),
+            "securitySchemes": security_schemes(),
+        },
+    });
+    prune(&mut document);
+    document.sort_all_objects();
+    document
+}
+
+/// The document as it is committed and served: one text for one state of the code.
+pub fn text(surface: Surface) -> &'static str {
+    static TEXTS: [OnceLock<String>; 4] = [const { OnceLock::new() }; 4];
+    let place = match surface {
+        Surface::Gateway => 0,
+        Surface::Data => 1,
+        Surface::Both => 2,
+        Surface::Admin => 3,
+    };
+    TEXTS[place].get_or_init(|| {
+        let text = serde_json::to_string_pretty(&document(surface));
+        text.expect("the document is JSON") + "\n"
+    })
+}
+
+fn operations(surface: Surface, schemas: &mut Schemas) -> Vec<Operation> {
+    let gateway = matches!(surface, Surface::Gateway | Surface::Both);
+    let data = matches!(surface, Surface::Data | Surface::Both);
+    let mut all = Vec::new();
+    if gateway {
+        all.extend(messages::operations(schemas));
+        all.extend(leads::operations(schemas));
+        all.extend(channels::operations());
+        all.extend(deals::operations(schemas));
+        all.extend(products::operations(schemas));
+        all.extend(tickets::operations(schemas));
+    }
+    if data {
+        all.extend(feeds::operations(schemas));
+        all.extend(analytics::operations(schemas));
+    }
+    if gateway || data {
+        let family = if gateway {
+            Family::Gateway
+        } else {
+            Family::Data
+        };
+        all.extend(service::operations(family));
+    }
+    all
+}
+
+const ABOUT: &str = "\
+Leads come in as their sources send them, template messages go out, and a workspace's data is read in pages.
+
+Texts are UTF-8 and never hold U+0000. Ids are texts; take them as opaque. Times are UTC with six digits of a second. \
+Fields may be added to any object; ignore those that you do not know. Unknown query parameters are ignored.
+
+Every answer has an `X-Request-Id`: the caller's own, when it is 1 to 128 visible ASCII characters, else a new one. \
+A `traceparent` is honoured. Where GET works, HEAD does; other methods are answered 405 with `Allow`. \
+Answers above 1 kB are compressed with gzip or zstd for whoever accepts that. \
+Errors are `application/problem+json` (RFC 9457) for whoever names that in `Accept`.";
+
+fn tags() -> Value {
+    json!([
+        {"name": "messages", "description": "Template messages, on their way to people."},
+        {"name": "leads", "description": "What sources of leads send."},
+        {"name": "channels", "description": "What the providers of channels send."},
+        {"name": "deals", "description": "The deals that came through a partner's connections."},
+        {"name": "products", "description": "What deals are about."},
+        {"name": "desk", "description": "The conversations that were handed to people."},
+        {"name": "data", "description": "A workspace's data, for whoever copies or counts it."},
+        {"name": "service", "description": "The service itself."},
+    ])
+}
+
+fn headers() -> Value {
+    let header = |schema: Value, description: &str| json!({"required": true, "schema": schema, "description": description});
+    let text = || json!({"type": "string"});
+    let whole = || json!({"type": "integer", "minimum": 0});
+    let name = json!({
+        "type": "string",
+        "minLength": 1,
+        "maxLength": limits::REQUEST_ID_BYTES,
+    });
+    json!({
+        "RequestId": header(name, "The name of the request, on every line of the service's log about it."),
+        "RetryAfter": header(whole(), "Seconds after which it is worth coming again."),
+        "WwwAuthenticate": header(text(), "How to prove oneself."),
+        "Allow": header(text(), "The methods that there are."),
+        "RateLimit": header(text(), "What is left: `\"workspace\";r=<requests>;t=<seconds until all are there again>`."),
+        "RateLimitPolicy": header(text(), "The limit: `\"workspace\";q=<requests>;w=<seconds>`."),
+        "RateLimitLimit": header(whole(), "Requests of a workspace in a minute."),
+        "RateLimitRemaining": header(whole(), "Requests that are left."),
+        "RateLimitReset": header(whole(), "Seconds until all are there again."),
+        "MessageId": {
+            "schema": {"type": "string", "format": "uuid"},
+            "description": "The message, which the exports and the report name so too.",
+        },
+        "MessageStatus": {
+            "schema": {"type": "string", "enum": crate::domain::message::State::ALL.map(|state| state.as_str())},
+            "description": "How far the message is.",
+        },
+        "IdempotencyReplayed": {
+            "schema": {"type": "string", "const": "true"},
+            "description": "The answer is that of the first request with this Idempotency-Key.",
+        },
+        "ETag": header(text(), "The answer's state, for `If-None-Match`."),
+        "DataAsOf": {
+            "schema": {"type": "string", "format": "date-time"},
+            "description": "Everything before is counted; left out when nothing is known.",
+        },
+    })
+}
+
+fn security_schemes() -> Value {
+    json!({
+        "partnerKey": {
+            "type": "apiKey",
+            "in": "header",
+            "name": "x-service-api-key",
+            "description": "A partner's key, `pk_...`, made by the operator.",
+        },
+        "accessToken": {
+            "type": "http",
+            "scheme": "bearer",
+            "bearerFormat": "at_...",
+            "description": "A partner's access token, made by the operator.",
+        },
+        "workspaceKey": {
+            "type": "http",
+            "scheme": "bearer",
+            "bearerFormat": "mk_...",
+            "description": "Reads all data of its workspace and of no other; a secret.",
+        },
+    })
+}
+
+/// Leaves out the components that nothing names, and the chapters without operations.
+fn prune(document: &mut Value) {
+    loop {
+        let mut named = BTreeSet::new();
+        collect(document, &mut named);
+        let mut gone = false;
+        for kind in ["schemas", "responses", "headers", "securitySchemes"] {
+            let Some(all) = document["components"][kind].as_object_mut() else {
+                continue;
+            };
+            let before = all.len();
+            all.retain(|name, _| named.contains(&format!("#/components/{kind}/{name}")));
+            gone |= all.len() != before;
+        }
+        if let Some(tags) = document["tags"].as_array_mut() {
+            tags.retain(|tag| {
+                let name = tag["name"].as_str().unwrap_or_default();
+                named.contains(&format!("tag {name}"))
+            });
+        }
+        if !gone {
+            return;
+        }
+    }
+}
+
+fn collect(value: &Value, named: &mut BTreeSet<String>) {
+    match value {
+        Value::Array(values) => values.iter().for_each(|value| collect(value, named)),
+        Value::Object(members) => {
+            if let Some(reference) = members.get("$ref").and_then(Value::as_str) {
+                named.insert(reference.to_owned());
+            }
+            if members.contains_key("operationId") {
+                for tag in members["tags"].as_array().into_iter().flatten() {
+                    named.insert(format!("tag {}", tag.as_str().unwrap_or_default()));
+                }
+            }
+            if let Some(ways) = members.get("security").and_then(Value::as_array) {
+                for scheme in ways.iter().filter_map(Value::as_object).flat_map(Map::keys) {
+                    named.insert(format!("#/components/securitySchemes/{scheme}"));
+                }
+            }
+            members.values().for_each(|value| collect(value, named));
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,331 @@
+//! One operation of the document, written as its endpoint's file would tell it.
+//! What all operations of a family have in common, refusals above all, is added
+//! here, so that no endpoint forgets it.
+
+use hyper::StatusCode;
+use serde_json::{Map, Value, json};
+
+use crate::http::error::{ApiError, Challenge, Family, PROBLEM};
+use crate::http::route::Access;
+use crate::limits;
+use crate::store::StoreError;
+
+/// What a path's placeholders, a query or headers may hold.
+pub struct Parameter(Value);
+
+impl Parameter {
+    pub fn path(name: &str, schema: Value, description: &str) -> Self {
+        let mut own = Self::of("path", name, schema, description);
+        own.0["required"] = json!(true);
+        own
+    }
+
+    pub fn query(name: &str, schema: Value, description: &str) -> Self {
+        Self::of("query", name, schema, description)
+    }
+
+    pub fn header(name: &str, schema: Value, description: &str) -> Self {
+        Self::of("header", name, schema, description)
+    }
+
+    fn of(place: &str, name: &str, schema: Value, description: &str) -> Self {
+        Self(json!({
+            "in": place,
+            "name": name,
+            "schema": schema,
+            "description": description,
+        }))
+    }
+
+    pub fn required(mut self) -> Self {
+        self.0["required"] = json!(true);
+        self
+    }
+
+    pub fn example(mut self, example: impl Into<Value>) -> Self {
+        self.0["example"] = example.into();
+        self
+    }
+}
+
+/// An operation that is being described.
+pub struct Operation {
+    pub method: &'static str,
+    pub path: &'static str,
+    pub family: Family,
+    pub access: Access,
+    whole: Value,
+}
+
+impl Operation {
+    pub fn new(method: &'static str, path: &'static str, family: Family, access: Access) -> Self {
+        let mut own = Self {
+            method,
+            path,
+            family,
+            access,
+            whole: json!({"responses": {}}),
+        };
+        own.whole["security"] = match access {
+            Access::Anyone | Access::AdminKey => json!([]),
+            Access::PartnerKey => json!([{"partnerKey": []}]),
+            Access::AccessToken => json!([{"accessToken": []}]),
+            Access::WorkspaceKey => json!([{"workspaceKey": []}]),
+        };
+        own.refuses(&[414, 431, 500, 503]).refuses(match access {
+            Access::Anyone | Access::AdminKey => &[],
+            Access::PartnerKey | Access::AccessToken => &[401],
+            Access::WorkspaceKey => &[401, 429],
+        })
+    }
+
+    /// Its name in clients, its chapter, and its title.
+    pub fn named(mut self, id: &str, tag: &str, summary: &str) -> Self {
+        self.whole["operationId"] = json!(id);
+        self.whole["tags"] = json!([tag]);
+        self.whole["summary"] = json!(summary);
+        self
+    }
+
+    pub fn describe(mut self, description: &str) -> Self {
+        self.whole["description"] = json!(description);
+        self
+    }
+
+    pub fn parameter(mut self, parameter: Parameter) -> Self {
+        match self.whole["parameters"].as_array_mut() {
+            Some(parameters) => parameters.push(parameter.0),
+            None => self.whole["parameters"] = json!([parameter.0]),
+        }
+        self
+    }
+
+    /// A JSON body, with examples by their names.
+    pub fn takes(self, schema: &Value, examples: &[(&str, &str, Value)]) -> Self {
+        let content = json!({"schema": schema, "examples": named(examples)});
+        self.takes_content(&json!({"application/json": content}))
+            .refuses(&[415])
+    }
+
+    pub fn takes_content(mut self, content: &Value) -> Self {
+        self.whole["requestBody"] = json!({"required": true, "content": content});
+        self.refuses(&[400, 408, 413, 507])
+    }
+
+    /// What it answers when all is well.
+    pub fn answers(
+        self,
+        status: u16,
+        description: &str,
+        schema: &Value,
+        examples: &[(&str, &str, Value)],
+    ) -> Self {
+        let content = json!({"schema": schema, "examples": named(examples)});
+        let content = json!({"application/json": content});
+        self.answers_content(status, description, content)
+    }
+
+    pub fn answers_content(mut self, status: u16, description: &str, content: Value) -> Self {
+        let mut headers = json!({"X-Request-Id": header("RequestId")});
+        if self.access == Access::WorkspaceKey {
+            add_rate(&mut headers);
+        }
+        self.whole["responses"][status.to_string()] = json!({
+            "description": description,
+            "headers": headers,
+            "content": content,
+        });
+        self
+    }
+
+    /// An answer without a body.
+    pub fn answers_nothing(mut self, status: u16, description: &str) -> Self {
+        self = self.answers_content(status, description, Value::Null);
+        if let Some(answer) = self.whole["responses"][status.to_string()].as_object_mut() {
+            answer.remove("content");
+        }
+        self
+    }
+
+    /// One more header of an answer that is described.
+    pub fn header(mut self, status: u16, name: &str, component: &str) -> Self {
+        self.whole["responses"][status.to_string()]["headers"][name] = header(component);
+        self
+    }
+
+    /// Refusals in the words of the family.
+    pub fn refuses(mut self, statuses: &[u16]) -> Self {
+        for status in statuses {
+            let name = component(self.family, self.access, *status);
+            self.whole["responses"][status.to_string()] =
+                json!({"$ref": format!("#/components/responses/{name}")});
+        }
+        self
+    }
+
+    /// A refusal of its own, with the sentences that it has.
+    pub fn refuses_with(
+        mut self,
+        status: u16,
+        description: &str,
+        examples: &[(&str, &str, Value)],
+    ) -> Self {
+        let mut refusal = refusal(self.family, self.access, status, description);
+        refusal["content"]["application/json"]["examples"] = named(examples);
+        if let Some(content) = refusal["content"]["application/json"].as_object_mut() {
+            content.remove("example");
+        }
+        self.whole["responses"][status.to_string()] = refusal;
+        self
+    }
+
+    pub fn into_value(self) -> Value {
+        self.whole
+    }
+}
+
+fn named(examples: &[(&str, &str, Value)]) -> Value {
+    let examples = examples.iter().map(|(name, summary, value)| {
+        let example = json!({"summary": summary, "value": value});
+        ((*name).to_owned(), example)
+    });
+    Value::Object(examples.collect())
+}
+
+fn header(component: &str) -> Value {
+    json!({"$ref": format!("#/components/headers/{component}")})
+}
+
+const RATE: [(&str, &str); 5] = [
+    ("RateLimit", "RateLimit"),
+    ("RateLimit-Policy", "RateLimitPolicy"),
+    ("RateLimit-Limit", "RateLimitLimit"),
+    ("RateLimit-Remaining", "RateLimitRemaining"),
+    ("RateLimit-Reset", "RateLimitReset"),
+];
+
+fn add_rate(headers: &mut Value) {
+    for (name, component) in RATE {
+        headers[name] = header(component);
+    }
+}
+
+/// The name of a family's refusal among the components.
+fn component(family: Family, access: Access, status: u16) -> String {
+    let code = StatusCode::from_u16(status).expect("a status");
+    let words: String = code
+        .canonical_reason()
+        .expect("a status that is known")
+        .chars()
+        .filter(char::is_ascii_alphabetic)
+        .collect();
+    // At a workspace's rate the refusals tell the rate too.
+    match (family, access) {
+        (Family::Data, Access::Anyone) => format!("Open{words}"),
+        (Family::Data, _) => format!("Data{words}"),
+        // What a sender or a token has to show is told in other words.
+        (Family::Gateway, Access::Anyone) => format!("Sender{words}"),
+        (Family::Gateway, Access::AccessToken) => format!("Token{words}"),
+        (Family::Notification, _) => format!("Notification{words}"),
+        (Family::Gateway | Family::Admin, _) => format!("Gateway{words}"),
+    }
+}
+
+/// Every refusal that operations share.
+pub fn refusals() -> Map<String, Value> {
+    const SHARED: [u16; 15] = [
+        400, 401, 403, 404, 405, 408, 413, 414, 415, 422, 429, 431, 500, 503, 507,
+    ];
+    let kinds = [
+        (Family::Gateway, Access::PartnerKey),
+        (Family::Notification, Access::PartnerKey),
+        (Family::Data, Access::WorkspaceKey),
+        (Family::Data, Access::Anyone),
+        (Family::Gateway, Access::Anyone),
+        (Family::Gateway, Access::AccessToken),
+    ];
+    let mut all = Map::new();
+    for (family, access) in kinds {
+        for status in SHARED {
+            let said = sentence(status);
+            let refusal = refusal(family, access, status, said);
+            all.insert(component(family, access, status), refusal);
+        }
+    }
+    all
+}
+
+fn refusal(family: Family, access: Access, status: u16, description: &str) -> Value {
+    let schema = match family {
+        Family::Gateway | Family::Admin => "GatewayError",
+        Family::Notification => "NotificationError",
+        Family::Data => "DataError",
+    };
+    let named = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
+    let mut headers = json!({"X-Request-Id": header("RequestId")});
+    match status {
+        401 => headers["WWW-Authenticate"] = header("WwwAuthenticate"),
+        405 => headers["Allow"] = header("Allow"),
+        429 | 503 | 507 => headers["Retry-After"] = header("RetryAfter"),
+        _ => {}
+    }
+    // A key is looked at before the rate is.
+    let counted = !matches!(status, 401 | 414 | 431 | 500 | 503);
+    if access == Access::WorkspaceKey && counted {
+        add_rate(&mut headers);
+    }
+    let mut json = json!({"schema": named(schema)});
+    if let Some(error) = example(access, status) {
+        json["example"] = error.body(family);
+    }
+    json!({
+        "description": description,
+        "headers": headers,
+        "content": {
+            "application/json": json,
+            PROBLEM: {"schema": named("Problem")},
+        },
+    })
+}
+
+fn sentence(status: u16) -> &'static str {
+    match status {
+        400 => "The request is wrong; the sentence says how to make it right.",
+        401 => "No valid key: the same for unknown, revoked, expired and malformed ones.",
+        403 => "What was presented is not right.",
+        404 => "There is no such thing, as far as the key reaches.",
+        405 => "Another method is asked for here.",
+        408 => "The body did not arrive in time.",
+        413 => "The body is larger than what is taken here.",
+        414 => "The address is too long.",
+        415 => "The body is not JSON, or it is compressed.",
+        422 => "The Idempotency-Key came with another body before.",
+        429 => "Past the workspace's rate; Retry-After says when the next request is served.",
+        431 => "The headers are too large.",
+        503 => "Not at the moment; Retry-After says when it is worth coming again.",
+        507 => "No room left to write; reading goes on.",
+        _ => "The service failed on this request.",
+    }
+}
+
+/// The service's own error, where its sentence is always the same.
+fn example(access: Access, status: u16) -> Option<ApiError> {
+    Some(match status {
+        401 => ApiError::Unauthorized(match access {
+            Access::PartnerKey => Challenge::PartnerKey,
+            Access::AccessToken | Access::WorkspaceKey | Access::AdminKey => Challenge::Bearer,
+            Access::Anyone => Challenge::Sender,
+        }),
+        408 => ApiError::BodyTooSlow,
+        413 => ApiError::BodyTooLarge {
+            limit: limits::BODY_BYTES,
+        },
+        414 => ApiError::UriTooLong,
+        429 => ApiError::TooManyRequests { retry_after: 1 },
+        431 => ApiError::HeadersTooLarge,
+        500 => ApiError::internal("an example"),
+        503 => ApiError::Store(StoreError::Busy),
+        507 => ApiError::Store(StoreError::Full),
+        _ => return None,
+    })
+}

@@ -1,0 +1,68 @@
+//! `/products-by-name`.
+
+use serde_json::json;
+
+use super::operation::{Operation, Parameter};
+use super::schemas::Schemas;
+use super::terms::filled;
+use crate::http::endpoints::products::ProductsPage;
+use crate::http::error::Family;
+use crate::http::route::Access;
+use crate::limits;
+
+pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
+    vec![search(schemas)]
+}
+
+fn search(schemas: &mut Schemas) -> Operation {
+    let page = schemas.answer::<ProductsPage<'_>>();
+    let number = |default: usize| json!({"type": "integer", "format": "int64", "minimum": 1, "default": default});
+    let most = limits::SEARCH_PAGE_MAX;
+    let example = json!({
+        "term": "mirante",
+        "products": [{
+            "id": "019cae2b-3f67-7d43-9b21-7e5f4a3b2c05",
+            "name": "Apartamento Mirante da Serra",
+            "description": "Dois quartos, de frente para a serra.",
+            "similarityScore": 0.95,
+        }],
+        "pagination": {
+            "page": 1,
+            "size": 10,
+            "totalItems": 1,
+            "totalPages": 1,
+            "hasNextPage": false,
+            "hasPreviousPage": false,
+        },
+    });
+    Operation::new(
+        "get",
+        "/products-by-name",
+        Family::Gateway,
+        Access::PartnerKey,
+    )
+    .named("searchProducts", "products", "Finds products by their names")
+    .describe("Typos, accents, case and the order of words are forgiven; the likest come first.")
+    .parameter(
+        Parameter::query(
+            "name",
+            filled(limits::SEARCH_TERM_CHARACTERS, ""),
+            "What to search for: at least a letter or a digit. `term` is taken as another name of it.",
+        )
+        .required()
+        .example("mirante"),
+    )
+    .parameter(Parameter::query("page", number(1), "Which page."))
+    .parameter(Parameter::query(
+        "size",
+        number(limits::SEARCH_PAGE_DEFAULT),
+        &format!("Products of a page; more than {most} are {most}."),
+    ))
+    .answers(
+        200,
+        "A page of products.",
+        &page,
+        &[("one", "A product", example)],
+    )
+    .refuses(&[400])
+}

@@ -1,0 +1,81 @@
+//! The schemas of rows, JSON Schema 2020-12, each a document of its own: for whoever
+//! makes tables for the data, or checks it line by line. They are the schemas of the
+//! interface's document, from the same types.
+
+use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
+
+use super::analytics;
+use super::schemas::Schemas;
+use crate::domain::analytics::MetricSet;
+use crate::domain::row::{
+    ContactRow, ConversationRow, DealRow, IdRow, MessageErrorRow, MessageRow,
+};
+use crate::http::endpoints::analytics::freshness::FreshnessRow;
+
+/// By the name of the row.
+pub fn rows() -> Map<String, Value> {
+    let rows = [
+        of::<ConversationRow>("conversation", "A conversation of the export"),
+        of::<MessageRow>("message", "A message of the export"),
+        of::<ContactRow>("contact", "A contact of the export"),
+        of::<DealRow>("deal", "A deal of the export"),
+        of::<IdRow>("id", "That a row of the export is there"),
+        of::<MessageErrorRow>("message_error", "A row of the report message_errors"),
+        written(
+            "analytics_conversations",
+            "Counts of conversations",
+            analytics::row(MetricSet::Conversations),
+        ),
+        written(
+            "analytics_tickets",
+            "Counts of tickets",
+            analytics::row(MetricSet::Tickets),
+        ),
+        of::<FreshnessRow>(
+            "analytics_freshness",
+            "How old the counts of a metric set are",
+        ),
+    ];
+    rows.into_iter().collect()
+}
+
+fn of<T: ToSchema>(name: &str, title: &str) -> (String, Value) {
+    let mut schemas = Schemas::default();
+    schemas.answer::<T>();
+    let mut all = schemas.into_map();
+    let own = all
+        .remove(T::name().as_ref())
+        .expect("it was just described");
+    // A row is one object: what it holds is told in place.
+    assert!(all.is_empty(), "{name} names other schemas");
+    written(name, title, own)
+}
+
+fn written(name: &str, title: &str, schema: Value) -> (String, Value) {
+    let mut own = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": title,
+    });
+    if let (Some(own), Value::Object(members)) = (own.as_object_mut(), schema) {
+        own.extend(members);
+    }
+    own.sort_all_objects();
+    (name.to_owned(), own)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_has_all_its_keys_and_may_have_more() {
+        for (name, schema) in rows() {
+            let keys = schema["required"].as_array().map_or(0, Vec::len);
+            // Of an id nothing else is told.
+            assert!(keys > 3 || name == "id" && keys == 1, "{name}");
+            assert!(schema.get("additionalProperties").is_none(), "{name}");
+            assert!(!schema.to_string().contains("$ref"), "{name}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The schemas of the document. What the service answers is described by its own
+//! types; what it takes is described beside its readers. Two things hold here and
+//! not in the derived schemas: every key of an answer is always there, and an id
+//! or a time is told in place, since a name for it would say no more.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
+
+/// The schemas that operations name.
+#[derive(Default)]
+pub struct Schemas(BTreeMap<String, Value>);
+
+impl Schemas {
+    /// A type that the service answers.
+    pub fn answer<T: ToSchema>(&mut self) -> Value {
+        let mut found: Vec<(String, RefOr<Schema>)> = Vec::new();
+        T::schemas(&mut found);
+        found.push((T::name().into_owned(), T::schema()));
+        let found: BTreeMap<String, Value> = found
+            .into_iter()
+            .map(|(name, schema)| {
+                let schema = serde_json::to_value(schema).expect("a schema is JSON");
+                (name, schema)
+            })
+            .collect();
+        for (name, schema) in &found {
+            if is_scalar(schema) {
+                continue;
+            }
+            let mut schema = schema.clone();
+            tell_in_place(&mut schema, &found);
+            require_all(&mut schema);
+            self.0.insert(name.clone(), schema);
+        }
+        named(&T::name())
+    }
+
+    /// A schema as it is written.
+    pub fn written(&mut self, name: &str, schema: Value) -> Value {
+        self.0.insert(name.to_owned(), schema);
+        named(name)
+    }
+
+    pub fn into_map(self) -> Map<String, Value> {
+        self.0.into_iter().collect()
+    }
+}
+
+fn named(name: &str) -> Value {
+    json!({ "$ref": format!("{PREFIX}{name}") })
+}
+
+const PREFIX: &str = "#/components/schemas/";
+
+fn is_scalar(schema: &Value) -> bool {
+    matches!(schema["type"].as_str(), Some("string" | "integer"))
+}
+
+/// Puts scalars where they are named, also those that may be null.
+fn tell_in_place(schema: &mut Value, found: &BTreeMap<String, Value>) {
+    match schema {
+        Value::Array(values) => {
+            for value in values {
+                tell_in_place(value, found);
+            }
+        }
+        Value::Object(members) => {
+            for value in members.values_mut() {
+                tell_in_place(value, found);
+            }
+            let of_name = |value: &Value| {
+                let name = value["$ref"].as_str()?.strip_prefix(PREFIX)?;
+                found.get(name).filter(|schema| is_scalar(schema)).cloned()
+            };
+            if let Some(scalar) = of_name(schema) {
+                let description = schema.get("description").cloned();
+                *schema = scalar;
+                if let Some(description) = description {
+                    schema["description"] = description;
+                }
+                return;
+            }
+            let forms = schema["oneOf"].as_array().cloned().unwrap_or_default();
+            if let [null, form] = forms.as_slice()
+                && null["type"] == "null"
+                && is_scalar(form)
+            {
+                let mut whole = form.clone();
+                whole["type"] = json!([form["type"], "null"]);
+                if let Some(description) = schema.get("description") {
+                    whole["description"] = description.clone();
+                }
+                *schema = whole;
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What is answered has all its keys; what is not known is null.
+fn require_all(schema: &mut Value) {
+    if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
+        let names: Vec<_> = properties.keys().cloned().collect();
+        schema["required"] = json!(names);
+    }
+}
+
+/// A page of rows, as the feeds put it together.
+pub fn page(rows: &Value) -> Value {
+    json!({
+        "type": "object",
+        "required": ["count", "data", "next_cursor"],
+        "properties": {
+            "data": {"type": "array", "items": rows},
+            "next_cursor": {
+                "type": ["string", "null"],
+                "description": "The `cursor` of the next page; null on the last.",
+            },
+            "count": {
+                "type": "integer",
+                "minimum": 0,
+                "description": "Rows of this page.",
+            },
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::row::DealRow;
+
+    #[test]
+    fn every_key_of_an_answer_is_required_and_ids_are_told_in_place() {
+        let mut schemas = Schemas::default();
+        let named = schemas.answer::<DealRow>();
+        assert_eq!(named["$ref"], "#/components/schemas/DealRow");
+        let all = Value::Object(schemas.into_map());
+        let row = &all["DealRow"];
+        let required = row["required"].as_array().expect("a list");
+        assert!(required.contains(&json!("agent_id")), "{row}");
+        assert_eq!(row["properties"]["cursor_at"]["format"], "date-time");
+        assert!(all.get("Micros").is_none());
+    }
+}

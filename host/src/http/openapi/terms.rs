@@ -1,0 +1,93 @@
+//! Words of JSON Schema for what clients send: the bounds are arguments, taken
+//! from where the readers take them.
+
+use serde_json::{Value, json};
+
+use crate::limits;
+
+/// A text, as long as an address may be.
+pub fn word() -> Value {
+    json!({"type": "string"})
+}
+
+/// A text of at most so many characters.
+pub fn text(most: usize, description: &str) -> Value {
+    told(json!({"type": "string", "maxLength": most}), description)
+}
+
+/// A text of at least one character.
+pub fn filled(most: usize, description: &str) -> Value {
+    let own = json!({"type": "string", "minLength": 1, "maxLength": most});
+    told(own, description)
+}
+
+/// The same, where blanks alone are nothing.
+pub fn trimmed(most: usize, description: &str) -> Value {
+    let mut own = filled(most, description);
+    // `\S` is another class in each language; this is the one of `str::trim`.
+    own["pattern"] = json!(
+        r"[^\u0009-\u000d\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+    );
+    own
+}
+
+/// A text for which the expression holds.
+pub fn pattern(expression: &str, description: &str) -> Value {
+    told(
+        json!({"type": "string", "pattern": expression}),
+        description,
+    )
+}
+
+pub fn one_of(words: &[&str], description: &str) -> Value {
+    told(json!({"type": "string", "enum": words}), description)
+}
+
+pub fn list(items: &Value, most: usize, description: &str) -> Value {
+    let own = json!({"type": "array", "items": items, "maxItems": most});
+    told(own, description)
+}
+
+/// An e-mail address, as far as `contact::email` looks: further than the formats
+/// that schemas know by a name.
+pub fn email(description: &str) -> Value {
+    let own = json!({
+        "type": "string",
+        "pattern": r#"^[^\s\x00-\x1f\x7f-\x9f<>,;"@]+@[^\s\x00-\x1f\x7f-\x9f<>,;"@.]+(\.[^\s\x00-\x1f\x7f-\x9f<>,;"@.]+)+$"#,
+        "maxLength": limits::EMAIL_CHARACTERS,
+    });
+    told(own, description)
+}
+
+/// An address that a provider can get a file from.
+pub fn link(description: &str) -> Value {
+    let own = json!({
+        "type": "string",
+        "format": "uri",
+        "pattern": r"^https?://([A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?\.)*[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?(:[1-5]?[0-9]{1,4})?([/?#][!-~]*)?$",
+        "maxLength": limits::LINK_CHARACTERS,
+    });
+    told(own, description)
+}
+
+/// A moment, as `time::parse` reads it: RFC 3339, or a bare date.
+pub fn time(description: &str) -> Value {
+    // Some readers of schemas take the digits of all scripts for `\d`.
+    let date =
+        "[0-9]{4}-((0[1-9]|1[0-2])-(0[1-9]|[12][0-9])|(0[13-9]|1[0-2])-30|(0[13578]|1[02])-31)";
+    let clock = "([01][0-9]|2[0-3]):[0-5][0-9]";
+    let moment = format!("[Tt]{clock}:[0-5][0-9](\\.[0-9]{{1,9}})?([Zz]|[+-]{clock})");
+    pattern(&format!("^{date}({moment})?$"), description)
+}
+
+/// A schema of the document by its name.
+pub fn named(schema: &str) -> Value {
+    json!({"$ref": format!("#/components/schemas/{schema}")})
+}
+
+fn told(mut schema: Value, description: &str) -> Value {
+    if !description.is_empty() {
+        schema["description"] = json!(description);
+    }
+    schema
+}

@@ -1,0 +1,178 @@
+//! The document and the table of routes tell the same.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hyper::Method;
+use serde_json::Value;
+
+use super::*;
+use crate::http::route::{NOTIFICATION, OpenRoute, Route};
+
+/// The arms of the table: method, path with `{}` for what is given, and guard.
+fn table() -> Vec<(String, String, String)> {
+    let source = include_str!("../route.rs");
+    let begin = source.find("fn parse(").expect("the table");
+    let end = source.find("pub fn access(").expect("what follows it");
+    let text: String = source[begin..end]
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    let mut arms = Vec::new();
+    for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
+        let start = format!("(\"{method}\", ");
+        for (at, _) in text.match_indices(&start) {
+            let rest = &text[at + start.len()..];
+            let (pattern, rest) = rest.split_once(" => ").expect("an arm");
+            let (pattern, guard) = pattern.split_once(')').expect("a closed pattern");
+            assert!(!rest.is_empty());
+            for alternative in pattern.split('|') {
+                let inside = alternative.trim().trim_matches(['[', ']', ',', ' ']);
+                let segments = inside
+                    .split(',')
+                    .map(str::trim)
+                    .filter(|part| !part.is_empty());
+                let path: String = segments
+                    .map(|segment| match segment.strip_prefix('"') {
+                        Some(literal) => format!("/{}", literal.trim_end_matches('"')),
+                        None if segment == "NOTIFICATION" => format!("/{NOTIFICATION}"),
+                        None => "/{}".to_owned(),
+                    })
+                    .collect();
+                arms.push((method.to_lowercase(), path, guard.trim().to_owned()));
+            }
+        }
+    }
+    assert!(arms.len() > 8, "the table is read: {arms:?}");
+    arms
+}
+
+/// What a browser loads for the page is no part of the interface.
+fn is_page(path: &str) -> bool {
+    path == "/docs" || path.starts_with("/docs/")
+}
+
+fn described(surface: Surface) -> BTreeMap<(String, String), Value> {
+    let document = document(surface);
+    let paths = document["paths"].as_object().expect("paths").clone();
+    let mut all = BTreeMap::new();
+    for (path, item) in paths {
+        for (method, operation) in item.as_object().expect("operations") {
+            all.insert((method.clone(), path.clone()), operation.clone());
+        }
+    }
+    all
+}
+
+fn without_names(path: &str) -> String {
+    let segments = path.split('/').map(|segment| {
+        if segment.starts_with('{') {
+            "{}"
+        } else {
+            segment
+        }
+    });
+    segments.collect::<Vec<_>>().join("/")
+}
+
+#[test]
+fn every_route_is_in_the_document_and_nothing_else_is() {
+    for (surface, word) in [(Surface::Gateway, "gateway"), (Surface::Data, "data")] {
+        let served: BTreeSet<_> = table()
+            .into_iter()
+            .filter(|(_, path, guard)| {
+                let here = guard.is_empty() || guard.contains(word);
+                here && !is_page(path)
+            })
+            .map(|(method, path, _)| (method, path))
+            .collect();
+        let told: BTreeSet<_> = described(surface)
+            .into_keys()
+            .map(|(method, path)| (method, without_names(&path)))
+            .collect();
+        assert_eq!(told, served, "left: the document, right: route.rs, {word}");
+    }
+}
+
+#[test]
+fn each_operation_is_found_on_its_surface_with_the_key_that_it_names() {
+    for surface in [Surface::Gateway, Surface::Data, Surface::Both] {
+        let mut schemas = Schemas::default();
+        for operation in operations(surface, &mut schemas) {
+            let method: Method = operation.method.to_uppercase().parse().expect("a method");
+            let path: String = operation.path.replace(['{', '}'], "");
+            let route = Route::find(surface, &method, &path).expect("it is served");
+            assert_eq!(route.access(), operation.access, "{path}");
+            let told = surface.family(&path);
+            assert_eq!(told, operation.family, "the shape of errors at {path}");
+            let is_metrics = matches!(route, Route::Open(OpenRoute::Metrics));
+            assert!(!is_metrics, "that is the operator's");
+        }
+    }
+}
+
+#[test]
+fn each_operation_has_what_a_reader_and_a_client_need() {
+    let mut ids = BTreeSet::new();
+    for ((method, path), operation) in described(Surface::Both) {
+        let text = |name: &str| operation[name].as_str().unwrap_or_default().to_owned();
+        assert!(ids.insert(text("operationId")), "{method} {path}");
+        assert!(!text("operationId").is_empty() && !text("summary").is_empty());
+        for name in path.split('/').filter(|part| part.starts_with('{')) {
+            let name = name.trim_matches(['{', '}']);
+            let given = operation["parameters"].as_array().expect("parameters");
+            let is_there = given
+                .iter()
+                .any(|one| one["in"] == "path" && one["name"] == name);
+            assert!(is_there, "{path} has {name}");
+        }
+        for parameter in operation["parameters"].as_array().into_iter().flatten() {
+            assert!(parameter["description"].is_string(), "{path}: {parameter}");
+        }
+    }
+}
+
+#[test]
+fn every_reference_leads_somewhere() {
+    for surface in [Surface::Gateway, Surface::Data, Surface::Both] {
+        let document = document(surface);
+        let mut named = BTreeSet::new();
+        collect(&document, &mut named);
+        for reference in named.iter().filter_map(|name| name.strip_prefix('#')) {
+            assert!(document.pointer(reference).is_some(), "{reference}");
+        }
+    }
+}
+
+#[test]
+fn examples_of_the_document_fit_their_schemas() {
+    let document = document(Surface::Both);
+    let mut seen = 0;
+    check_examples(&document, &document, &mut seen);
+    assert!(seen > 20, "{seen} examples");
+}
+
+fn check_examples(value: &Value, document: &Value, seen: &mut usize) {
+    match value {
+        Value::Array(values) => {
+            for value in values {
+                check_examples(value, document, seen);
+            }
+        }
+        Value::Object(members) => {
+            if let Some(schema) = members.get("schema") {
+                let named = members.get("examples").and_then(Value::as_object);
+                let named = named.into_iter().flat_map(Map::values);
+                let values = named.filter_map(|example| example.get("value"));
+                for example in values.chain(members.get("example")) {
+                    *seen += 1;
+                    let told = Fit::new(document, schema).complaint(example);
+                    assert_eq!(told, None, "{example}");
+                }
+            }
+            for value in members.values() {
+                check_examples(value, document, seen);
+            }
+        }
+        _ => {}
+    }
+}

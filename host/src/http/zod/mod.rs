@@ -1,0 +1,200 @@
+//! What is wrong with a JSON body, in the form in which Zod 3 tells it: clients
+//! of the gateway read that form. [`mod@read`] finds the issues; standard ones have
+//! Zod's words, ours say what to do.
+
+mod read;
+
+use read::Issues;
+pub use read::{Length, Node};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::error::ApiError;
+
+/// One thing that is wrong, where.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Issue {
+    #[serde(flatten)]
+    pub what: What,
+    pub path: Vec<Step>,
+    pub message: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Step {
+    Field(String),
+    Index(usize),
+}
+
+/// Zod's codes, as far as a body of ours can be wrong.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum What {
+    InvalidType {
+        expected: String,
+        received: &'static str,
+    },
+    InvalidString {
+        /// `email`, `url`, `regex`.
+        validation: &'static str,
+    },
+    InvalidEnumValue {
+        received: String,
+        options: Vec<String>,
+    },
+    TooSmall {
+        minimum: usize,
+        #[serde(rename = "type")]
+        kind: &'static str,
+        inclusive: bool,
+        exact: bool,
+    },
+    TooBig {
+        maximum: usize,
+        #[serde(rename = "type")]
+        kind: &'static str,
+        inclusive: bool,
+        exact: bool,
+    },
+    UnrecognizedKeys {
+        keys: Vec<String>,
+    },
+    InvalidUnion {
+        #[serde(rename = "unionErrors")]
+        errors: Vec<ZodError>,
+    },
+}
+
+/// Why one form of a union does not fit.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ZodError {
+    pub issues: Vec<Issue>,
+    name: &'static str,
+}
+
+impl Issue {
+    pub fn new(what: What, path: Vec<Step>, message: impl Into<String>) -> Self {
+        Self {
+            what,
+            path,
+            message: message.into(),
+        }
+    }
+
+    /// It is missing.
+    pub fn required(expected: &str, path: Vec<Step>) -> Self {
+        let what = What::InvalidType {
+            expected: expected.to_owned(),
+            received: "undefined",
+        };
+        Self::new(what, path, "Required")
+    }
+
+    /// A text that does not say what it should.
+    pub fn unreadable(path: Vec<Step>, message: impl Into<String>) -> Self {
+        let what = What::InvalidString {
+            validation: "regex",
+        };
+        Self::new(what, path, message)
+    }
+
+    /// A list of another length.
+    pub fn wrong_count(wanted: usize, given: usize, path: Vec<Step>, message: String) -> Self {
+        let (kind, inclusive, exact) = ("array", true, true);
+        let what = if given < wanted {
+            What::TooSmall {
+                minimum: wanted,
+                kind,
+                inclusive,
+                exact,
+            }
+        } else {
+            What::TooBig {
+                maximum: wanted,
+                kind,
+                inclusive,
+                exact,
+            }
+        };
+        Self::new(what, path, message)
+    }
+
+    pub fn not_one_of(received: &str, options: Vec<String>, path: Vec<Step>) -> Self {
+        let message = format!(
+            "Invalid enum value. Expected {}, received '{received}'",
+            joined(&options)
+        );
+        let received = received.to_owned();
+        Self::new(What::InvalidEnumValue { received, options }, path, message)
+    }
+
+    /// None of several forms fits.
+    pub fn no_form(forms: Vec<Vec<Self>>, path: Vec<Step>) -> Self {
+        let errors = forms
+            .into_iter()
+            .map(|issues| ZodError {
+                issues,
+                name: "ZodError",
+            })
+            .collect();
+        Self::new(What::InvalidUnion { errors }, path, "Invalid input")
+    }
+
+    pub fn unrecognized(keys: Vec<String>, path: Vec<Step>) -> Self {
+        let names: Vec<_> = keys.iter().map(|key| format!("'{key}'")).collect();
+        let message = format!("Unrecognized key(s) in object: {}", names.join(", "));
+        Self::new(What::UnrecognizedKeys { keys }, path, message)
+    }
+}
+
+/// What a body says, as far as it could be read, and what is wrong with it.
+pub fn read<T>(body: &Value, read: impl FnOnce(Node<'_>) -> Option<T>) -> (Option<T>, Vec<Issue>) {
+    let issues = Issues::default();
+    let found = read(Node::root(body, &issues));
+    (found, issues.into_vec())
+}
+
+/// What a body says in which nothing is wrong.
+pub fn whole<T>(body: &Value, reader: impl FnOnce(Node<'_>) -> Option<T>) -> Result<T, ApiError> {
+    match read(body, reader) {
+        (Some(found), issues) if issues.is_empty() => Ok(found),
+        (_, issues) => Err(invalid(&issues)),
+    }
+}
+
+/// A body with these issues.
+pub fn invalid(issues: &[Issue]) -> ApiError {
+    ApiError::BadRequest(message(issues))
+}
+
+/// The issues as the `message` of an error has them.
+pub fn message(issues: &[Issue]) -> String {
+    serde_json::to_string_pretty(issues).expect("issues are JSON")
+}
+
+fn joined(options: &[String]) -> String {
+    options
+        .iter()
+        .map(|option| format!("'{option}'"))
+        .collect::<Vec<_>>()
+        .join(" | ")
+}
+
+/// Holds when these issues are found in a body: code and path of each.
+#[cfg(test)]
+#[track_caller]
+pub fn assert_issues<T>(
+    body: &Value,
+    reader: impl FnOnce(Node<'_>) -> Option<T>,
+    expect: &[(&str, &str)],
+) {
+    let (_, issues) = read(body, reader);
+    let told = serde_json::to_value(&issues).expect("issues are JSON");
+    let told = told.as_array().expect("a list").iter().map(|issue| {
+        let path = issue["path"][0].as_str().unwrap_or_default();
+        (issue["code"].as_str().expect("a code"), path)
+    });
+    assert_eq!(told.collect::<Vec<_>>(), expect, "{body}");
+}

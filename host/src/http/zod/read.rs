@@ -1,0 +1,650 @@
+//! Reads a JSON body without stopping at the first mistake: what is wrong becomes
+//! an issue at its path, reading goes on, and whoever reads looks at the issues
+//! before using anything. Fields that nobody asks for are ignored.
+
+use std::cell::RefCell;
+
+use serde_json::{Map, Value};
+
+use super::{Issue, Step, What, joined};
+use crate::limits;
+
+/// What was found wrong so far.
+#[derive(Default)]
+pub struct Issues(RefCell<Vec<Issue>>);
+
+impl Issues {
+    /// More than a bound tell nobody anything.
+    pub fn add(&self, issue: Issue) {
+        let mut found = self.0.borrow_mut();
+        if found.len() < limits::ISSUES {
+            found.push(issue);
+        }
+    }
+
+    pub fn into_vec(self) -> Vec<Issue> {
+        self.0.into_inner()
+    }
+}
+
+/// A value of the body, at its path; it may not be there.
+#[derive(Clone)]
+pub struct Node<'a> {
+    value: Option<&'a Value>,
+    path: Vec<Step>,
+    issues: &'a Issues,
+}
+
+const NO_NUL: &str = "The character U+0000 is not allowed";
+
+/// How many characters a text may have.
+#[derive(Clone, Copy)]
+pub struct Length {
+    pub least: usize,
+    pub most: usize,
+}
+
+impl Length {
+    /// Something, and at most so many characters.
+    pub const fn filled(most: usize) -> Self {
+        Self { least: 1, most }
+    }
+
+    /// At most so many characters, or none.
+    pub const fn up_to(most: usize) -> Self {
+        Self { least: 0, most }
+    }
+}
+
+impl<'a> Node<'a> {
+    pub fn root(value: &'a Value, issues: &'a Issues) -> Self {
+        Self {
+            value: Some(value),
+            path: Vec::new(),
+            issues,
+        }
+    }
+
+    pub fn path(&self) -> Vec<Step> {
+        self.path.clone()
+    }
+
+    /// An issue here.
+    pub fn wrong(&self, issue: impl FnOnce(Vec<Step>) -> Issue) {
+        self.issues.add(issue(self.path()));
+    }
+
+    pub fn is_there(&self) -> bool {
+        self.value.is_some()
+    }
+
+    /// Whether it is there, and null.
+    pub fn is_null(&self) -> bool {
+        self.value == Some(&Value::Null)
+    }
+
+    /// The same, when it is there: what need not be given.
+    pub fn optional(self) -> Option<Self> {
+        self.is_there().then_some(self)
+    }
+
+    /// The member of an object; of anything else it is not there.
+    pub fn field(&self, name: &str) -> Self {
+        let mut path = self.path();
+        path.push(Step::Field(name.to_owned()));
+        Self {
+            value: self.value.and_then(|value| value.get(name)),
+            path,
+            issues: self.issues,
+        }
+    }
+
+    /// Two names of one thing: an issue when both are there.
+    pub fn not_both(&self, one: &str, other: &str) -> bool {
+        let both = self.field(one).is_there() && self.field(other).is_there();
+        if both {
+            let forms = [other, one].map(|name| {
+                let keys = vec![name.to_owned()];
+                vec![Issue::unrecognized(keys, self.path())]
+            });
+            self.wrong(|path| Issue::no_form(forms.into(), path));
+        }
+        !both
+    }
+
+    /// Fields of which one has to be there, with their types: an issue when none is.
+    pub fn one_of_fields(&self, fields: &[(&str, &str)]) -> bool {
+        let found = fields.iter().any(|(name, _)| self.field(name).is_there());
+        if !found {
+            let forms = fields.iter().map(|(name, kind)| {
+                let path = self.field(name).path();
+                vec![Issue::required(kind, path)]
+            });
+            self.wrong(|path| Issue::no_form(forms.collect(), path));
+        }
+        found
+    }
+
+    /// Fields past these are an issue, which names them.
+    pub fn no_other_than(&self, known: &[&str]) {
+        let Some(members) = self.value.and_then(Value::as_object) else {
+            return;
+        };
+        let other = members.keys().filter(|key| !known.contains(&key.as_str()));
+        let keys: Vec<String> = other
+            .take(limits::ISSUES)
+            .map(|key| key.chars().take(limits::NAME_CHARACTERS).collect())
+            .collect();
+        if !keys.is_empty() {
+            self.wrong(|path| Issue::unrecognized(keys, path));
+        }
+    }
+
+    /// Whether it is an object; an issue when not.
+    pub fn object(&self) -> Option<&Self> {
+        self.members().map(|_| self)
+    }
+
+    /// Its members, where it is an object; an issue when not.
+    pub fn members(&self) -> Option<&'a Map<String, Value>> {
+        match self.value {
+            Some(Value::Object(members)) => Some(members),
+            other => self.of_another_type("object", other),
+        }
+    }
+
+    /// What it says without U+0000 in any text or name within: an issue at each that
+    /// has it.
+    pub fn without_nul(&self) -> bool {
+        let no_nul = |node: &Self, text: &str| {
+            let has = text.contains('\0');
+            if has {
+                node.wrong(|path| Issue::unreadable(path, NO_NUL));
+            }
+            !has
+        };
+        let inner = |step: Step, value: &'a Value| {
+            let mut path = self.path();
+            path.push(step);
+            Self {
+                value: Some(value),
+                path,
+                issues: self.issues,
+            }
+        };
+        match self.value {
+            Some(Value::String(text)) => no_nul(self, text),
+            Some(Value::Array(values)) => {
+                let values = values.iter().enumerate();
+                values.fold(true, |so_far, (index, value)| {
+                    inner(Step::Index(index), value).without_nul() && so_far
+                })
+            }
+            Some(Value::Object(members)) => members.iter().fold(true, |so_far, (name, value)| {
+                let member = inner(Step::Field(name.clone()), value);
+                let is_named = no_nul(&member, name);
+                member.without_nul() && is_named && so_far
+            }),
+            _ => true,
+        }
+    }
+
+    /// Its elements, at most so many.
+    pub fn list(&self, most: usize) -> Option<Vec<Self>> {
+        let values = match self.value {
+            Some(Value::Array(values)) => values,
+            other => return self.of_another_type("array", other),
+        };
+        if values.len() > most {
+            self.wrong(|path| {
+                let what = What::TooBig {
+                    maximum: most,
+                    kind: "array",
+                    inclusive: true,
+                    exact: false,
+                };
+                let message = format!("Array must contain at most {most} element(s)");
+                Issue::new(what, path, message)
+            });
+            return None;
+        }
+        let nodes = values.iter().enumerate().map(|(index, value)| {
+            let mut path = self.path();
+            path.push(Step::Index(index));
+            Self {
+                value: Some(value),
+                path,
+                issues: self.issues,
+            }
+        });
+        Some(nodes.collect())
+    }
+
+    pub fn text(&self, length: Length) -> Option<&'a str> {
+        self.text_within(length, |text| text)
+    }
+
+    /// A text without the blanks around it, of which there has to be something left;
+    /// the upper bound is of what is sent, as schemas have it.
+    pub fn trimmed(&self, length: Length) -> Option<&'a str> {
+        self.text_within(length, str::trim)
+    }
+
+    fn text_within(&self, length: Length, part: impl Fn(&str) -> &str) -> Option<&'a str> {
+        let sent = match self.value {
+            Some(Value::String(text)) => text.as_str(),
+            other => return self.of_another_type("string", other),
+        };
+        let text = part(sent);
+        let characters = text.chars().count();
+        let (kind, inclusive, exact) = ("string", true, false);
+        if characters < length.least {
+            let minimum = length.least;
+            let what = What::TooSmall {
+                minimum,
+                kind,
+                inclusive,
+                exact,
+            };
+            let message = format!("String must contain at least {minimum} character(s)");
+            self.wrong(|path| Issue::new(what, path, message));
+            return None;
+        }
+        if sent.chars().count() > length.most {
+            let maximum = length.most;
+            let what = What::TooBig {
+                maximum,
+                kind,
+                inclusive,
+                exact,
+            };
+            let message = format!("String must contain at most {maximum} character(s)");
+            self.wrong(|path| Issue::new(what, path, message));
+            return None;
+        }
+        if text.contains('\0') {
+            self.wrong(|path| Issue::unreadable(path, NO_NUL));
+            return None;
+        }
+        Some(text)
+    }
+
+    /// A text for which `valid` holds, such as an e-mail address.
+    pub fn text_as<T>(
+        &self,
+        validation: &'static str,
+        length: Length,
+        valid: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<T> {
+        let text = self.text(length)?;
+        let found = valid(text);
+        if found.is_none() {
+            let what = What::InvalidString { validation };
+            self.wrong(|path| Issue::new(what, path, format!("Invalid {validation}")));
+        }
+        found
+    }
+
+    pub fn one_of(&self, options: &[&'static str]) -> Option<&'static str> {
+        let given: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
+        let text = match self.value {
+            Some(Value::String(text)) => text,
+            other => return self.of_another_type(&joined(&given), other),
+        };
+        let found = options.iter().find(|option| *option == text).copied();
+        if found.is_none() {
+            let received: String = text.chars().take(limits::NAME_CHARACTERS).collect();
+            self.wrong(|path| Issue::not_one_of(&received, given, path));
+        }
+        found
+    }
+
+    pub fn boolean(&self) -> Option<bool> {
+        match self.value {
+            Some(Value::Bool(value)) => Some(*value),
+            other => self.of_another_type("boolean", other),
+        }
+    }
+
+    /// A whole number, however it is written; one that is too large for any use
+    /// is the largest.
+    pub fn integer(&self) -> Option<i64> {
+        let number = match self.value {
+            Some(Value::Number(number)) => number,
+            other => return self.of_another_type("number", other),
+        };
+        let whole = number.as_i64().or_else(|| {
+            let float = number.as_f64()?;
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "it is whole; past the bounds it becomes the bound"
+            )]
+            (float.fract() == 0.0).then_some(float as i64)
+        });
+        if whole.is_none() {
+            self.wrong(|path| {
+                let what = What::InvalidType {
+                    expected: "integer".to_owned(),
+                    received: "float",
+                };
+                Issue::new(what, path, "Expected integer, received float")
+            });
+        }
+        whole
+    }
+
+    /// A place in a list: a whole number, or its digits as a text, up to `most`.
+    pub fn index(&self, most: u32) -> Option<u32> {
+        let number = match self.value {
+            Some(Value::String(text)) => match text.parse::<u32>() {
+                Ok(number) => i64::from(number),
+                Err(_) => return self.of_another_type("number", self.value),
+            },
+            _ => self.integer()?,
+        };
+        let (kind, inclusive, exact) = ("number", true, false);
+        if number < 0 {
+            let what = What::TooSmall {
+                minimum: 0,
+                kind,
+                inclusive,
+                exact,
+            };
+            let message = "Number must be greater than or equal to 0";
+            self.wrong(|path| Issue::new(what, path, message));
+            return None;
+        }
+        let index = u32::try_from(number).ok().filter(|index| *index <= most);
+        if index.is_none() {
+            let what = What::TooBig {
+                maximum: most as usize,
+                kind,
+                inclusive,
+                exact,
+            };
+            let message = format!("Number must be less than or equal to {most}");
+            self.wrong(|path| Issue::new(what, path, message));
+        }
+        index
+    }
+
+    fn of_another_type<T>(&self, expected: &str, found: Option<&Value>) -> Option<T> {
+        let received = match found {
+            None => "undefined",
+            Some(Value::Null) => "null",
+            Some(Value::Bool(_)) => "boolean",
+            Some(Value::Number(_)) => "number",
+            Some(Value::String(_)) => "string",
+            Some(Value::Array(_)) => "array",
+            Some(Value::Object(_)) => "object",
+        };
+        self.wrong(|path| {
+            if found.is_none() {
+                return Issue::required(expected, path);
+            }
+            let what = What::InvalidType {
+                expected: expected.to_owned(),
+                received,
+            };
+            Issue::new(
+                what,
+                path,
+                format!("Expected {expected}, received {received}"),
+            )
+        });
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::message;
+    use super::*;
+
+    /// What is told of the member `a` of a body.
+    fn check(a: Value, read: impl FnOnce(&Node<'_>) -> bool, expect: Value) {
+        let body = json!({"a": a});
+        let issues = Issues::default();
+        let found = read(&Node::root(&body, &issues).field("a"));
+        assert!(!found, "{body}");
+        let mut expect = expect;
+        expect["path"] = json!(["a"]);
+        let told: Value = serde_json::from_str(&message(&issues.into_vec())).expect("JSON");
+        assert_eq!(told, json!([expect]), "{body}");
+    }
+
+    #[test]
+    fn what_is_missing_or_of_another_type_is_told_as_zod_tells_it() {
+        let issues = Issues::default();
+        let body = json!({});
+        assert_eq!(Node::root(&body, &issues).field("a").boolean(), None);
+        assert_eq!(
+            message(&issues.into_vec()).replace([' ', '\n'], ""),
+            r#"[{"code":"invalid_type","expected":"boolean","received":"undefined","path":["a"],"message":"Required"}]"#
+        );
+        let types = |expected: &str, received: &str| {
+            json!({"code": "invalid_type", "expected": expected, "received": received,
+                "message": format!("Expected {expected}, received {received}")})
+        };
+        check(
+            json!(null),
+            |a| a.boolean().is_some(),
+            types("boolean", "null"),
+        );
+        check(
+            json!([]),
+            |a| a.integer().is_some(),
+            types("number", "array"),
+        );
+        check(
+            json!(1.5),
+            |a| a.integer().is_some(),
+            types("integer", "float"),
+        );
+        check(
+            json!("x"),
+            |a| a.index(9).is_some(),
+            types("number", "string"),
+        );
+        check(
+            json!(7),
+            |a| a.text(Length::up_to(9)).is_some(),
+            types("string", "number"),
+        );
+        check(
+            json!(true),
+            |a| a.list(9).is_some(),
+            types("array", "boolean"),
+        );
+        check(
+            json!([]),
+            |a| a.object().is_some(),
+            types("object", "array"),
+        );
+        check(
+            json!(7),
+            |a| a.one_of(&["y", "z"]).is_some(),
+            types("'y' | 'z'", "number"),
+        );
+    }
+
+    #[test]
+    fn bounds_and_forms_are_told_as_zod_tells_them() {
+        let bounds = |bound: &str, kind: &str, message: &str| {
+            let code = if bound == "minimum" {
+                "too_small"
+            } else {
+                "too_big"
+            };
+            json!({"code": code, bound: 3, "type": kind, "inclusive": true, "exact": false,
+                "message": message})
+        };
+        let length = Length { least: 3, most: 3 };
+        check(
+            json!("éé"),
+            |a| a.text(length).is_some(),
+            bounds(
+                "minimum",
+                "string",
+                "String must contain at least 3 character(s)",
+            ),
+        );
+        check(
+            json!("éééé"),
+            |a| a.text(length).is_some(),
+            bounds(
+                "maximum",
+                "string",
+                "String must contain at most 3 character(s)",
+            ),
+        );
+        check(
+            json!([1, 2, 3, 4]),
+            |a| a.list(3).is_some(),
+            bounds(
+                "maximum",
+                "array",
+                "Array must contain at most 3 element(s)",
+            ),
+        );
+        check(
+            json!("4"),
+            |a| a.index(3).is_some(),
+            bounds(
+                "maximum",
+                "number",
+                "Number must be less than or equal to 3",
+            ),
+        );
+        check(
+            json!("x"),
+            |a| {
+                a.text_as("email", Length::up_to(9), |_| None::<()>)
+                    .is_some()
+            },
+            json!({"code": "invalid_string", "validation": "email", "message": "Invalid email"}),
+        );
+        check(
+            json!("a\0"),
+            |a| a.text(Length::up_to(9)).is_some(),
+            json!({"code": "invalid_string", "validation": "regex",
+                "message": "The character U+0000 is not allowed"}),
+        );
+        check(
+            json!("x"),
+            |a| a.one_of(&["y", "z"]).is_some(),
+            json!({"code": "invalid_enum_value", "received": "x", "options": ["y", "z"],
+                "message": "Invalid enum value. Expected 'y' | 'z', received 'x'"}),
+        );
+    }
+
+    #[test]
+    fn fields_that_exclude_each_other_that_lack_and_that_are_too_many_are_told() {
+        let told = |body: Value, read: fn(&Node<'_>)| {
+            let issues = Issues::default();
+            read(&Node::root(&body, &issues));
+            let told = message(&issues.into_vec());
+            serde_json::from_str::<Value>(&told).expect("JSON")
+        };
+        let both = told(json!({"a": 1, "b": null}), |body| {
+            assert!(!body.not_both("a", "b"));
+            assert!(body.not_both("a", "c"));
+        });
+        assert_eq!(both[0]["code"], "invalid_union");
+        assert_eq!(both[0]["unionErrors"][0]["issues"][0]["keys"], json!(["b"]));
+        assert_eq!(both[0]["unionErrors"][1]["issues"][0]["keys"], json!(["a"]));
+        assert_eq!(both[1], Value::Null);
+        let none = told(json!({"c": 1}), |body| {
+            assert!(!body.one_of_fields(&[("a", "string"), ("b", "object")]));
+            assert!(body.one_of_fields(&[("a", "string"), ("c", "object")]));
+        });
+        let lacks = &none[0]["unionErrors"][1]["issues"][0];
+        assert_eq!(lacks["expected"], "object");
+        assert_eq!(lacks["path"], json!(["b"]));
+        assert_eq!(none[1], Value::Null);
+        let other = told(json!({"a": 1, "b": 2, "c": 3}), |body| {
+            body.no_other_than(&["b"]);
+        });
+        assert_eq!(
+            other,
+            json!([{"code": "unrecognized_keys", "keys": ["a", "c"], "path": [],
+                "message": "Unrecognized key(s) in object: 'a', 'c'"}])
+        );
+    }
+
+    #[test]
+    fn a_free_object_has_no_nul_in_any_text_or_name() {
+        let issues = Issues::default();
+        let body = json!({"a": {"b": ["x", "y\0"], "c\0": {"d": "\0"}, "e": 1}});
+        assert!(!Node::root(&body, &issues).field("a").without_nul());
+        let told: Vec<_> = issues.into_vec().iter().map(|issue| json!(issue)).collect();
+        let paths: Vec<_> = told.iter().map(|issue| &issue["path"]).collect();
+        let expect = [
+            json!(["a", "b", 1]),
+            json!(["a", "c\0"]),
+            json!(["a", "c\0", "d"]),
+        ];
+        assert_eq!(paths, expect.iter().collect::<Vec<_>>());
+        assert_eq!(told[0]["code"], "invalid_string");
+        let issues = Issues::default();
+        let body = json!({"a": {"b": ["x", {"c": null}]}});
+        assert!(Node::root(&body, &issues).without_nul());
+    }
+
+    #[test]
+    fn blanks_around_a_text_are_taken_off() {
+        let issues = Issues::default();
+        let body = json!({"a": "  x ", "b": " \n", "c": "x    "});
+        let body = Node::root(&body, &issues);
+        assert_eq!(body.field("a").trimmed(Length::filled(4)), Some("x"));
+        assert_eq!(body.field("b").trimmed(Length::filled(4)), None);
+        assert_eq!(body.field("c").trimmed(Length::filled(4)), None);
+        assert_eq!(issues.into_vec().len(), 2);
+    }
+
+    #[test]
+    fn numbers_are_whole_however_they_are_written() {
+        let check = |text: &str, expect: Option<i64>| {
+            let value: Value = serde_json::from_str(text).expect("JSON");
+            let issues = Issues::default();
+            assert_eq!(Node::root(&value, &issues).integer(), expect, "{text}");
+            assert_eq!(issues.into_vec().is_empty(), expect.is_some(), "{text}");
+        };
+        check("7", Some(7));
+        check("7.0", Some(7));
+        check("7e2", Some(700));
+        check("-1", Some(-1));
+        check("1e30", Some(i64::MAX));
+        check("7.5", None);
+        check("\"7\"", None);
+        check("true", None);
+    }
+
+    #[test]
+    fn an_index_may_be_a_text_of_digits() {
+        let check = |value: Value, expect: Option<u32>| {
+            let issues = Issues::default();
+            assert_eq!(Node::root(&value, &issues).index(9), expect, "{value}");
+        };
+        check(json!(0), Some(0));
+        check(json!("0"), Some(0));
+        check(json!("9"), Some(9));
+        check(json!(10), None);
+        check(json!("10"), None);
+        check(json!(-1), None);
+        check(json!("first"), None);
+        check(json!(null), None);
+    }
+
+    #[test]
+    fn the_issues_of_one_body_are_bounded() {
+        let body = json!(vec![0; 2 * limits::ISSUES]);
+        let issues = Issues::default();
+        for node in Node::root(&body, &issues).list(usize::MAX).expect("a list") {
+            node.boolean();
+        }
+        assert_eq!(issues.into_vec().len(), limits::ISSUES);
+    }
+}

@@ -1,0 +1,67 @@
+//! `[connections.greeting]`: what a new lead of a source is sent, and by which
+//! instance. Its parameters may stand for what the lead says.
+
+use serde_json::Value;
+
+use super::declaration::{LANGUAGE, is_language, known};
+use super::reader::{Table, kind};
+use crate::domain::connection::Greeting;
+use crate::pipeline::greeting::unknown_word;
+use crate::store::PlannedAgent;
+
+pub(super) fn read(table: &Table<'_>, agents: &[PlannedAgent]) -> Option<Greeting> {
+    let table = table.table("greeting")?;
+    let instance = table.required_text("instance");
+    if !instance.is_empty() {
+        let names: Vec<_> = agents.iter().map(|agent| agent.name.clone()).collect();
+        known(&table, "instance", &instance, "instance", &names);
+        let speechless = agents
+            .iter()
+            .any(|agent| agent.name == instance && agent.adapter.is_none());
+        if speechless {
+            table.problem(
+                "instance",
+                format!("`{instance}` has no `adapter`: it cannot send a greeting"),
+            );
+        }
+    }
+    let greeting = Greeting {
+        instance,
+        template: table.required_text("template"),
+        language: table.matching("language", LANGUAGE, is_language),
+        parameters: read_parameters(&table),
+        transfer: table.flag("transfer").unwrap_or(true),
+    };
+    table.finish();
+    Some(greeting)
+}
+
+fn read_parameters(table: &Table<'_>) -> Vec<String> {
+    table
+        .list("parameters")
+        .into_iter()
+        .filter_map(|(path, entry)| match entry {
+            Value::String(text) => {
+                if let Some(word) = unknown_word(text) {
+                    table.problems().add(
+                        path,
+                        format!(
+                            "`{{{word}}}` stands for nothing; there are {}",
+                            crate::pipeline::greeting::WORDS
+                                .map(|word| format!("{{{word}}}"))
+                                .join(", ")
+                        ),
+                    );
+                }
+                Some(text.clone())
+            }
+            other => {
+                let found = kind(other);
+                table
+                    .problems()
+                    .add(path, format!("expected a text, found {found}"));
+                None
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,145 @@
+//! The instances of a workspace file. One with an adapter is a channel too: a
+//! connection of the instance's name, through which its messages go out and
+//! come back. One without stays a name, a number and a kind.
+
+use super::binding::{self, Binding};
+use super::connection::DeclaredConnection;
+use super::declaration::{
+    ActivePlugins, LANGUAGE, NUMBER, Unique, is_language, is_number, is_slug,
+};
+use super::reader::Table;
+use crate::domain::connection::{ConnectionKind, Settings};
+use crate::domain::plugin::PluginKind;
+use crate::domain::workspace::AgentKind;
+use crate::store::PlannedAgent;
+
+/// What only an instance with an adapter has, beside what every binding has.
+const SETTINGS: [&str; 4] = ["unanswered_after", "idle_after", "keep_for", "language"];
+
+/// The longest that any of an instance's times may be: a year, in seconds.
+const LONGEST: i64 = 366 * 24 * 3_600;
+
+/// Instances, and the channels of those that have one.
+pub(super) fn read_instances(
+    file: &Table<'_>,
+    plugins: &ActivePlugins,
+    language: &str,
+) -> (Vec<PlannedAgent>, Vec<DeclaredConnection>) {
+    let mut names = Unique::default();
+    let mut agents = Vec::new();
+    let mut channels = Vec::new();
+    for table in file.tables("instances") {
+        let mut agent = read_agent(&table, &mut names);
+        agent.adapter = table.text("adapter");
+        match &agent.adapter {
+            Some(adapter) => {
+                let named = agent.channel.take();
+                let channel = named.unwrap_or_else(|| family(adapter).to_owned());
+                channels.push(DeclaredConnection {
+                    path: table.here().to_owned(),
+                    kind: ConnectionKind::Channel,
+                    name: agent.name.clone(),
+                    partner: None,
+                    agent: Some(agent.name.clone()),
+                    binding: Binding::read(
+                        &table,
+                        "adapter",
+                        adapter.clone(),
+                        PluginKind::Adapter,
+                        plugins,
+                    ),
+                    dedupe_by_content: false,
+                    settings: read_settings(&table, &channel, agent.kind, language),
+                });
+                agent.channel = Some(channel);
+            }
+            None => refuse_settings(&table),
+        }
+        agents.push(agent);
+        table.finish();
+    }
+    (agents, channels)
+}
+
+/// Instances as a list of their own has them: names, numbers and kinds.
+pub(super) fn read_agents(file: &Table<'_>) -> Vec<PlannedAgent> {
+    let mut names = Unique::default();
+    file.tables("agents")
+        .into_iter()
+        .map(|table| {
+            let agent = read_agent(&table, &mut names);
+            if table.value("adapter").is_some() {
+                table.problem("adapter", "is declared in the workspace's file");
+            }
+            table.finish();
+            agent
+        })
+        .collect()
+}
+
+/// What every instance has, its adapter still to be read.
+fn read_agent(table: &Table<'_>, names: &mut Unique) -> PlannedAgent {
+    let name = table.required_text("name");
+    names.take(table, "name", &name);
+    let kind = match table.text("kind").as_deref() {
+        None | Some("ai") => AgentKind::Ai,
+        Some("human") => AgentKind::Human,
+        Some(other) => {
+            table.problem("kind", format!("`{other}`: expected ai or human"));
+            AgentKind::Ai
+        }
+    };
+    PlannedAgent {
+        name,
+        number: table.matching("number", NUMBER, is_number),
+        kind,
+        channel: table.matching("channel", CHANNEL, is_channel),
+        adapter: None,
+        internal: table.flag("internal").unwrap_or(false),
+    }
+}
+
+const CHANNEL: &str =
+    "a channel's name in lower-case letters, digits and hyphens, and neither phone nor email";
+
+/// It begins the keys by which a channel's contacts are found, so it must not look
+/// like those of phones and addresses.
+fn is_channel(text: &str) -> bool {
+    is_slug(text) && !matches!(text, "phone" | "email")
+}
+
+fn read_settings(table: &Table<'_>, channel: &str, kind: AgentKind, language: &str) -> Settings {
+    let defaults = Settings::default();
+    let seconds = |field, default| table.duration(field, LONGEST).unwrap_or(default);
+    Settings {
+        greeting: None,
+        unanswered_seconds: seconds("unanswered_after", defaults.unanswered_seconds),
+        idle_seconds: seconds("idle_after", defaults.idle_seconds),
+        kept_seconds: seconds("keep_for", defaults.kept_seconds),
+        language: table
+            .matching("language", LANGUAGE, is_language)
+            .unwrap_or_else(|| language.to_owned()),
+        channel: channel.to_owned(),
+        agent_kind: kind,
+    }
+}
+
+/// What would mean nothing is refused, so that nobody waits for its effect.
+fn refuse_settings(table: &Table<'_>) {
+    for field in binding::FIELDS.into_iter().chain(SETTINGS) {
+        if table.value(field).is_some() {
+            table.problem(
+                field,
+                "means nothing without `adapter`: an instance without one sends nothing",
+            );
+        }
+    }
+}
+
+/// The channel that an adapter is for: several adapters may lead to one.
+fn family(adapter: &str) -> &str {
+    match adapter {
+        "whatsapp-cloud" => "whatsapp",
+        other => other,
+    }
+}

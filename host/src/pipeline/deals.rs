@@ -1,0 +1,187 @@
+//! What partners do to deals: change, make, note. Each is one commit, and what
+//! that says is what the partner hears; a request that names itself by a key hears
+//! it again.
+//!
+//! The caller runs [`create`] in a task of its own, so that a partner that hangs
+//! up loses nothing. A deal with a template is committed with its conversation and
+//! message and answered then: the worker sends, and what its provider says does
+//! not change that there is a deal.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::connections::Live;
+use super::normalise;
+use super::notify::Answer;
+use super::templates::{self, Misfit, TemplateError, wanted::Wanted};
+use crate::app::App;
+use crate::domain::contact;
+use crate::domain::id::{AgentId, DealId};
+use crate::domain::phone::Phone;
+use crate::store::{
+    ByPartner, Channel, DealCreated, DealLogged, DealMessage, DealPatch, DealPatched,
+    IdempotencyClaim, NewDeal, NewDealLog, Notified, ProductReference, Remembered, StoreError,
+    StoredAnswer, Write, Written,
+};
+
+/// A checked request for a new deal.
+pub struct Order {
+    pub by: ByPartner,
+    pub name: String,
+    pub phone: Option<Phone>,
+    /// Normalised.
+    pub email: Option<String>,
+    pub product: Option<ProductReference>,
+    pub bypass_product_check: bool,
+    pub agent: Option<AgentId>,
+    pub external_id: Option<String>,
+    /// What the deal keeps of the request and has no column for.
+    pub props: Map<String, Value>,
+    pub message: Option<FirstMessage>,
+    pub claim: Option<IdempotencyClaim>,
+}
+
+/// What the conversation of a new deal begins with, and through which instance.
+pub struct FirstMessage {
+    pub live: Arc<Live>,
+    pub channel: Channel,
+    pub template: Wanted,
+    pub transfer: bool,
+    pub special_instructions: Option<String>,
+}
+
+/// What the partner hears of a new deal.
+#[derive(Debug)]
+pub enum Created {
+    Answer {
+        answer: StoredAnswer,
+        /// It was told before, to the same request.
+        replayed: bool,
+    },
+    /// The template takes other parameters; nothing was stored.
+    Misfit(Vec<Misfit>),
+    /// The contact wants no messages; nothing was stored.
+    Banned,
+    /// The product is not known; nothing was stored.
+    NoProduct,
+    /// The two names are of two products; nothing was stored.
+    TwoProducts,
+    /// The key came with another body before.
+    KeyReused,
+}
+
+/// Makes a deal, and begins its conversation.
+pub async fn create(app: &Arc<App>, mut order: Order) -> Result<Created, StoreError> {
+    let message = match order.message.take() {
+        None => None,
+        Some(first) => match templates::prepare(app, &first.live, &first.template).await? {
+            Ok(composed) => Some(DealMessage {
+                message: composed.into_message(&first.live.connection.settings, app.clock.now()),
+                channel: first.channel,
+                transfer: first.transfer,
+                special_instructions: first.special_instructions,
+            }),
+            Err(TemplateError::Misfit(misfits)) => {
+                // The template may have changed since the request came first.
+                let before = heard_before(app, order.claim, None).await?;
+                return Ok(before.unwrap_or(Created::Misfit(misfits)));
+            }
+            Err(error) => {
+                let answer = Answer::Template(error.to_string()).stored();
+                let before = heard_before(app, order.claim, Some(answer.clone())).await?;
+                return Ok(before.unwrap_or(Created::Answer {
+                    answer,
+                    replayed: false,
+                }));
+            }
+        },
+    };
+    let sends = message.is_some();
+    let write = Write::CreateDeal(Box::new(new_deal(app, order, message)));
+    let created = match app.writer.submit(write).await? {
+        Written::DealCreated(created) => created,
+        other => return Err(another("a new deal", &other)),
+    };
+    if sends && matches!(created, DealCreated::Done(_)) {
+        app.pipeline.wake();
+    }
+    Ok(match created {
+        DealCreated::Done(answer) => Created::Answer {
+            answer,
+            replayed: false,
+        },
+        DealCreated::Replayed(answer) => Created::Answer {
+            answer,
+            replayed: true,
+        },
+        DealCreated::KeyReused => Created::KeyReused,
+        DealCreated::Banned => Created::Banned,
+        DealCreated::NoProduct => Created::NoProduct,
+        DealCreated::TwoProducts => Created::TwoProducts,
+    })
+}
+
+fn new_deal(app: &App, order: Order, message: Option<DealMessage>) -> NewDeal {
+    let phones: Vec<Phone> = order.phone.iter().cloned().collect();
+    let emails: Vec<String> = order.email.iter().cloned().collect();
+    let mut props = order.props;
+    let said = normalise::said(Some(&order.name), &phones, &emails);
+    props.insert(contact::SAID.to_owned(), Value::Object(said));
+    NewDeal {
+        by: order.by,
+        id: DealId::new(app.clock.now()),
+        name: order.name,
+        contact_keys: contact::keys(&phones, &emails),
+        phone: order.phone,
+        email: order.email,
+        product: order.product,
+        bypass_product_check: order.bypass_product_check,
+        agent: order.agent,
+        external_id: order.external_id,
+        props,
+        message,
+        idempotency: order.claim,
+    }
+}
+
+/// What the request's key was answered before. If it was not, this answer is kept.
+async fn heard_before(
+    app: &App,
+    claim: Option<IdempotencyClaim>,
+    answer: Option<StoredAnswer>,
+) -> Result<Option<Created>, StoreError> {
+    let Some(claim) = claim else {
+        return Ok(None);
+    };
+    let write = Write::Remember(Box::new(Remembered { claim, answer }));
+    Ok(match app.writer.submit(write).await? {
+        Written::Remembered(Some(Notified::Replayed(answer))) => Some(Created::Answer {
+            answer,
+            replayed: true,
+        }),
+        // A key of this route is stored with its answer, so nothing is ever running.
+        Written::Remembered(Some(_)) => Some(Created::KeyReused),
+        _ => None,
+    })
+}
+
+pub async fn patch(app: &App, patch: DealPatch) -> Result<DealPatched, StoreError> {
+    match app.writer.submit(Write::PatchDeal(Box::new(patch))).await? {
+        Written::DealPatched(patched) => Ok(patched),
+        other => Err(another("a deal's change", &other)),
+    }
+}
+
+pub async fn log(app: &App, log: NewDealLog) -> Result<DealLogged, StoreError> {
+    match app.writer.submit(Write::LogDeal(Box::new(log))).await? {
+        Written::DealLogged(logged) => Ok(logged),
+        other => Err(another("a deal's note", &other)),
+    }
+}
+
+fn another(what: &str, answer: &Written) -> StoreError {
+    StoreError::Inconsistent {
+        what: format!("{what} was answered with {answer:?}"),
+    }
+}

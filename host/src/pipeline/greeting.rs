@@ -1,0 +1,181 @@
+//! The greeting of a source: the template message that a new lead is sent, in
+//! the commit that makes its deal. Only what is new is greeted, and no test.
+//!
+//! A greeting never costs a lead: one that cannot be composed is left out, and
+//! the delivery says why. Texts of a lead fill placeholders as one line, and are
+//! never looked at for placeholders themselves.
+
+use super::connections::{ConnectionError, Live};
+use super::templates;
+use crate::app::App;
+use crate::domain::connection::{ConnectionKind, Greeting};
+use crate::domain::deal;
+use crate::domain::lead::Action;
+use crate::limits;
+use crate::store::{ItemResult, NewGreeting, NewLead};
+
+/// What a greeting's parameters may name, in braces.
+pub const WORDS: [&str; 5] = ["name", "firstName", "listing", "message", "source"];
+
+/// Gives new leads the greetings of their sources. What it could not give is
+/// said in the notes.
+pub async fn add<'r>(
+    app: &App,
+    results: impl Iterator<Item = &'r mut ItemResult>,
+    notes: &mut Vec<String>,
+) -> Result<(), ConnectionError> {
+    for result in results {
+        let ItemResult::Lead(lead) = result else {
+            continue;
+        };
+        if lead.action != Action::Create || lead.deal_props.contains_key(deal::TEST) {
+            continue;
+        }
+        let Some(live) = app.pipeline.connections.get(&lead.connection).await? else {
+            continue;
+        };
+        let Some(greeting) = &live.connection.settings.greeting else {
+            continue;
+        };
+        match compose(app, &live, greeting, lead).await? {
+            Ok(composed) => lead.greeting = Some(Box::new(composed)),
+            Err(why) => {
+                let note = format!("no greeting `{}`: {why}", greeting.template);
+                if !notes.contains(&note) {
+                    notes.push(note);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The greeting, or why there is none.
+async fn compose(
+    app: &App,
+    live: &Live,
+    greeting: &Greeting,
+    lead: &NewLead,
+) -> Result<Result<NewGreeting, String>, ConnectionError> {
+    let by = &greeting.instance;
+    let workspace = live.connection.workspace;
+    let all = app.pipeline.connections.of_workspace(workspace).await?;
+    let channel = all
+        .iter()
+        .find(|one| one.connection.kind == ConnectionKind::Channel && one.connection.name == *by);
+    let Some((live, channel)) = channel.and_then(|live| Some((live, live.channel()?))) else {
+        return Ok(Err(format!("instance `{by}` has no adapter any more")));
+    };
+    if lead.phones.iter().all(|phone| phone.e164.is_none()) {
+        return Ok(Err("the lead has no phone to send it to".to_owned()));
+    }
+    let texts: Result<Vec<_>, _> = greeting
+        .parameters
+        .iter()
+        .map(|text| fill(text, |word| said(lead, word)))
+        .collect();
+    let texts = match texts {
+        Ok(texts) => texts,
+        Err(word) => return Ok(Err(format!("the lead has no {word} to put in it"))),
+    };
+    let language = greeting.language.as_deref();
+    let composed = templates::of_texts(app, live, &greeting.template, language, texts).await?;
+    Ok(composed
+        .map_err(|error| error.to_string())
+        .map(|composed| NewGreeting {
+            channel,
+            message: composed.into_message(&live.connection.settings, app.clock.now()),
+            transfer: greeting.transfer,
+        }))
+}
+
+/// What the lead says for a word, in one line; none where it says nothing.
+fn said(lead: &NewLead, word: &str) -> Option<String> {
+    let prop = |name: &str| lead.deal_props.get(name)?.as_str();
+    let text = match word {
+        "name" => lead.name.as_deref(),
+        "firstName" => lead.name.as_deref().and_then(|name| name.split(' ').next()),
+        "listing" => lead.products.first().map(String::as_str),
+        "message" => prop("message"),
+        _ => prop("source"),
+    }?;
+    // Channels refuse lines and tabs in a parameter.
+    let words: Vec<_> = text.split_whitespace().collect();
+    let line: String = words
+        .join(" ")
+        .chars()
+        .take(limits::GREETING_WORD_CHARACTERS)
+        .collect();
+    (!line.is_empty()).then_some(line)
+}
+
+/// The text with its words filled in; the first word for which there is nothing.
+fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> Result<String, &str> {
+    let mut filled = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('{') {
+        filled.push_str(before);
+        match after.split_once('}') {
+            Some((word, after)) if WORDS.contains(&word) => {
+                filled.push_str(&value(word).ok_or(word)?);
+                rest = after;
+            }
+            _ => {
+                filled.push('{');
+                rest = after;
+            }
+        }
+    }
+    filled.push_str(rest);
+    Ok(filled)
+}
+
+/// The first word in braces that stands for nothing.
+pub fn unknown_word(text: &str) -> Option<&str> {
+    braced(text).find(|word| !WORDS.contains(word))
+}
+
+/// What stands in braces and could be a word: `{name}`, not `{ }`.
+fn braced(text: &str) -> impl Iterator<Item = &str> {
+    text.split('{').skip(1).filter_map(|rest| {
+        let (word, _) = rest.split_once('}')?;
+        let is_word = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        is_word.then_some(word)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_word_in_braces_stands_for_something() {
+        let check = |text: &str, expect: Option<&str>| {
+            assert_eq!(unknown_word(text), expect, "{text}");
+        };
+        check("Hello {name}, of {source}", None);
+        check("Hello {nmae}", Some("nmae"));
+        check("{ } {{1}} {", Some("1"));
+        check("a { b } c", None);
+    }
+
+    #[test]
+    fn a_lead_s_texts_are_put_in_and_not_read_again() {
+        let value = |word: &str| match word {
+            "name" => Some("{source} Ana".to_owned()),
+            "source" => Some("site".to_owned()),
+            _ => None,
+        };
+        let check = |text: &str, expect: Result<&str, &str>| {
+            assert_eq!(
+                fill(text, value).as_deref(),
+                expect.as_ref().copied(),
+                "{text}"
+            );
+        };
+        check("Olá {name}, do {source}.", Ok("Olá {source} Ana, do site."));
+        check("{ {name", Ok("{ {name"));
+        check("{{name}}", Ok("{{source} Ana}"));
+        check("sobre {listing}", Err("listing"));
+    }
+}

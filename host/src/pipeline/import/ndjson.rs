@@ -1,0 +1,175 @@
+//! One JSON object a line. A line may come in any number of pieces, and one that
+//! is too long is passed over without being held.
+
+use std::collections::HashMap;
+
+use serde_json::value::RawValue;
+
+use super::check;
+use super::reader::{Ignored, Row, Wrong};
+use crate::limits;
+use crate::store::PlannedProduct;
+
+#[derive(Default)]
+pub struct Lines {
+    /// The line under way, as far as it came.
+    begun: Vec<u8>,
+    /// It is too long: what comes of it is passed over.
+    skipped: bool,
+    /// Lines that ended.
+    ended: u64,
+    any: bool,
+}
+
+impl Lines {
+    pub fn push(
+        &mut self,
+        mut bytes: &[u8],
+        ignored: &mut Ignored,
+        rows: &mut Vec<Row>,
+    ) -> Result<(), Wrong> {
+        while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
+            let (line, rest) = bytes.split_at(end);
+            bytes = &rest[1..];
+            if self.begun.is_empty() && !self.skipped {
+                self.line(line, ignored, rows)?;
+            } else {
+                self.hold(line);
+                self.end_of_line(ignored, rows)?;
+            }
+        }
+        self.hold(bytes);
+        Ok(())
+    }
+
+    pub fn end(&mut self, ignored: &mut Ignored, rows: &mut Vec<Row>) -> Result<(), Wrong> {
+        if self.begun.is_empty() && !self.skipped {
+            return Ok(());
+        }
+        self.end_of_line(ignored, rows)
+    }
+
+    fn hold(&mut self, bytes: &[u8]) {
+        if self.skipped || self.begun.len() + bytes.len() > limits::IMPORT_LINE_BYTES {
+            self.skipped = true;
+            self.begun = Vec::new();
+        } else {
+            self.begun.extend_from_slice(bytes);
+        }
+    }
+
+    fn end_of_line(&mut self, ignored: &mut Ignored, rows: &mut Vec<Row>) -> Result<(), Wrong> {
+        if std::mem::take(&mut self.skipped) {
+            self.ended += 1;
+            rows.push(Row::too_long(self.ended));
+            return Ok(());
+        }
+        let line = std::mem::take(&mut self.begun);
+        self.line(&line, ignored, rows)?;
+        // Its room is used again.
+        self.begun = line;
+        self.begun.clear();
+        Ok(())
+    }
+
+    fn line(
+        &mut self,
+        line: &[u8],
+        ignored: &mut Ignored,
+        rows: &mut Vec<Row>,
+    ) -> Result<(), Wrong> {
+        self.ended += 1;
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            return Ok(());
+        }
+        if !std::mem::replace(&mut self.any, true) && line[0] == b'[' {
+            return Err(Wrong(
+                "The body is a JSON array: send each product as an object on a line of its own, without brackets and commas around (NDJSON)."
+                    .to_owned(),
+            ));
+        }
+        let read = if line.len() > limits::IMPORT_LINE_BYTES {
+            rows.push(Row::too_long(self.ended));
+            return Ok(());
+        } else {
+            read(line, ignored)
+        };
+        rows.push(Row {
+            line: self.ended,
+            read,
+        });
+        Ok(())
+    }
+}
+
+fn read(line: &[u8], ignored: &mut Ignored) -> Result<PlannedProduct, String> {
+    let text = check::text(line)?;
+    let fields: HashMap<&str, &RawValue> = match serde_json::from_str(text) {
+        Ok(fields) => fields,
+        // A key that is written with escapes is no borrowed text.
+        Err(_) => return read_escaped(text, ignored),
+    };
+    of(fields.iter().map(|(name, value)| (*name, *value)), ignored)
+}
+
+fn read_escaped(text: &str, ignored: &mut Ignored) -> Result<PlannedProduct, String> {
+    let fields: HashMap<String, &RawValue> = serde_json::from_str(text).map_err(|error| {
+        if text.starts_with('{') {
+            format!("the line is no JSON object: {}", without_line(&error))
+        } else {
+            "the line is no JSON object: expected {\"externalId\": …, \"name\": …}".to_owned()
+        }
+    })?;
+    of(
+        fields.iter().map(|(name, value)| (name.as_str(), *value)),
+        ignored,
+    )
+}
+
+fn of<'a>(
+    fields: impl Iterator<Item = (&'a str, &'a RawValue)>,
+    ignored: &mut Ignored,
+) -> Result<PlannedProduct, String> {
+    let (mut external_id, mut name, mut description) = (None, None, None);
+    for (field, value) in fields {
+        let place = match field {
+            "externalId" => &mut external_id,
+            "name" => &mut name,
+            "description" => &mut description,
+            other => {
+                ignored.note(other);
+                continue;
+            }
+        };
+        *place = word(field, value)?;
+    }
+    check::product(
+        external_id.as_deref(),
+        name.as_deref(),
+        description.as_deref(),
+    )
+}
+
+fn word(field: &str, value: &RawValue) -> Result<Option<String>, String> {
+    let kind = match value.get().as_bytes().first() {
+        Some(b'"') => {
+            return serde_json::from_str(value.get())
+                .map(Some)
+                .map_err(|error| format!("{field} is no text: {}", without_line(&error)));
+        }
+        Some(b'n') => return Ok(None),
+        Some(b't' | b'f') => "true or false",
+        Some(b'[') => "a list",
+        Some(b'{') => "an object",
+        _ => "a number",
+    };
+    Err(format!("{field} is {kind}: expected text in quotes"))
+}
+
+/// There is one line only; its column says where.
+fn without_line(error: &serde_json::Error) -> String {
+    error
+        .to_string()
+        .replace(" at line 1 column ", " at column ")
+}

@@ -1,0 +1,301 @@
+//! The lines of a catalogue, as its bytes come: a line that is wrong is told and
+//! the next is read; what is wrong with the whole ends it. What is held is one
+//! line at most, however long the file is.
+
+use super::csv::Records;
+use super::ndjson::Lines;
+use crate::limits;
+use crate::store::PlannedProduct;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    Ndjson,
+    Csv,
+}
+
+/// A line, from the first on, with its product or why there is none.
+#[derive(Debug)]
+pub struct Row {
+    pub line: u64,
+    pub read: Result<PlannedProduct, String>,
+}
+
+/// What is wrong with the whole, in a sentence for the operator.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Wrong(pub String);
+
+/// Names of columns that are not taken, the first of them.
+#[derive(Debug, Default)]
+pub struct Ignored(Vec<String>);
+
+pub struct Reader {
+    of: Of,
+    ignored: Ignored,
+    /// The first bytes, until they are enough to tell a mark of the encoding.
+    first: Option<Vec<u8>>,
+}
+
+enum Of {
+    Ndjson(Lines),
+    Csv(Box<Records>),
+}
+
+const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// What a file begins with that is a zip archive, as spreadsheets are.
+const ZIP_MARK: &[u8] = b"PK\x03\x04";
+
+impl Reader {
+    pub fn new(format: Format) -> Self {
+        Self {
+            of: match format {
+                Format::Ndjson => Of::Ndjson(Lines::default()),
+                Format::Csv => Of::Csv(Box::new(Records::new())),
+            },
+            ignored: Ignored::default(),
+            first: Some(Vec::new()),
+        }
+    }
+
+    pub fn push(&mut self, bytes: &[u8], rows: &mut Vec<Row>) -> Result<(), Wrong> {
+        let Some(first) = &mut self.first else {
+            return self.read(bytes, rows);
+        };
+        first.extend_from_slice(bytes);
+        // The longest of the marks.
+        if first.len() < ZIP_MARK.len() {
+            return Ok(());
+        }
+        self.begin(rows)
+    }
+
+    pub fn end(&mut self, rows: &mut Vec<Row>) -> Result<(), Wrong> {
+        self.begin(rows)?;
+        match &mut self.of {
+            Of::Ndjson(lines) => lines.end(&mut self.ignored, rows),
+            Of::Csv(records) => records.end(&mut self.ignored, rows),
+        }
+    }
+
+    /// Names of fields that no product has, some of them.
+    pub fn ignored(&self) -> &[String] {
+        &self.ignored.0
+    }
+
+    fn begin(&mut self, rows: &mut Vec<Row>) -> Result<(), Wrong> {
+        let Some(first) = self.first.take() else {
+            return Ok(());
+        };
+        if first.starts_with(b"\xff\xfe") || first.starts_with(b"\xfe\xff") {
+            return Err(Wrong("The file is UTF-16: save it as UTF-8.".to_owned()));
+        }
+        if first.starts_with(b"\x1f\x8b") || first.starts_with(ZIP_MARK) {
+            return Err(Wrong(
+                "The file is compressed, or a spreadsheet's own: export it as CSV or NDJSON, and unpack it."
+                    .to_owned(),
+            ));
+        }
+        self.read(first.strip_prefix(UTF8_MARK).unwrap_or(&first), rows)
+    }
+
+    fn read(&mut self, bytes: &[u8], rows: &mut Vec<Row>) -> Result<(), Wrong> {
+        match &mut self.of {
+            Of::Ndjson(lines) => lines.push(bytes, &mut self.ignored, rows),
+            Of::Csv(records) => records.push(bytes, &mut self.ignored, rows),
+        }
+    }
+}
+
+impl Row {
+    pub fn too_long(line: u64) -> Self {
+        Self {
+            line,
+            read: Err(format!(
+                "the line is longer than {} bytes",
+                limits::IMPORT_LINE_BYTES
+            )),
+        }
+    }
+}
+
+impl Ignored {
+    pub fn note(&mut self, name: &str) {
+        if self.0.len() < limits::IMPORT_NAMES_TOLD && !self.0.iter().any(|one| one == name) {
+            self.0.push(name.chars().take(100).collect());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a text reads as, in pieces of any size: `line id/name/description`, or
+    /// `line !` and why not.
+    fn read(format: Format, text: &[u8]) -> Result<Vec<String>, Wrong> {
+        let in_pieces = |size: usize| -> Result<Vec<String>, Wrong> {
+            let mut reader = Reader::new(format);
+            let mut rows = Vec::new();
+            for piece in text.chunks(size) {
+                reader.push(piece, &mut rows)?;
+            }
+            reader.end(&mut rows)?;
+            Ok(rows
+                .into_iter()
+                .map(|row| match row.read {
+                    Ok(p) => {
+                        let description = p.description.unwrap_or_default();
+                        format!("{} {}/{}/{description}", row.line, p.external_id, p.name)
+                    }
+                    Err(message) => format!("{} !{message}", row.line),
+                })
+                .collect())
+        };
+        let whole = in_pieces(text.len().max(1));
+        for size in [1, 2, 3, 7] {
+            assert_eq!(in_pieces(size), whole, "in pieces of {size}");
+        }
+        whole
+    }
+
+    fn csv(text: &[u8]) -> Vec<String> {
+        read(Format::Csv, text).expect("it can be read")
+    }
+
+    fn ndjson(text: &[u8]) -> Vec<String> {
+        read(Format::Ndjson, text).expect("it can be read")
+    }
+
+    fn wrong(format: Format, text: &[u8], part: &str) {
+        let Wrong(message) = read(format, text).expect_err(part);
+        assert!(message.contains(part), "{message}");
+    }
+
+    #[test]
+    fn csv_is_read_with_quotes_breaks_and_marks() {
+        let text = "\u{feff}name,External ID,price,description\r\n\
+            House,1,9,\r\n\
+            \"A \"\"fine\"\" house, new\",2,9,\"two\r\nlines\"\r\n\
+            \r\n\
+            Last,3,9,x";
+        assert_eq!(
+            csv(text.as_bytes()),
+            [
+                "2 1/House/",
+                "3 2/A \"fine\" house, new/two\r\nlines",
+                "6 3/Last/x"
+            ]
+        );
+        assert_eq!(csv(b"externalId,name\n1,a\n2,b\n"), ["2 1/a/", "3 2/b/"]);
+        assert_eq!(csv(b"externalId,name\n"), [""; 0]);
+        assert_eq!(csv(b""), [""; 0]);
+    }
+
+    #[test]
+    fn a_wrong_line_of_csv_does_not_stop_the_others() {
+        let text = b"externalId,name\n1\n2,b,c\n3,S\xe3o\n\"4\",\"x\ny\"\n5,e\n";
+        let read = csv(text);
+        assert!(read[0].starts_with("2 !the line has 1 fields"), "{read:?}");
+        assert!(read[1].contains("not in quotes"), "{read:?}");
+        assert!(
+            read[2].starts_with("4 !character 2 is no UTF-8"),
+            "{read:?}"
+        );
+        assert!(read[3].starts_with("5 !name has the control"), "{read:?}");
+        assert_eq!(read[4], "7 5/e/");
+        // Closed too late, it has swallowed lines.
+        let read = csv(b"externalId,name\n1,\"a\n2,b\"\n3,c\n");
+        assert!(read[0].starts_with("2 !name has the control"), "{read:?}");
+        assert!(read[0].ends_with("is a quote on this line not closed?"));
+        assert_eq!(read[1], "4 3/c/");
+        let mut long = b"externalId,name\n1,".to_vec();
+        long.resize(limits::IMPORT_LINE_BYTES + 100, b'x');
+        long.extend(b"\n2,b\n");
+        let read = csv(&long);
+        assert!(read[0].starts_with("2 !the line is longer"), "{read:?}");
+        assert_eq!(read[1], "3 2/b/");
+    }
+
+    #[test]
+    fn a_file_of_csv_ends_where_a_quote_is_not_closed() {
+        let refused = |text: &[u8], part| wrong(Format::Csv, text, part);
+        // What it swallowed looks like a description, and is none.
+        refused(
+            b"externalId,name,description\n1,a,b\n2,c,\"d\n3,e,f\n4,g,h\n",
+            "opens on line 3 is not closed before the end",
+        );
+        refused(
+            b"externalId,name,description\r\n\r\n1,\"a\",\"b\r\nc\"\r\n2,\"c\nd\",\"e",
+            "opens on line 6 is",
+        );
+        refused(b"externalId,\"name\n1,a\n", "opens on line 1 is");
+        refused(b"externalId,name\n1,\"a\"\"", "opens on line 2 is");
+        let closed = b"externalId,name,description\n1,a,\"b\nc\"";
+        assert_eq!(csv(closed), ["2 1/a/b\nc"]);
+        let mut open = b"externalId,name\n1,\"a\n".to_vec();
+        open.resize(limits::IMPORT_LINE_BYTES + 100, b'\n');
+        refused(&open, "opens on line 2 is not closed within");
+        // The record was too long before.
+        let mut open = b"externalId,name\n1,".to_vec();
+        open.resize(limits::IMPORT_LINE_BYTES + 100, b'x');
+        open.extend(b",\"b\nc\",\"d\n2,e\n");
+        refused(&open, "opens on line 3 is not closed before");
+        // A quote past the bound that is closed is none of this.
+        let mut closed = b"externalId,name,x,description\n1,a,".to_vec();
+        closed.resize(limits::IMPORT_LINE_BYTES + 100, b'x');
+        closed.extend(b",\"b\nc\"\n2,b,,\n");
+        let read = csv(&closed);
+        assert!(read[0].starts_with("2 !the line is longer"), "{read:?}");
+        assert_eq!(read[1], "4 2/b/");
+        // What came before it was read.
+        let (mut reader, mut rows) = (Reader::new(Format::Csv), Vec::new());
+        let text = b"externalId,name\n1,a\n2,\"b\n3,c\n";
+        reader.push(text, &mut rows).expect("it may go on");
+        reader.end(&mut rows).expect_err("it is open");
+        assert_eq!(rows.len(), 1);
+    }
+
+    #[test]
+    fn what_is_no_csv_with_commas_is_refused_whole() {
+        let refused = |text: &[u8], part| wrong(Format::Csv, text, part);
+        refused(b"externalId;name\n1;a\n", "semicolons");
+        refused(b"externalId\tname\n1\ta\n", "tabs");
+        refused(b"1,House\n", "it reads: 1, House");
+        refused(b"name,name,externalId\n", "names name twice");
+        refused(b"\xff\xfee\0x\0", "UTF-16");
+        refused(b"PK\x03\x04", "spreadsheet");
+    }
+
+    #[test]
+    fn ndjson_is_read_line_by_line() {
+        let text = "\u{feff}{\"externalId\":\"1\",\"name\":\"Ca\\u00e7a\"}\r\n\n\
+            {\"name\": \"B\", \"external\\u0049d\": \"2\", \"description\": null, \"price\": 7}";
+        assert_eq!(ndjson(text.as_bytes()), ["1 1/Caça/", "3 2/B/"]);
+        let mut reader = Reader::new(Format::Ndjson);
+        reader
+            .push(text.as_bytes(), &mut Vec::new())
+            .expect("it reads");
+        reader.end(&mut Vec::new()).expect("it ends");
+        assert_eq!(reader.ignored(), ["price"]);
+    }
+
+    #[test]
+    fn a_wrong_line_of_ndjson_does_not_stop_the_others() {
+        let mut text = b"{\"externalId\":1,\"name\":\"a\"}\n{\"name\":\n5\n".to_vec();
+        text.extend(b"{\"externalId\":\"4\",\"name\":\"\\ud800\"}\n{\"externalId\":\"");
+        text.resize(text.len() + limits::IMPORT_LINE_BYTES, b'x');
+        text.extend(b"\"}\n{\"externalId\":\"6\",\"name\":\"f\"}\n");
+        let read = ndjson(&text);
+        assert!(read[0].contains("1 !externalId is a number"), "{read:?}");
+        assert!(
+            read[1].contains("2 !the line is no JSON object: EOF"),
+            "{read:?}"
+        );
+        assert!(read[2].contains("3 !the line is no JSON object: expected {"));
+        assert!(read[3].contains("4 !name is no text"), "{read:?}");
+        assert!(read[4].contains("5 !the line is longer than"), "{read:?}");
+        assert_eq!(read[5], "6 6/f/");
+        wrong(Format::Ndjson, b"[\n{}]", "JSON array");
+    }
+}

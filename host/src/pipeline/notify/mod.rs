@@ -1,0 +1,326 @@
+//! A partner sends somebody a template message: who and with what, one commit,
+//! one call, one answer.
+//!
+//! The caller runs this in a task of its own, so that a partner that hangs up
+//! loses nothing. Contact, conversation and message are in the store before the
+//! provider is called; what the provider says is in the store before the
+//! partner hears it, unless that takes longer than a partner waits. A key that
+//! names the request makes its repeats hear the same, and sends nothing twice.
+
+mod answer;
+
+pub use answer::{Answer, NotificationAnswer};
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot;
+
+use self::answer::answer_of;
+use super::connections::Live;
+use super::send::{self, Outgoing};
+use super::templates::{self, Composed, Misfit, TemplateError, wanted::Wanted};
+use super::worker::Held;
+use crate::app::App;
+use crate::domain::contact;
+use crate::domain::id::{ConversationId, MessageId};
+use crate::domain::message::State;
+use crate::domain::phone::Phone;
+use crate::store::{
+    Channel, IdempotencyClaim, Lease, Notification, Notified, Remembered, StoreError, StoredAnswer,
+    Write, Written,
+};
+
+/// A checked request, and the instance that it is for.
+pub struct Notice {
+    pub live: Arc<Live>,
+    pub channel: Channel,
+    pub name: String,
+    pub phone: Phone,
+    /// Normalised.
+    pub email: Option<String>,
+    pub source: String,
+    pub transfer: bool,
+    pub special_instructions: Option<String>,
+    pub template: Wanted,
+    pub claim: Option<IdempotencyClaim>,
+    /// When the request came.
+    pub received: Instant,
+}
+
+/// What the partner hears.
+#[derive(Debug)]
+pub enum Told {
+    Answer {
+        answer: StoredAnswer,
+        /// It was told before, to the same request.
+        replayed: bool,
+    },
+    /// The template takes other parameters; nothing was stored.
+    Misfit(Vec<Misfit>),
+    /// The contact wants no messages; nothing was stored.
+    Banned,
+    /// The key came with another body before.
+    KeyReused,
+    /// The key's first request is still under way.
+    Running,
+}
+
+/// Takes a notification in and sends it.
+pub async fn notify(app: &Arc<App>, notice: Notice) -> Result<Told, StoreError> {
+    let composed = match templates::prepare(app, &notice.live, &notice.template).await? {
+        Ok(composed) => composed,
+        Err(TemplateError::Misfit(misfits)) => {
+            // The template may have changed since the request came first.
+            if let Some(told) = told_before(app, &notice, None).await? {
+                return Ok(told);
+            }
+            app.metrics.notification("misfit");
+            return Ok(Told::Misfit(misfits));
+        }
+        Err(error) => {
+            app.metrics.notification("template");
+            let answer = Answer::Template(error.to_string());
+            return without_a_message(app, &notice, &answer).await;
+        }
+    };
+    store(app, notice, composed).await
+}
+
+/// A template that is known to be missing: nothing is stored but the answer,
+/// under the request's key.
+async fn without_a_message(
+    app: &App,
+    notice: &Notice,
+    answer: &Answer,
+) -> Result<Told, StoreError> {
+    let stored = answer.stored();
+    let before = told_before(app, notice, Some(stored.clone())).await?;
+    Ok(before.unwrap_or(Told::Answer {
+        answer: stored,
+        replayed: false,
+    }))
+}
+
+/// What the request's key was answered before. If it was not, this answer is kept.
+async fn told_before(
+    app: &App,
+    notice: &Notice,
+    answer: Option<StoredAnswer>,
+) -> Result<Option<Told>, StoreError> {
+    let Some(claim) = notice.claim.clone() else {
+        return Ok(None);
+    };
+    let write = Write::Remember(Box::new(Remembered { claim, answer }));
+    Ok(match app.writer.submit(write).await? {
+        Written::Remembered(Some(found)) => again(app, found),
+        _ => None,
+    })
+}
+
+async fn store(app: &Arc<App>, notice: Notice, composed: Composed) -> Result<Told, StoreError> {
+    let now = app.clock.now();
+    let live = Arc::clone(&notice.live);
+    let message = composed.into_message(&live.connection.settings, now);
+    let (payload, until) = (message.payload.clone(), message.until);
+    let template = message.template.name.clone();
+    let emails: Vec<String> = notice.email.iter().cloned().collect();
+    let contact_keys = contact::keys(std::slice::from_ref(&notice.phone), &emails);
+    // Before the store's answer, so that it ends here no later than there.
+    let held = Held::for_seconds(app.config.worker.lease_seconds);
+    let can_send =
+        live.connection.paused.is_none() && app.plugins.active(&live.connection.plugin).is_some();
+    let key = notice.claim.as_ref().map(|claim| claim.key.clone());
+    let notification = Notification {
+        channel: notice.channel.clone(),
+        message,
+        name: notice.name,
+        phone: notice.phone,
+        email: notice.email,
+        contact_keys,
+        source: notice.source,
+        transfer: notice.transfer,
+        special_instructions: notice.special_instructions,
+        deal: None,
+        idempotency: notice.claim,
+        lease_until: can_send.then(|| now.plus_seconds(app.config.worker.lease_seconds)),
+    };
+    let write = Write::Notify(Box::new(notification));
+    let found = match app.writer.submit(write).await? {
+        Written::Notified(found) => found,
+        other => {
+            return Err(StoreError::Inconsistent {
+                what: format!("a notification was answered with {other:?}"),
+            });
+        }
+    };
+    let Notified::Stored {
+        conversation,
+        contact,
+        message,
+        recipient,
+        state,
+    } = found
+    else {
+        return Ok(again(app, found).unwrap_or(Told::Running));
+    };
+    let stored = Stored {
+        conversation,
+        message,
+    };
+    if state != State::Sending {
+        app.metrics.notification("waiting");
+        app.pipeline.wake();
+        return Ok(stored.in_state(state));
+    }
+    let outgoing = Outgoing {
+        channel: notice.channel,
+        message,
+        conversation,
+        contact,
+        recipient,
+        payload,
+        attempts: 0,
+        until,
+        lease: Lease(0),
+        held,
+        live,
+    };
+    let call = Call {
+        outgoing,
+        template,
+        key,
+        received: notice.received,
+    };
+    Ok(send_at_once(app, stored, call).await)
+}
+
+/// A message that is in the store.
+#[derive(Clone, Copy)]
+struct Stored {
+    conversation: ConversationId,
+    message: MessageId,
+}
+
+impl Stored {
+    fn in_state(self, state: State) -> Told {
+        let answer = Answer::Taken {
+            conversation: self.conversation,
+            message: self.message,
+            state,
+        };
+        Told::Answer {
+            answer: answer.stored(),
+            replayed: false,
+        }
+    }
+}
+
+/// What is to be sent while the partner waits.
+struct Call {
+    outgoing: Outgoing,
+    template: String,
+    key: Option<crate::store::IdempotencyKey>,
+    received: Instant,
+}
+
+/// Sends, and answers when the provider has, or when the partner has waited long
+/// enough; the send goes on then.
+async fn send_at_once(app: &Arc<App>, stored: Stored, call: Call) -> Told {
+    let patience = Duration::from_secs(app.config.messages.answer_seconds);
+    let deadline = call.received + patience;
+    // Whoever sets it first says what the partner hears.
+    let is_told = Arc::new(AtomicBool::new(false));
+    let (tell, told) = oneshot::channel();
+    let task = {
+        let (app, is_told) = (Arc::clone(app), Arc::clone(&is_told));
+        async move {
+            let answer = send_and_settle(&app, &call, &is_told).await;
+            // Nobody waits any more.
+            let _ = tell.send(answer);
+        }
+    };
+    drop(super::spawn(app, task));
+    let mut told = std::pin::pin!(told);
+    let late = tokio::time::timeout_at(deadline.into(), told.as_mut()).await;
+    let answer = match late {
+        Ok(answer) => answer.ok(),
+        Err(_) if is_told.swap(true, Ordering::SeqCst) => told.await.ok(),
+        Err(_) => None,
+    };
+    match answer {
+        Some(answer) => Told::Answer {
+            answer,
+            replayed: false,
+        },
+        None => {
+            app.metrics.notification("late");
+            stored.in_state(State::Sending)
+        }
+    }
+}
+
+async fn send_and_settle(app: &Arc<App>, call: &Call, is_told: &AtomicBool) -> StoredAnswer {
+    let outgoing = &call.outgoing;
+    let (said, provider) = send::at_once(app, outgoing).await;
+    let waits = !is_told.swap(true, Ordering::SeqCst);
+    let answer = if waits {
+        answer_of(outgoing, &call.template, &said)
+    } else {
+        // The partner has heard this.
+        Answer::Taken {
+            conversation: outgoing.conversation,
+            message: outgoing.message,
+            state: State::Sending,
+        }
+    };
+    let kept = call.key.clone().map(|key| (key, answer.stored()));
+    let settled = send::settle(app, outgoing, &said, kept).await;
+    let answer = match answer {
+        // It is somebody else's by now, who cannot know that nothing went out.
+        Answer::Taken {
+            conversation,
+            message,
+            state: State::Waiting,
+        } if settled.is_none() => Answer::Taken {
+            conversation,
+            message,
+            state: State::Unknown,
+        },
+        answer => answer,
+    };
+    if waits {
+        app.metrics.notification(answer.outcome());
+        let host = call.received.elapsed().saturating_sub(provider);
+        app.metrics.notified(host.as_secs_f64());
+    }
+    answer.stored()
+}
+
+/// What a request hears whose key was met before; `None`: it was not.
+fn again(app: &App, found: Notified) -> Option<Told> {
+    let (told, outcome) = match found {
+        Notified::Stored { .. } => return None,
+        Notified::Banned => (Told::Banned, "banned"),
+        Notified::KeyReused => (Told::KeyReused, "key_reused"),
+        Notified::Replayed(answer) => {
+            let replayed = true;
+            (Told::Answer { answer, replayed }, "replayed")
+        }
+        Notified::Running {
+            conversation: Some(conversation),
+            message: Some(message),
+            state,
+            alive: false,
+        } => {
+            // Its host is gone; what is known of the message is the answer.
+            let answer = Answer::of_state(conversation, message, state).stored();
+            let replayed = true;
+            (Told::Answer { answer, replayed }, "replayed")
+        }
+        Notified::Running { .. } => (Told::Running, "running"),
+    };
+    app.metrics.notification(outcome);
+    Some(told)
+}

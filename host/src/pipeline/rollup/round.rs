@@ -1,0 +1,192 @@
+//! One round: a run of each metric set, then the cubes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use super::leave::{Cut, Leave};
+use super::turns::{self, Rest, Turn};
+use crate::app::App;
+use crate::domain::analytics::MetricSet;
+use crate::domain::id::WorkspaceId;
+use crate::domain::time::Micros;
+use crate::domain::zone;
+use crate::limits;
+use crate::store::{Build, Cube, Stepped, StoreError};
+
+/// What a round did.
+#[derive(Debug)]
+pub struct Round {
+    pub runs: Vec<Ran>,
+    /// Something was left for the next one.
+    pub more: bool,
+    /// A cube became whole: a build that waited for it takes over in the next one.
+    pub(super) is_ripe: bool,
+}
+
+impl Round {
+    /// As one with the round that followed.
+    pub(super) fn and(mut self, next: Self) -> Self {
+        for (ran, next) in self.runs.iter_mut().zip(next.runs) {
+            ran.changes += next.changes;
+            ran.took += next.took;
+            ran.as_of = next.as_of;
+            ran.unfinished = next.unfinished;
+            ran.failed = next.failed;
+        }
+        Self {
+            runs: self.runs,
+            ..next
+        }
+    }
+}
+
+/// What a run did.
+#[derive(Debug)]
+pub struct Ran {
+    pub set: MetricSet,
+    /// Everything before is counted, but for what has more to read or failed.
+    pub as_of: Micros,
+    pub changes: u64,
+    pub took: Duration,
+    /// Workspaces with more to read than a run has time for.
+    pub unfinished: Vec<WorkspaceId>,
+    /// Workspaces that could not be counted, and why.
+    pub failed: Vec<(WorkspaceId, String)>,
+}
+
+pub async fn round(app: &Arc<App>, leave: &mut Leave<'_>) -> Result<Round, Cut> {
+    let mut runs = Vec::new();
+    for set in MetricSet::ALL {
+        runs.push(run(app, leave, set).await?);
+    }
+    // A question has its answer without them, so they hold nothing back.
+    let cubes = cubes(app, leave).await?;
+    let left = cubes.left || runs.iter().any(|run| !run.unfinished.is_empty());
+    Ok(Round {
+        runs,
+        more: left || cubes.whole,
+        is_ripe: cubes.whole,
+    })
+}
+
+async fn run(app: &Arc<App>, leave: &mut Leave<'_>, set: MetricSet) -> Result<Ran, Cut> {
+    let began = Instant::now();
+    let counted = count(app, leave, set).await;
+    let took = began.elapsed();
+    let changes = counted.as_ref().map_or(0, |counted| counted.changes);
+    app.metrics
+        .rollup_run(set, counted.is_ok(), changes, took.as_secs_f64());
+    let Counted {
+        as_of,
+        changes,
+        rest,
+    } = counted?;
+    let failed = rest.failed.iter();
+    let ran = Ran {
+        set,
+        as_of,
+        changes,
+        took,
+        unfinished: workspaces(&rest.left),
+        failed: failed
+            .map(|(build, error)| (build.workspace, error.to_string()))
+            .collect(),
+    };
+    let failed = rest.failed.into_iter();
+    let failed = failed.map(|(build, error)| ((build, None), error));
+    let trouble = &app.pipeline.rollup.trouble;
+    trouble
+        .settle(
+            app,
+            |(build, zone)| build.set == set && zone.is_none(),
+            failed.collect(),
+        )
+        .await;
+    Ok(ran)
+}
+
+struct Counted {
+    as_of: Micros,
+    changes: u64,
+    rest: Rest<Build>,
+}
+
+async fn count(app: &Arc<App>, leave: &mut Leave<'_>, set: MetricSet) -> Result<Counted, Cut> {
+    leave.is_given().await?;
+    let run = app.store.rollup_begin(set).await?;
+    let changes = Arc::new(AtomicU64::new(0));
+    let counter = Arc::clone(&changes);
+    let rest = turns::all(app, leave, run.builds.clone(), end(), move |app, build| {
+        step(app, build, Arc::clone(&counter))
+    })
+    .await?;
+    let changes = changes.load(Ordering::Relaxed);
+    let failed = rest.failed.iter().map(|(build, _)| build);
+    let unread: Vec<Build> = rest.left.iter().chain(failed).copied().collect();
+    app.store.rollup_end(set, &run, &unread, changes).await?;
+    Ok(Counted {
+        as_of: run.as_of,
+        changes,
+        rest,
+    })
+}
+
+async fn step(app: Arc<App>, build: Build, changes: Arc<AtomicU64>) -> Result<Turn, StoreError> {
+    let stepped = app
+        .store
+        .rollup_step(&build, limits::ROLLUP_CHANGES)
+        .await?;
+    let (read, turn) = match stepped {
+        Stepped::More(read) => (read, Turn::More),
+        Stepped::Done(read) => (read, Turn::Done),
+        Stepped::Passed => (0, Turn::Passed),
+    };
+    changes.fetch_add(read, Ordering::Relaxed);
+    Ok(turn)
+}
+
+/// What became of the cubes that were not whole.
+struct Cubes {
+    /// Some are not whole yet.
+    left: bool,
+    /// Some are whole now.
+    whole: bool,
+}
+
+async fn cubes(app: &Arc<App>, leave: &mut Leave<'_>) -> Result<Cubes, Cut> {
+    leave.is_given().await?;
+    let now = app.clock.now();
+    let due = app.store.cubes_due(zone::tzdata(), now).await?;
+    let count = due.len();
+    let rest = turns::all(app, leave, due, end(), |app, cube: Cube| async move {
+        let more = app.store.cube_step(&cube).await?;
+        Ok(if more { Turn::More } else { Turn::Done })
+    })
+    .await?;
+    let cubes = Cubes {
+        left: !rest.left.is_empty(),
+        whole: rest.left.len() + rest.failed.len() < count,
+    };
+    let failed = rest.failed.into_iter();
+    let failed = failed.map(|(cube, error)| ((cube.build, Some(cube.zone)), error));
+    app.pipeline
+        .rollup
+        .trouble
+        .settle(app, |(_, zone)| zone.is_some(), failed.collect())
+        .await;
+    Ok(cubes)
+}
+
+/// When what has had its first turn waits for the next round.
+fn end() -> Instant {
+    Instant::now() + Duration::from_secs(limits::ROLLUP_RUN_SECONDS)
+}
+
+/// Each once.
+fn workspaces(builds: &[Build]) -> Vec<WorkspaceId> {
+    let mut workspaces: Vec<WorkspaceId> = builds.iter().map(|build| build.workspace).collect();
+    workspaces.sort_unstable();
+    workspaces.dedup();
+    workspaces
+}

@@ -1,0 +1,86 @@
+//! What fails again and again is told once, with its name and cause, and once more
+//! when it goes well.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::app::App;
+use crate::domain::id::WorkspaceId;
+use crate::store::{Build, StoreError};
+
+/// A build, or a cube of it.
+pub type Piece = (Build, Option<String>);
+
+/// What failed in the round before, and why.
+#[derive(Default)]
+pub struct Trouble(Mutex<HashMap<Piece, String>>);
+
+impl Trouble {
+    /// What failed this time among the pieces that `is_among` holds for.
+    pub async fn settle(
+        &self,
+        app: &App,
+        is_among: impl Fn(&Piece) -> bool,
+        failed: Vec<(Piece, StoreError)>,
+    ) {
+        let mut news = Vec::new();
+        let mut well = Vec::new();
+        {
+            let mut known = self.known();
+            let mut before = HashMap::new();
+            for (piece, cause) in std::mem::take(&mut *known) {
+                if is_among(&piece) {
+                    before.insert(piece, cause);
+                } else {
+                    known.insert(piece, cause);
+                }
+            }
+            for (piece, error) in failed {
+                let cause = error.to_string();
+                if before.remove(&piece).as_ref() != Some(&cause) {
+                    news.push((piece.clone(), error));
+                }
+                known.insert(piece, cause);
+            }
+            well.extend(before.into_keys());
+        }
+        if news.is_empty() && well.is_empty() {
+            return;
+        }
+        let names = names(app).await;
+        let name = |build: &Build| match names.get(&build.workspace) {
+            Some(slug) => slug.clone(),
+            None => build.workspace.to_string(),
+        };
+        for ((build, zone), error) in news {
+            let (workspace, set) = (name(&build), build.set.as_str());
+            match zone {
+                None => {
+                    tracing::warn!(workspace, set, build = build.number, %error, "analytics of this workspace cannot be counted; it stays as it was, and is tried again")
+                }
+                Some(zone) => {
+                    tracing::warn!(workspace, set, zone, %error, "local days of this zone cannot be counted; they are answered the slower way")
+                }
+            }
+        }
+        for (build, zone) in well {
+            let (workspace, set) = (name(&build), build.set.as_str());
+            tracing::info!(
+                workspace,
+                set,
+                zone,
+                "what could not be counted is no trouble any more"
+            );
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<Piece, String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The slugs; where the store does not tell them, the ids say enough.
+async fn names(app: &App) -> HashMap<WorkspaceId, String> {
+    let all = app.store.workspaces().await.unwrap_or_default();
+    all.into_iter().map(|one| (one.id, one.slug)).collect()
+}

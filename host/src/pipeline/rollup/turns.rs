@@ -1,0 +1,119 @@
+//! Work in small steps that several pieces have each their turns of: a long piece
+//! holds up no other, and one that fails ends alone.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinSet;
+
+use super::leave::{Cut, Leave};
+use crate::app::App;
+use crate::limits;
+use crate::store::StoreError;
+
+/// What came of one step of a piece.
+pub enum Turn {
+    More,
+    Done,
+    /// Somebody else is at the same piece: it is looked at again a moment later.
+    Passed,
+}
+
+/// Pieces that did not come to their end.
+pub struct Rest<T> {
+    /// The time was up.
+    pub left: Vec<T>,
+    pub failed: Vec<(T, StoreError)>,
+}
+
+/// How long a round stays away from a piece that somebody else is at.
+const ASIDE: Duration = Duration::from_millis(5);
+
+/// Each piece gets at least one step; after `until` no more.
+pub async fn all<T, F, Step>(
+    app: &Arc<App>,
+    leave: &mut Leave<'_>,
+    pieces: Vec<T>,
+    until: Instant,
+    step: F,
+) -> Result<Rest<T>, Cut>
+where
+    T: Clone + Send + 'static,
+    F: Fn(Arc<App>, T) -> Step,
+    Step: Future<Output = Result<Turn, StoreError>> + Send + 'static,
+{
+    let at_once = at_once(app);
+    let mut first = pieces.len();
+    let mut waiting = VecDeque::from(pieces);
+    let mut steps = JoinSet::new();
+    let mut under_way = HashMap::new();
+    let mut failed = Vec::new();
+    let mut cut = None;
+    loop {
+        while cut.is_none() && steps.len() < at_once && (first > 0 || Instant::now() < until) {
+            let Some(piece) = waiting.pop_front() else {
+                break;
+            };
+            if let Err(why) = leave.is_given().await {
+                cut = Some(why);
+                break;
+            }
+            first = first.saturating_sub(1);
+            let id = steps.spawn(step(Arc::clone(app), piece.clone())).id();
+            under_way.insert(id, piece);
+        }
+        // What has begun comes to its end, also when the round does not.
+        let Some(ended) = steps.join_next_with_id().await else {
+            break;
+        };
+        let (id, turn) = match ended {
+            Ok((id, turn)) => (id, turn),
+            Err(defect) => {
+                let what = format!("a step broke off: {defect}");
+                (defect.id(), Err(StoreError::Inconsistent { what }))
+            }
+        };
+        let piece = under_way.remove(&id).expect("each step has its piece");
+        match turn {
+            Ok(Turn::More) => waiting.push_back(piece),
+            Ok(Turn::Done) => {}
+            Ok(Turn::Passed) => {
+                waiting.push_back(piece);
+                tokio::time::sleep(ASIDE).await;
+            }
+            Err(error) if is_of_the_store(&error) => cut = Some(error.into()),
+            Err(error) => failed.push((piece, error)),
+        }
+    }
+    match cut {
+        Some(why) => Err(why),
+        None => Ok(Rest {
+            left: waiting.into(),
+            failed,
+        }),
+    }
+}
+
+/// A quarter of the connections, so that requests find some. A file has one writer:
+/// a second step would only wait for the first.
+fn at_once(app: &App) -> usize {
+    let most = app.store.pool().map_or(1, |pool| pool.most);
+    let quarter = usize::try_from(most / 4).unwrap_or(1);
+    quarter.clamp(1, limits::ROLLUP_STEPS_AT_ONCE)
+}
+
+/// Whether it would befall every piece alike.
+fn is_of_the_store(error: &StoreError) -> bool {
+    match error {
+        StoreError::Full
+        | StoreError::Unavailable(_)
+        | StoreError::Lost(_)
+        | StoreError::Open(_) => true,
+        StoreError::Busy
+        | StoreError::Contended
+        | StoreError::Inconsistent { .. }
+        | StoreError::Query(_)
+        | StoreError::Refused(_) => false,
+    }
+}

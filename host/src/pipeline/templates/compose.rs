@@ -1,0 +1,555 @@
+//! From what a partner asks for to what an adapter sends: the language, the
+//! components, and what people read. Where the provider's list is known, it says
+//! which templates there are and what each must be filled with; without a list
+//! nothing is checked, and the provider has the word.
+//!
+//! Texts that fill a placeholder are never looked at for placeholders.
+
+use serde::Serialize;
+
+use super::fit::{Misfit, misfits, of};
+use super::wanted::{Component, ComponentKind, Parameter, Parts, Value, Wanted};
+use crate::domain::channel::Template;
+use crate::domain::connection::Settings;
+use crate::domain::id::MessageId;
+use crate::domain::message::TemplateName;
+use crate::domain::time::Micros;
+use crate::store::{NewMessage, TemplateList};
+
+/// A template message, ready for its adapter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Composed {
+    pub template: TemplateName,
+    /// JSON text in the interface's shape.
+    pub payload: String,
+    /// What people read, where the template's text is known.
+    pub content: Option<String>,
+}
+
+impl Composed {
+    /// The message as it is stored, by an instance with these settings.
+    pub fn into_message(self, settings: &Settings, now: Micros) -> NewMessage {
+        NewMessage {
+            id: MessageId::new(now),
+            template: self.template,
+            payload: self.payload,
+            content: self.content,
+            until: now.plus_seconds(settings.kept_seconds),
+        }
+    }
+}
+
+/// Why a template cannot be sent as it is asked for.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum TemplateError {
+    #[error("Template '{name}' not found")]
+    NotFound { name: String },
+    #[error("Template '{name}' is {status}{}", because(.reason))]
+    NotApproved {
+        name: String,
+        /// `paused`, `rejected`, `pending`, `disabled`.
+        status: String,
+        reason: String,
+    },
+    /// It is filled with something else than it has placeholders for.
+    #[error("{}", told(.0))]
+    Misfit(Vec<Misfit>),
+}
+
+fn because(reason: &str) -> String {
+    if reason.is_empty() {
+        String::new()
+    } else {
+        format!(": {reason}")
+    }
+}
+
+fn told(misfits: &[Misfit]) -> String {
+    let told: Vec<_> = misfits.iter().map(|misfit| misfit.told.as_str()).collect();
+    told.join("; ")
+}
+
+/// The templates, where what is not among them does not exist.
+pub(super) fn known(list: &TemplateList) -> Option<&[Template]> {
+    // A list that could never be read is no list.
+    let is_known = list.synced_at.is_some()
+        && !list.is_unlisted
+        && (list.error.is_none() || !list.templates.is_empty());
+    is_known.then_some(list.templates.as_slice())
+}
+
+/// Composes what is wanted. `language` is the channel's.
+pub fn compose(
+    list: &TemplateList,
+    language: &str,
+    wanted: &Wanted,
+) -> Result<Composed, TemplateError> {
+    let Some(templates) = known(list) else {
+        let language = wanted.language.as_deref().unwrap_or(language);
+        return Ok(filled(wanted, language, None));
+    };
+    let template = find(templates, language, wanted)?;
+    let misfits = match &wanted.parts {
+        Parts::Components(components) => misfits(template, components),
+        Parts::Body(texts) => misfits_of_body(template, texts),
+    };
+    if misfits.is_empty() {
+        Ok(filled(wanted, &template.language, Some(template)))
+    } else {
+        Err(TemplateError::Misfit(misfits))
+    }
+}
+
+fn find<'a>(
+    templates: &'a [Template],
+    language: &str,
+    wanted: &Wanted,
+) -> Result<&'a Template, TemplateError> {
+    let named = || {
+        templates
+            .iter()
+            .filter(|template| template.name == wanted.name)
+    };
+    let mut approved = named().filter(|template| template.is_approved());
+    let found = match (&wanted.language, approved.next(), approved.next()) {
+        (Some(language), ..) => in_language(named(), language),
+        (None, Some(only), None) => Some(only),
+        (None, ..) => in_language(named(), language)
+            .or_else(|| named().next().filter(|_| named().count() == 1)),
+    };
+    let template = found.ok_or_else(|| TemplateError::NotFound {
+        name: wanted.name.clone(),
+    })?;
+    if template.is_approved() {
+        Ok(template)
+    } else {
+        Err(TemplateError::NotApproved {
+            name: template.name.clone(),
+            status: template.status.clone(),
+            reason: template.reason.clone(),
+        })
+    }
+}
+
+/// In this language, as it is spelled before another spelling: providers write
+/// `pt_BR`, and many of those who send write `pt-BR` or `pt_br`.
+fn in_language<'a>(
+    templates: impl Iterator<Item = &'a Template>,
+    language: &str,
+) -> Option<&'a Template> {
+    let mut same: Vec<_> = templates
+        .filter(|template| is_same_language(&template.language, language))
+        .collect();
+    same.sort_by_key(|template| (template.language != language, !template.is_approved()));
+    same.into_iter().next()
+}
+
+fn is_same_language(one: &str, other: &str) -> bool {
+    let letter = |byte: u8| match byte {
+        b'-' => b'_',
+        byte => byte.to_ascii_lowercase(),
+    };
+    one.bytes().map(letter).eq(other.bytes().map(letter))
+}
+
+/// The interface's template object.
+#[derive(Serialize)]
+struct Payload<'a> {
+    name: &'a str,
+    language: Language<'a>,
+    components: &'a [Component],
+}
+
+#[derive(Serialize)]
+struct Language<'a> {
+    code: &'a str,
+}
+
+fn filled(wanted: &Wanted, language: &str, template: Option<&Template>) -> Composed {
+    let own;
+    let components = match &wanted.parts {
+        Parts::Components(components) => components,
+        Parts::Body(texts) => {
+            own = body_of(texts, template);
+            &own
+        }
+    };
+    let payload = Payload {
+        name: &wanted.name,
+        language: Language { code: language },
+        components,
+    };
+    let content = template
+        .filter(|template| !template.text.is_empty())
+        .map(|template| render(&template.text, &body(components).collect::<Vec<_>>()));
+    Composed {
+        template: TemplateName {
+            name: wanted.name.clone(),
+            language: language.to_owned(),
+        },
+        payload: serde_json::to_string(&payload).expect("texts and numbers are JSON"),
+        content,
+    }
+}
+
+/// One body component with the texts in order; under the names that the template
+/// gives its placeholders, where it does.
+fn body_of(texts: &[String], template: Option<&Template>) -> Vec<Component> {
+    if texts.is_empty() {
+        return Vec::new();
+    }
+    let names: Vec<_> = template.map_or_else(Vec::new, |template| {
+        let placeholders = of(template, ComponentKind::Body, 0);
+        placeholders.map(|one| one.name.clone()).collect()
+    });
+    let parameters = texts.iter().enumerate().map(|(index, text)| Parameter {
+        parameter_name: names.get(index).filter(|name| !name.is_empty()).cloned(),
+        ..Parameter::text(text.as_str())
+    });
+    vec![Component {
+        kind: ComponentKind::Body,
+        sub_type: None,
+        index: None,
+        parameters: Some(parameters.collect()),
+    }]
+}
+
+fn body(components: &[Component]) -> impl Iterator<Item = &Parameter> {
+    components
+        .iter()
+        .filter(|component| component.kind == ComponentKind::Body)
+        .flat_map(Component::parameters)
+}
+
+/// The text with its placeholders filled; one that is not filled stays as it is.
+fn render(text: &str, parameters: &[&Parameter]) -> String {
+    let value = |placeholder: &str| {
+        let by_name = parameters
+            .iter()
+            .find(|parameter| parameter.parameter_name.as_deref() == Some(placeholder));
+        let by_place = || {
+            let place: usize = placeholder.parse().ok()?;
+            parameters.get(place.checked_sub(1)?)
+        };
+        match &by_name.or_else(by_place)?.value {
+            Value::Text { text } => Some(text.as_str()),
+            Value::Document { .. } | Value::Image { .. } | Value::Video { .. } => None,
+        }
+    };
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("{{") {
+        out.push_str(before);
+        let filled = after
+            .split_once("}}")
+            .and_then(|(name, after)| Some((value(name.trim())?, after)));
+        match filled {
+            Some((text, after)) => {
+                out.push_str(text);
+                rest = after;
+            }
+            None => {
+                out.push_str("{{");
+                rest = after;
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The legacy format fills the body, and nothing else.
+fn misfits_of_body(template: &Template, texts: &[String]) -> Vec<Misfit> {
+    let components = body_of(texts, Some(template));
+    let mut misfits = misfits(template, &components);
+    for misfit in &mut misfits {
+        misfit.component = None;
+    }
+    misfits
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::domain::channel::Placeholder;
+    use crate::domain::time::Micros;
+
+    fn placeholder(component: &str, index: u32, kind: &str, name: &str) -> Placeholder {
+        Placeholder {
+            component: component.to_owned(),
+            index,
+            kind: kind.to_owned(),
+            name: name.to_owned(),
+        }
+    }
+
+    fn template(name: &str, language: &str, text: &str) -> Template {
+        Template {
+            name: name.to_owned(),
+            language: language.to_owned(),
+            status: Template::APPROVED.to_owned(),
+            category: String::new(),
+            reason: String::new(),
+            text: text.to_owned(),
+            placeholders: Vec::new(),
+            components: "[]".to_owned(),
+        }
+    }
+
+    /// `hello` in two languages, `visit` with a picture, `named`, and one that is paused.
+    fn list() -> TemplateList {
+        let body = |count: usize| vec![placeholder("body", 0, "text", ""); count];
+        TemplateList {
+            synced_at: Some(Micros(1)),
+            error: None,
+            is_unlisted: false,
+            templates: vec![
+                Template {
+                    placeholders: body(2),
+                    ..template("hello", "pt_BR", "Olá {{1}}, sobre {{2}}: {{1}}")
+                },
+                Template {
+                    placeholders: body(2),
+                    ..template("hello", "en", "Hello {{1}}, about {{2}}")
+                },
+                Template {
+                    placeholders: [
+                        vec![
+                            placeholder("header", 0, "image", ""),
+                            placeholder("button", 1, "text", ""),
+                        ],
+                        body(1),
+                    ]
+                    .concat(),
+                    ..template("visit", "es", "Hola {{1}}")
+                },
+                Template {
+                    placeholders: vec![
+                        placeholder("body", 0, "text", "name"),
+                        placeholder("body", 0, "text", "listing"),
+                    ],
+                    ..template("named", "pt_BR", "{{name}} quer ver {{ listing }}")
+                },
+                Template {
+                    status: "paused".to_owned(),
+                    reason: "low quality".to_owned(),
+                    ..template("tired", "pt_BR", "")
+                },
+            ],
+        }
+    }
+
+    fn legacy(name: &str, texts: &[&str]) -> Wanted {
+        Wanted {
+            name: name.to_owned(),
+            language: None,
+            parts: Parts::Body(texts.iter().map(|&text| text.to_owned()).collect()),
+        }
+    }
+
+    fn modern(name: &str, language: &str, components: Vec<Component>) -> Wanted {
+        Wanted {
+            name: name.to_owned(),
+            language: Some(language.to_owned()),
+            parts: Parts::Components(components),
+        }
+    }
+
+    #[test]
+    fn a_language_is_found_in_any_spelling_and_goes_out_in_the_lists() {
+        let mut list = list();
+        for template in &mut list.templates {
+            template.placeholders.clear();
+        }
+        for spelled in ["pt_BR", "pt-BR", "pt_br", "PT-BR"] {
+            let composed = compose(&list, "en", &modern("hello", spelled, Vec::new()));
+            let composed = composed.expect("it is listed");
+            assert_eq!(composed.template.language, "pt_BR", "{spelled}");
+            assert!(composed.payload.contains(r#""code":"pt_BR""#));
+        }
+        let other = compose(&list, "en", &modern("hello", "pt", Vec::new()));
+        assert!(matches!(other, Err(TemplateError::NotFound { .. })));
+    }
+
+    fn component(kind: ComponentKind, parameters: Vec<Parameter>) -> Component {
+        Component {
+            kind,
+            sub_type: None,
+            index: None,
+            parameters: Some(parameters),
+        }
+    }
+
+    fn sent(wanted: &Wanted) -> (serde_json::Value, Option<String>) {
+        let composed = compose(&list(), "pt_BR", wanted).expect("it fits");
+        let payload = serde_json::from_str(&composed.payload).expect("JSON");
+        (payload, composed.content)
+    }
+
+    fn refused(wanted: &Wanted) -> String {
+        let error = compose(&list(), "pt_BR", wanted).expect_err("it does not fit");
+        error.to_string()
+    }
+
+    #[test]
+    fn the_legacy_format_becomes_one_body_in_the_channels_language() {
+        let (payload, content) = sent(&legacy("hello", &["Ana {{2}}", "a casa"]));
+        let text = |text: &str| json!({"type": "text", "text": text});
+        assert_eq!(
+            payload,
+            json!({"name": "hello", "language": {"code": "pt_BR"},
+                "components": [{"type": "body", "parameters": [text("Ana {{2}}"), text("a casa")]}]})
+        );
+        // What fills a placeholder is not filled itself.
+        assert_eq!(
+            content.as_deref(),
+            Some("Olá Ana {{2}}, sobre a casa: Ana {{2}}")
+        );
+    }
+
+    #[test]
+    fn the_only_approved_language_is_taken_unless_one_is_named() {
+        let mut list = list();
+        list.templates[0].status = "rejected".to_owned();
+        let language =
+            |wanted: &Wanted| compose(&list, "pt_BR", wanted).map(|c| c.template.language);
+        assert_eq!(language(&legacy("hello", &["a", "b"])), Ok("en".to_owned()));
+        let body = component(ComponentKind::Body, vec![Parameter::text("a")]);
+        let asked = modern("hello", "pt_BR", vec![body]);
+        assert!(matches!(
+            language(&asked),
+            Err(TemplateError::NotApproved { .. })
+        ));
+    }
+
+    #[test]
+    fn named_placeholders_are_filled_in_the_lists_order_or_by_name() {
+        let (payload, content) = sent(&legacy("named", &["Ana", "a casa"]));
+        assert_eq!(
+            payload["components"][0]["parameters"][1],
+            json!({"type": "text", "text": "a casa", "parameter_name": "listing"})
+        );
+        assert_eq!(content.as_deref(), Some("Ana quer ver a casa"));
+        let named = |name: &str, text: &str| Parameter {
+            parameter_name: Some(name.to_owned()),
+            ..Parameter::text(text)
+        };
+        let both = vec![named("listing", "a casa"), named("name", "Ana")];
+        let wanted = modern("named", "pt_BR", vec![component(ComponentKind::Body, both)]);
+        assert_eq!(sent(&wanted).1.as_deref(), Some("Ana quer ver a casa"));
+        let wrong = vec![named("name", "Ana"), named("name", "Bia")];
+        let wanted = modern(
+            "named",
+            "pt_BR",
+            vec![component(ComponentKind::Body, wrong)],
+        );
+        assert_eq!(
+            refused(&wanted),
+            "The body of template 'named' (pt_BR) takes parameters with these names, each once: name, listing"
+        );
+    }
+
+    #[test]
+    fn what_the_list_does_not_have_is_not_found_and_what_is_not_approved_says_so() {
+        assert_eq!(
+            refused(&legacy("nothing", &[])),
+            "Template 'nothing' not found"
+        );
+        assert_eq!(
+            refused(&modern("hello", "fr", vec![])),
+            "Template 'hello' not found"
+        );
+        for wanted in [legacy("tired", &[]), modern("tired", "pt_BR", vec![])] {
+            assert_eq!(refused(&wanted), "Template 'tired' is paused: low quality");
+        }
+    }
+
+    #[test]
+    fn counts_and_types_are_compared_component_by_component() {
+        assert_eq!(
+            refused(&legacy("hello", &["a"])),
+            "The body of template 'hello' (pt_BR) takes 2 parameter(s), and 1 came"
+        );
+        assert_eq!(
+            refused(&legacy("visit", &["a"])),
+            "The header of template 'visit' (es) takes 1 parameter(s), and 0 came; \
+             The button 1 of template 'visit' (es) takes 1 parameter(s), and 0 came"
+        );
+        let image = Parameter {
+            value: Value::Image {
+                image: super::super::wanted::Media::Id("7".to_owned()),
+            },
+            parameter_name: None,
+        };
+        let button = |index: u32, sub_type: &'static str, parameters: Vec<Parameter>| Component {
+            index: Some(index),
+            sub_type: Some(sub_type),
+            ..component(ComponentKind::Button, parameters)
+        };
+        let parts = |header: Parameter| {
+            vec![
+                component(ComponentKind::Header, vec![header]),
+                component(ComponentKind::Body, vec![Parameter::text("Ana")]),
+                button(0, "quick_reply", vec![]),
+                button(1, "url", vec![Parameter::text("x")]),
+            ]
+        };
+        assert_eq!(
+            sent(&modern("visit", "es", parts(image))).1.as_deref(),
+            Some("Hola Ana")
+        );
+        assert_eq!(
+            refused(&modern("visit", "es", parts(Parameter::text("x")))),
+            "The header of template 'visit' (es) takes a parameter of type image here"
+        );
+        let again = component(ComponentKind::Body, vec![Parameter::text("b"); 2]);
+        let twice = modern("hello", "en", vec![again.clone(), again]);
+        assert_eq!(
+            refused(&twice),
+            "The body of template 'hello' (en) takes 0 parameter(s), and 2 came"
+        );
+    }
+
+    #[test]
+    fn without_a_list_nothing_is_checked() {
+        for list in [
+            TemplateList::default(),
+            TemplateList {
+                synced_at: Some(Micros(1)),
+                is_unlisted: true,
+                ..TemplateList::default()
+            },
+            TemplateList {
+                synced_at: Some(Micros(1)),
+                error: Some("no answer".to_owned()),
+                ..TemplateList::default()
+            },
+        ] {
+            let composed = compose(&list, "es", &legacy("any", &["a"])).expect("unchecked");
+            assert_eq!(composed.template.language, "es");
+            assert_eq!(composed.content, None);
+            assert!(compose(&list, "es", &modern("any", "fr", vec![])).is_ok());
+        }
+        // An empty list is a list.
+        let empty = TemplateList {
+            synced_at: Some(Micros(1)),
+            ..TemplateList::default()
+        };
+        assert!(compose(&empty, "es", &legacy("any", &[])).is_err());
+    }
+
+    #[test]
+    fn a_text_with_odd_braces_is_rendered_as_it_is() {
+        let check = |text: &str, expect: &str| {
+            let parameter = Parameter::text("X");
+            assert_eq!(render(text, &[&parameter]), expect, "{text}");
+        };
+        check("{{1}}{{ 1 }}{{2}}", "XX{{2}}");
+        check("{{{{1}}}}", "{{X}}");
+        check("{{", "{{");
+        check("{{1", "{{1");
+        check("{{0}} {{a}} é", "{{0}} {{a}} é");
+    }
+}

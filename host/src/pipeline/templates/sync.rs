@@ -1,0 +1,264 @@
+//! Asks an instance's provider for its templates, page by page, and keeps what
+//! it says. Pages and templates are bounded: a list that cannot be read whole
+//! is none, and the old one stays. What a provider says of it is kept with the list
+//! and never logged.
+
+use std::sync::Arc;
+
+use crate::app::App;
+use crate::domain::channel::{Refused, Template, TemplateStep};
+use crate::domain::exchange::{HttpRequest, Problem};
+use crate::domain::time::Micros;
+use crate::egress::EgressError;
+use crate::limits;
+use crate::pipeline::connections::Live;
+use crate::pipeline::mask;
+use crate::plugin::{Budget, CallError, Loaded};
+use crate::store::{StoreError, TemplateList};
+
+/// Renews the list of an instance and gives it, with an error in it where the
+/// provider could not be asked. Who comes while it is being asked hears the same.
+pub async fn sync(app: &Arc<App>, live: &Live) -> Result<Arc<TemplateList>, StoreError> {
+    let templates = &app.pipeline.templates;
+    let id = &live.connection.id;
+    let came = app.clock.now();
+    let before = app.store.templates(&live.connection).await?;
+    let turn = templates.turn(id);
+    let mut before = match turn.try_lock() {
+        Ok(mine) => {
+            let list = renew(app, live, before.unwrap_or_default()).await?;
+            drop(mine);
+            return Ok(list);
+        }
+        // Somebody asks already.
+        Err(_) => before,
+    };
+    let mine = turn.lock().await;
+    if let Some(now) = app.store.templates(&live.connection).await? {
+        if now.synced_at.is_some_and(|at| at >= came) || Some(&now) != before.as_ref() {
+            return Ok(Arc::new(now));
+        }
+        before = Some(now);
+    }
+    let list = renew(app, live, before.unwrap_or_default()).await?;
+    drop(mine);
+    Ok(list)
+}
+
+async fn renew(
+    app: &App,
+    live: &Live,
+    before: TemplateList,
+) -> Result<Arc<TemplateList>, StoreError> {
+    let asked = ask(app, live).await;
+    let now = app.clock.now();
+    let list = match asked {
+        Ok(Some(templates)) => listed(templates, now),
+        Ok(None) => TemplateList {
+            synced_at: Some(now),
+            is_unlisted: true,
+            ..TemplateList::default()
+        },
+        Err(error) => {
+            let logged = mask::text(&error.logged(), &live.secrets).into_owned();
+            let error = mask::text(&error.to_string(), &live.secrets).into_owned();
+            if before.error.as_ref() != Some(&error) {
+                let what = if before.templates.is_empty() {
+                    "the list of templates cannot be had: they are sent unchecked"
+                } else {
+                    "the list of templates cannot be renewed; the old one stays"
+                };
+                let connection = &live.connection;
+                tracing::warn!(instance = %connection.name, adapter = %connection.plugin, error = logged, "{what}; `leadhost instance show` says more");
+            }
+            TemplateList {
+                synced_at: Some(now),
+                error: Some(error),
+                ..before
+            }
+        }
+    };
+    app.metrics.templates_asked(if list.error.is_some() {
+        "failed"
+    } else if list.is_unlisted {
+        "unlisted"
+    } else {
+        "listed"
+    });
+    app.store.put_templates(&live.connection, &list).await?;
+    let list = Arc::new(list);
+    // A question that is under way may bring the old one.
+    app.pipeline.templates.forget();
+    app.pipeline.templates.keep(&live.connection.id, &list);
+    Ok(list)
+}
+
+/// Each name and language once, an approved one before others.
+fn listed(mut templates: Vec<Template>, now: Micros) -> TemplateList {
+    templates.retain(|template| !template.name.is_empty() && !template.language.is_empty());
+    templates.sort_by(|a, b| {
+        let key = |t: &Template| (t.name.clone(), t.language.clone(), !t.is_approved());
+        key(a).cmp(&key(b))
+    });
+    templates.dedup_by(|b, a| a.name == b.name && a.language == b.language);
+    TemplateList {
+        synced_at: Some(now),
+        error: None,
+        is_unlisted: false,
+        templates,
+    }
+}
+
+/// Why there is no list, in words for the operator.
+#[derive(Debug, thiserror::Error)]
+enum SyncError {
+    #[error("no version of `{0}` is active")]
+    NoAdapter(String),
+    #[error(transparent)]
+    Adapter(#[from] CallError),
+    #[error("the adapter cannot ask: {0}")]
+    Problem(Problem),
+    #[error(transparent)]
+    Egress(#[from] EgressError),
+    #[error("the provider refuses to list them ({category}, code `{code}`): {text}", category = .0.category.as_str(), code = .0.code, text = .0.text)]
+    Refused(Refused),
+    #[error(
+        "the provider lists more than {} templates, {} pages or {} bytes",
+        limits::TEMPLATES_PER_INSTANCE,
+        limits::TEMPLATE_PAGES,
+        limits::TEMPLATE_LIST_BYTES
+    )]
+    TooMany,
+}
+
+impl SyncError {
+    /// What the log has of it: no words of a provider's or a plugin's, which may
+    /// name people. The whole error stays with the list.
+    fn logged(&self) -> String {
+        match self {
+            Self::NoAdapter(_) | Self::Egress(_) | Self::TooMany => self.to_string(),
+            Self::Adapter(error) => format!("the adapter failed ({})", error.kind()),
+            Self::Problem(_) => "the adapter cannot ask".to_owned(),
+            Self::Refused(Refused { category, code, .. }) => {
+                let category = category.as_str();
+                format!("the provider refuses to list them ({category}, code `{code}`)")
+            }
+        }
+    }
+}
+
+/// `None`: this provider has no list.
+async fn ask(app: &App, live: &Live) -> Result<Option<Vec<Template>>, SyncError> {
+    let name = &live.connection.plugin;
+    let plugin = app
+        .plugins
+        .active(name)
+        .ok_or_else(|| SyncError::NoAdapter(name.clone()))?;
+    let config = live.connection.config.as_str();
+    let lane = live.connection.id.as_str();
+    let call = app
+        .plugins
+        .list_templates(&plugin, lane, config, Budget::Worker);
+    let step = app.metrics.calling(&plugin, call).await?;
+    let mut templates = Vec::new();
+    let mut next = match step.map_err(SyncError::Problem)? {
+        TemplateStep::Unlisted => return Ok(None),
+        TemplateStep::Call(request) => Some(request),
+        TemplateStep::Page(page) => {
+            templates = page.templates;
+            page.next
+        }
+    };
+    let mut pages = 0;
+    let mut bytes = size(&templates);
+    while let Some(request) = next {
+        pages += 1;
+        if pages > limits::TEMPLATE_PAGES {
+            return Err(SyncError::TooMany);
+        }
+        let page = page(app, live, &plugin, &request).await?;
+        bytes += size(&page.templates);
+        templates.extend(page.templates);
+        if templates.len() > limits::TEMPLATES_PER_INSTANCE || bytes > limits::TEMPLATE_LIST_BYTES {
+            return Err(SyncError::TooMany);
+        }
+        next = page.next;
+    }
+    Ok(Some(templates))
+}
+
+fn size(templates: &[Template]) -> usize {
+    let texts = templates
+        .iter()
+        .map(|template| template.text.len() + template.components.len());
+    texts.sum()
+}
+
+async fn page(
+    app: &App,
+    live: &Live,
+    plugin: &Arc<Loaded>,
+    request: &HttpRequest,
+) -> Result<crate::domain::channel::TemplatePage, SyncError> {
+    let call = app
+        .pipeline
+        .egress
+        .call(request, &live.secrets, &live.connection.allow, || true);
+    let response = app.metrics.sending(call).await?;
+    let config = live.connection.config.as_str();
+    let lane = live.connection.id.as_str();
+    let read = app
+        .plugins
+        .read_templates(plugin, lane, config, response, Budget::Worker);
+    let page = app.metrics.calling(plugin, read).await?;
+    page.map_err(SyncError::Refused)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_has_no_words_of_a_provider() {
+        let refused = SyncError::Refused(Refused {
+            category: crate::domain::channel::Category::Connection,
+            code: "190".to_owned(),
+            title: "Ilda's token".to_owned(),
+            text: "the token of ilda@example.com has ended".to_owned(),
+            details: "+5511900000001".to_owned(),
+            retry_after_seconds: None,
+        });
+        let expect = "the provider refuses to list them (connection, code `190`)";
+        assert_eq!(refused.logged(), expect);
+        assert!(refused.to_string().contains("ilda@example.com"));
+    }
+
+    #[test]
+    fn a_template_is_listed_once_and_an_approved_one_wins() {
+        let template = |name: &str, status: &str| Template {
+            name: name.to_owned(),
+            language: "en".to_owned(),
+            status: status.to_owned(),
+            category: String::new(),
+            reason: String::new(),
+            text: String::new(),
+            placeholders: Vec::new(),
+            components: "[]".to_owned(),
+        };
+        let list = listed(
+            vec![
+                template("b", "approved"),
+                template("a", "rejected"),
+                template("a", "approved"),
+                template("", "approved"),
+            ],
+            Micros(7),
+        );
+        let found: Vec<_> = list
+            .templates
+            .iter()
+            .map(|one| (one.name.as_str(), one.status.as_str()))
+            .collect();
+        assert_eq!(found, [("a", "approved"), ("b", "approved")]);
+    }
+}

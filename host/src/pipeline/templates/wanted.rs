@@ -1,0 +1,150 @@
+//! A template as a partner asks for it, read and checked. As JSON it has the
+//! interface's shape, which is what an adapter gets.
+
+use serde::Serialize;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wanted {
+    pub name: String,
+    /// None: the only one in which it is approved, or the channel's.
+    pub language: Option<String>,
+    pub parts: Parts,
+}
+
+/// What it is filled with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Parts {
+    Components(Vec<Component>),
+    /// Texts for the body's placeholders, in their order.
+    Body(Vec<String>),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Component {
+    #[serde(rename = "type")]
+    pub kind: ComponentKind,
+    /// Of a button.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sub_type: Option<&'static str>,
+    /// Of a button; none: its place among the buttons.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parameters: Option<Vec<Parameter>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ComponentKind {
+    Header,
+    Body,
+    Button,
+}
+
+impl ComponentKind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Header => "header",
+            Self::Body => "body",
+            Self::Button => "button",
+        }
+    }
+}
+
+/// The value of one placeholder.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Parameter {
+    #[serde(flatten)]
+    pub value: Value,
+    /// Where the provider names its placeholders.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parameter_name: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum Value {
+    Text { text: String },
+    Document { document: Document },
+    Image { image: Media },
+    Video { video: Media },
+}
+
+impl Value {
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Text { .. } => "text",
+            Self::Document { .. } => "document",
+            Self::Image { .. } => "image",
+            Self::Video { .. } => "video",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Document {
+    pub link: String,
+    pub filename: String,
+}
+
+/// A file: by its address, or by the id that the provider gave it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Media {
+    Link(String),
+    Id(String),
+}
+
+impl Parameter {
+    pub fn text(text: impl Into<String>) -> Self {
+        Self {
+            value: Value::Text { text: text.into() },
+            parameter_name: None,
+        }
+    }
+}
+
+impl Component {
+    pub fn parameters(&self) -> &[Parameter] {
+        self.parameters.as_deref().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn as_json_it_has_the_shape_of_the_interface() {
+        let check = |value: serde_json::Value, expect: serde_json::Value| assert_eq!(value, expect);
+        let image = Parameter {
+            value: Value::Image {
+                image: Media::Id("77".to_owned()),
+            },
+            parameter_name: Some("photo".to_owned()),
+        };
+        check(
+            json!(image),
+            json!({"type": "image", "image": {"id": "77"}, "parameter_name": "photo"}),
+        );
+        let button = Component {
+            kind: ComponentKind::Button,
+            sub_type: Some("url"),
+            index: Some(0),
+            parameters: Some(vec![Parameter::text("x")]),
+        };
+        check(
+            json!(button),
+            json!({"type": "button", "sub_type": "url", "index": 0,
+                "parameters": [{"type": "text", "text": "x"}]}),
+        );
+        let bare = Component {
+            kind: ComponentKind::Body,
+            sub_type: None,
+            index: None,
+            parameters: None,
+        };
+        check(json!(bare), json!({"type": "body"}));
+    }
+}

@@ -1,0 +1,81 @@
+//! Time passes for conversations: one without an answer becomes `no_response`
+//! and is transferred to people where that was asked for, an idle one closes.
+//! One host does it at a time, in batches behind live traffic. What it commits
+//! is decided anew under the write lock, so that an answer that comes meanwhile
+//! wins.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinSet;
+
+use super::fleet::Job;
+use crate::app::App;
+use crate::shutdown::Shutdown;
+use crate::store::{StoreError, Write, Written};
+
+/// Between two looks: times are given in seconds at the finest.
+const PERIOD: Duration = Duration::from_secs(1);
+
+/// Conversations of one look: a few commits.
+const STEP: u32 = 500;
+
+pub async fn run(app: Arc<App>, shutdown: Shutdown) {
+    let mut job = Job::new("unanswered");
+    let mut held_until = Instant::now();
+    while !shutdown.has_begun() {
+        match step(&app, &mut job, &mut held_until).await {
+            Ok(0) => {}
+            Ok(changed) => {
+                tracing::debug!(changed, "time has passed for conversations");
+                continue;
+            }
+            Err(error) if error.is_told() => {}
+            Err(error) => tracing::warn!(%error, "unanswered conversations cannot be looked for"),
+        }
+        tokio::select! {
+            () = tokio::time::sleep(PERIOD) => {}
+            () = shutdown.begun() => {}
+        }
+    }
+    job.leave(&app).await;
+}
+
+/// How many conversations changed.
+async fn step(
+    app: &Arc<App>,
+    job: &mut Job,
+    held_until: &mut Instant,
+) -> Result<usize, StoreError> {
+    if app.store.outage().is_some() || !app.fleet.is_current() {
+        return Ok(0);
+    }
+    // What is committed twice changes once: the fence guards nothing here.
+    let now = Instant::now();
+    if now >= *held_until {
+        if job.hold(app).await?.is_none() {
+            return Ok(0);
+        }
+        *held_until = now + Job::period();
+    }
+    let due = app.store.conversations_due(app.clock.now(), STEP).await?;
+    // Together, so that the writer commits them together.
+    let mut writes = JoinSet::new();
+    for elapse in due {
+        let app = Arc::clone(app);
+        writes.spawn(async move {
+            let write = Write::Elapse(elapse);
+            app.writer.submit_background(write).await
+        });
+    }
+    let mut changed = 0;
+    while let Some(written) = writes.join_next().await {
+        match written {
+            Ok(Ok(Written::Elapsed(true))) => changed += 1,
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => return Err(error),
+            Err(error) => tracing::error!(%error, "a conversation was not looked at"),
+        }
+    }
+    Ok(changed)
+}

@@ -1,0 +1,338 @@
+//! The contract `leadhost:adapter@1.0.0`, and the one place that names its
+//! bindings. Answers come out as the domain's types, with what breaks a rule of
+//! the host refused here: a bad event becomes an invalid one, anything else
+//! refuses the answer. Texts for people are cut to their bounds; ids are not,
+//! since half an id is another one.
+
+mod events;
+
+use leadhost_golden::{Call, Case};
+use serde_json::Value;
+use wasmtime::Store;
+use wasmtime::component::InstancePre;
+
+use self::bindings::exports::leadhost::adapter::adapter as wit;
+use self::bindings::{ChannelAdapter, ChannelAdapterPre};
+use super::Fault;
+use super::texts::{cut, kept_list, kept_pairs, notes};
+use super::types_v1::{self, golden_delivery, golden_response};
+use crate::domain::channel::{
+    Accepted, Category, Placeholder, Refused, SendAnswer, SendStep, Template, TemplatePage,
+    TemplateSend, TemplateStep, Webhook,
+};
+use crate::domain::exchange::{
+    HandshakeAnswer, HttpRequest, HttpResponse, Pairs, Problem, SenderChecks,
+};
+use crate::domain::plugin::{Description, PluginDelivery, PluginKind};
+use crate::domain::text::{kept, kept_json};
+use crate::limits;
+use crate::plugin::instance::State;
+use crate::plugin::rules;
+
+pub const CONTRACT: &str = "leadhost:adapter@1.0.0";
+pub const EXPORT: &str = "leadhost:adapter/adapter@1.0.0";
+
+mod bindings {
+    wasmtime::component::bindgen!({
+        path: ["../wit/v1/types", "../wit/v1/adapter"],
+        world: "leadhost:adapter/channel-adapter",
+        with: { "leadhost:types/core@1.0.0": crate::plugin::abi::types_v1::core },
+        additional_derives: [serde::Serialize],
+    });
+}
+
+pub struct Adapter {
+    pre: ChannelAdapterPre<State>,
+}
+
+impl Adapter {
+    pub fn new(pre: InstancePre<State>) -> wasmtime::Result<Self> {
+        Ok(Self {
+            pre: ChannelAdapterPre::new(pre)?,
+        })
+    }
+
+    pub fn describe(&self, store: &mut Store<State>) -> Result<Description, Fault> {
+        let guest = self.start(store)?;
+        Ok(exported(&guest).call_describe(store)?.into())
+    }
+
+    pub fn sender_checks(
+        &self,
+        store: &mut Store<State>,
+        config: &str,
+    ) -> Result<Result<SenderChecks, Problem>, Fault> {
+        let guest = self.start(store)?;
+        types_v1::sender_checks(exported(&guest).call_sender_checks(store, config)?)
+    }
+
+    pub fn handshake(
+        &self,
+        store: &mut Store<State>,
+        delivery: PluginDelivery,
+    ) -> Result<Result<Option<HandshakeAnswer>, Problem>, Fault> {
+        let guest = self.start(store)?;
+        types_v1::handshake(exported(&guest).call_handshake(store, &delivery.into())?)
+    }
+
+    pub fn routes(
+        &self,
+        store: &mut Store<State>,
+        config: &str,
+    ) -> Result<Result<Pairs, Problem>, Fault> {
+        let guest = self.start(store)?;
+        match exported(&guest).call_routes(store, config)? {
+            Ok(routes) => {
+                let routes = kept_pairs(routes);
+                rules::channel::route(&routes).map_err(Fault::Rule)?;
+                Ok(Ok(routes))
+            }
+            Err(problem) => Ok(Err(problem.into())),
+        }
+    }
+
+    pub fn send(&self, store: &mut Store<State>, message: TemplateSend) -> Result<SendStep, Fault> {
+        let guest = self.start(store)?;
+        match exported(&guest).call_send(store, &message.into())? {
+            wit::SendStep::Call(call) => Ok(SendStep::Call(request(call)?)),
+            wit::SendStep::Answer(answer) => send_answer(answer).map(SendStep::Answer),
+        }
+    }
+
+    pub fn read_answer(
+        &self,
+        store: &mut Store<State>,
+        message: TemplateSend,
+        response: HttpResponse,
+    ) -> Result<SendAnswer, Fault> {
+        let guest = self.start(store)?;
+        let (message, response) = (message.into(), response.into());
+        send_answer(exported(&guest).call_read_answer(store, &message, &response)?)
+    }
+
+    pub fn read_webhook(
+        &self,
+        store: &mut Store<State>,
+        delivery: PluginDelivery,
+    ) -> Result<Result<Webhook, Problem>, Fault> {
+        let guest = self.start(store)?;
+        match exported(&guest).call_read_webhook(store, &delivery.into())? {
+            Ok(webhook) => Ok(Ok(Webhook {
+                reply: types_v1::reply(webhook.reply)?,
+                events: events::read(webhook.events)?,
+                notes: notes(webhook.notes),
+            })),
+            Err(problem) => Ok(Err(problem.into())),
+        }
+    }
+
+    pub fn list_templates(
+        &self,
+        store: &mut Store<State>,
+        config: &str,
+    ) -> Result<Result<TemplateStep, Problem>, Fault> {
+        let guest = self.start(store)?;
+        Ok(match exported(&guest).call_list_templates(store, config)? {
+            Ok(wit::TemplateStep::Call(call)) => Ok(TemplateStep::Call(request(call)?)),
+            Ok(wit::TemplateStep::Page(page)) => Ok(TemplateStep::Page(template_page(page)?)),
+            Ok(wit::TemplateStep::Unlisted) => Ok(TemplateStep::Unlisted),
+            Err(problem) => Err(problem.into()),
+        })
+    }
+
+    pub fn read_templates(
+        &self,
+        store: &mut Store<State>,
+        config: &str,
+        response: HttpResponse,
+    ) -> Result<Result<TemplatePage, Refused>, Fault> {
+        let guest = self.start(store)?;
+        match exported(&guest).call_read_templates(store, config, &response.into())? {
+            Ok(page) => Ok(Ok(template_page(page)?)),
+            Err(refused) => Ok(Err(refused.into())),
+        }
+    }
+
+    pub fn golden(&self, store: &mut Store<State>, case: &Case) -> Result<Value, Fault> {
+        let guest = self.start(store)?;
+        let guest = exported(&guest);
+        let config = case.delivery.config_text();
+        let response = golden_response(case, &case.response);
+        let answer = match case.call {
+            Call::Describe => serde_json::to_value(Ok::<_, ()>(guest.call_describe(store)?)),
+            Call::SenderChecks => serde_json::to_value(guest.call_sender_checks(store, &config)?),
+            Call::Handshake => {
+                serde_json::to_value(guest.call_handshake(store, &golden_delivery(case))?)
+            }
+            Call::Routes => serde_json::to_value(guest.call_routes(store, &config)?),
+            Call::Send => {
+                let step = guest.call_send(store, &golden_message(case))?;
+                serde_json::to_value(Ok::<_, ()>(step))
+            }
+            Call::ReadAnswer => {
+                let answer = guest.call_read_answer(store, &golden_message(case), &response)?;
+                serde_json::to_value(Ok::<_, ()>(answer))
+            }
+            Call::ReadWebhook => {
+                serde_json::to_value(guest.call_read_webhook(store, &golden_delivery(case))?)
+            }
+            Call::ListTemplates => serde_json::to_value(guest.call_list_templates(store, &config)?),
+            Call::ReadTemplates => {
+                serde_json::to_value(guest.call_read_templates(store, &config, &response)?)
+            }
+            Call::Convert | Call::Complete => {
+                return Err(super::not_there(case, PluginKind::Adapter));
+            }
+        };
+        Ok(answer.expect("records and variants with text keys serialise"))
+    }
+
+    fn start(&self, store: &mut Store<State>) -> wasmtime::Result<ChannelAdapter> {
+        self.pre.instantiate(store)
+    }
+}
+
+fn exported(guest: &ChannelAdapter) -> &wit::Guest {
+    guest.leadhost_adapter_adapter()
+}
+
+// ---- in
+
+impl From<TemplateSend> for wit::TemplateSend {
+    fn from(message: TemplateSend) -> Self {
+        Self {
+            message_id: message.message_id,
+            recipient: message.recipient,
+            template: message.template,
+            config: message.config,
+            context: message.context,
+        }
+    }
+}
+
+fn golden_message(case: &Case) -> wit::TemplateSend {
+    let given = &case.message;
+    wit::TemplateSend {
+        message_id: given.message_id.clone(),
+        recipient: given.recipient.clone(),
+        template: given.template_text(),
+        config: case.delivery.config_text(),
+        context: given.context.clone(),
+    }
+}
+
+// ---- out: what became of a send
+
+fn request(request: types_v1::core::HttpRequest) -> Result<Box<HttpRequest>, Fault> {
+    let request = HttpRequest::from(request);
+    rules::request(&request).map_err(Fault::Rule)?;
+    Ok(Box::new(request))
+}
+
+fn send_answer(answer: wit::SendAnswer) -> Result<SendAnswer, Fault> {
+    Ok(match answer {
+        wit::SendAnswer::Accepted(accepted) => {
+            let accepted = Accepted {
+                external_ids: kept_list(accepted.external_ids),
+                recipient_id: accepted.recipient_id.map(kept),
+                status: word(accepted.status),
+            };
+            rules::channel::accepted(&accepted).map_err(Fault::Rule)?;
+            SendAnswer::Accepted(accepted)
+        }
+        wit::SendAnswer::Refused(refused) => SendAnswer::Refused(refused.into()),
+        wit::SendAnswer::Unknown(why) => SendAnswer::Unknown(text(why)),
+    })
+}
+
+impl From<wit::Refused> for Refused {
+    fn from(refused: wit::Refused) -> Self {
+        Self {
+            category: category(&refused.category),
+            code: word(refused.code),
+            title: text(refused.title),
+            text: text(refused.text),
+            details: text(refused.details),
+            retry_after_seconds: refused.retry_after_seconds,
+        }
+    }
+}
+
+/// The host's own words are none of an adapter's.
+fn category(word: &str) -> Category {
+    match Category::of(word) {
+        Category::Expired | Category::GivenUp => Category::Request,
+        known => known,
+    }
+}
+
+fn word(text: String) -> String {
+    cut(text, limits::CHANNEL_WORD_BYTES)
+}
+
+fn text(text: String) -> String {
+    cut(text, limits::CHANNEL_TEXT_BYTES)
+}
+
+// ---- out: templates
+
+fn template_page(page: wit::TemplatePage) -> Result<TemplatePage, Fault> {
+    if page.templates.len() > limits::TEMPLATES_PER_PAGE {
+        return Err(Fault::Rule(format!(
+            "{} templates; at most {} are taken from one page",
+            page.templates.len(),
+            limits::TEMPLATES_PER_PAGE
+        )));
+    }
+    let templates = page
+        .templates
+        .into_iter()
+        .map(template)
+        .collect::<Result<_, _>>()
+        .map_err(Fault::Rule)?;
+    let next = page.next.map(request).transpose()?;
+    Ok(TemplatePage { templates, next })
+}
+
+fn template(template: wit::Template) -> Result<Template, String> {
+    let components = components(template.components).map_err(|error| {
+        format!(
+            "the template `{}` with components that are not JSON: {error}",
+            template.name
+        )
+    })?;
+    let template = Template {
+        name: kept(template.name),
+        language: word(template.language),
+        status: word(template.status),
+        category: word(template.category),
+        reason: text(template.reason),
+        text: kept(template.text),
+        placeholders: template
+            .placeholders
+            .into_iter()
+            .map(|placeholder| Placeholder {
+                component: word(placeholder.component),
+                index: placeholder.index,
+                kind: word(placeholder.kind),
+                name: kept(placeholder.name),
+            })
+            .collect(),
+        components,
+    };
+    rules::channel::template(&template)?;
+    Ok(template)
+}
+
+/// JSON stays as it is written, unless a text in it has the character that
+/// cannot be kept. Nothing at all is an empty list.
+fn components(text: String) -> Result<String, serde_json::Error> {
+    if text.is_empty() {
+        return Ok("[]".to_owned());
+    }
+    if text.contains("\\u0000") {
+        return Ok(kept_json(serde_json::from_str(&text)?).to_string());
+    }
+    serde_json::from_str::<serde::de::IgnoredAny>(&text)?;
+    Ok(text)
+}

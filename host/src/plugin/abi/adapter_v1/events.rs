@@ -1,0 +1,136 @@
+//! The events of a webhook, as the domain has them. One that breaks a rule of the
+//! host is invalid by itself; the others stand.
+
+use super::{category, text, wit, word};
+use crate::domain::channel::{
+    ChannelError, ChannelEvent, ContactChange, EventBody, InboundMessage, StatusUpdate,
+    TemplateChange,
+};
+use crate::domain::exchange::Problem;
+use crate::domain::text::kept;
+use crate::limits;
+use crate::plugin::abi::Fault;
+use crate::plugin::abi::texts::{attributes, cut, kept_pairs};
+use crate::plugin::rules;
+
+pub(super) fn read(events: Vec<wit::Event>) -> Result<Vec<ChannelEvent>, Fault> {
+    if events.len() > limits::ITEMS_PER_DELIVERY {
+        return Err(Fault::Rule(format!(
+            "{} events; at most {} are taken from one delivery",
+            events.len(),
+            limits::ITEMS_PER_DELIVERY
+        )));
+    }
+    Ok(events
+        .into_iter()
+        .enumerate()
+        .map(|(index, event)| self::event(index, event))
+        .collect())
+}
+
+fn event(index: usize, event: wit::Event) -> ChannelEvent {
+    let invalid = |(what, field): (String, &str)| {
+        EventBody::Invalid(Problem {
+            message: kept(format!("the adapter gave {what}")),
+            path: format!("events.{index}.{field}"),
+        })
+    };
+    let route = kept_pairs(event.route);
+    // One that leads nowhere belongs to where it came in, which shows it.
+    if let Err(what) = rules::channel::route(&route) {
+        return ChannelEvent {
+            route: Vec::new(),
+            body: invalid((what, "route")),
+        };
+    }
+    let body = event_body(event.body).unwrap_or_else(invalid);
+    ChannelEvent { route, body }
+}
+
+/// The error is what the event breaks, and in which field.
+fn event_body(body: wit::EventBody) -> Result<EventBody, (String, &'static str)> {
+    let body = match body {
+        wit::EventBody::Status(status) => EventBody::Status(Box::new(status.into())),
+        wit::EventBody::Inbound(message) => EventBody::Inbound(Box::new(inbound(message)?)),
+        wit::EventBody::Template(change) => EventBody::Template(change.into()),
+        wit::EventBody::Contact(change) => EventBody::Contact(Box::new(change.into())),
+        wit::EventBody::Other(why) => EventBody::Other(cut(why, limits::NOTE_BYTES)),
+        wit::EventBody::Invalid(problem) => EventBody::Invalid(problem.into()),
+    };
+    rules::channel::event(&body)?;
+    Ok(body)
+}
+
+impl From<wit::StatusUpdate> for StatusUpdate {
+    fn from(status: wit::StatusUpdate) -> Self {
+        Self {
+            external_id: kept(status.external_id),
+            message_id: status
+                .message_id
+                .map(kept)
+                // A longer one was never ours: others send from that number too.
+                .filter(|id| id.len() <= limits::MESSAGE_ID_BYTES),
+            status: word(status.status),
+            occurred_at: status.occurred_at.map(word),
+            recipient_id: status.recipient_id.map(kept),
+            errors: status
+                .errors
+                .into_iter()
+                .take(limits::ERRORS_PER_STATUS)
+                .map(ChannelError::from)
+                .collect(),
+        }
+    }
+}
+
+impl From<wit::ChannelError> for ChannelError {
+    fn from(error: wit::ChannelError) -> Self {
+        let category = category(&error.category);
+        Self {
+            code: category.code(word(error.code)),
+            title: text(error.title),
+            description: text(error.description),
+            details: text(error.details),
+            category,
+        }
+    }
+}
+
+fn inbound(message: wit::InboundMessage) -> Result<InboundMessage, (String, &'static str)> {
+    Ok(InboundMessage {
+        external_id: kept(message.external_id),
+        sender_id: kept(message.sender_id),
+        sender_phone: message.sender_phone.map(word),
+        sender_name: message.sender_name.map(text),
+        kind: word(message.kind),
+        content: message
+            .content
+            .map(|content| cut(content, limits::MESSAGE_CONTENT_BYTES)),
+        occurred_at: message.occurred_at.map(word),
+        reply_to: message.reply_to.map(kept),
+        attributes: attributes(message.attributes).map_err(|what| (what, "inbound.attributes"))?,
+    })
+}
+
+impl From<wit::TemplateChange> for TemplateChange {
+    fn from(change: wit::TemplateChange) -> Self {
+        Self {
+            name: kept(change.name),
+            language: word(change.language),
+            status: word(change.status),
+            reason: text(change.reason),
+        }
+    }
+}
+
+impl From<wit::ContactChange> for ContactChange {
+    fn from(change: wit::ContactChange) -> Self {
+        Self {
+            sender_id: kept(change.sender_id),
+            sender_phone: change.sender_phone.map(word),
+            kind: word(change.kind),
+            value: kept(change.value),
+            occurred_at: change.occurred_at.map(word),
+        }
+    }
+}

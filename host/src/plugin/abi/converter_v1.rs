@@ -1,0 +1,335 @@
+//! The contract `leadhost:converter@1.0.0`, and the one file that names its
+//! bindings. Answers come out as the domain's types, with what breaks a rule of
+//! the host refused here: a bad item becomes an invalid one, anything else
+//! refuses the answer.
+
+use leadhost_golden::{Call, Case};
+use serde_json::Value;
+use wasmtime::Store;
+use wasmtime::component::InstancePre;
+
+use self::bindings::exports::leadhost::converter::converter as wit;
+use self::bindings::{LeadConverter, LeadConverterPre};
+use super::Fault;
+use super::texts::{attributes, kept_list, kept_pairs, notes};
+use super::types_v1::{self, golden_delivery, golden_response};
+use crate::domain::exchange::{HandshakeAnswer, Problem, SenderChecks};
+use crate::domain::lead::{Action, Consent, Lead, Listing};
+use crate::domain::plugin::{
+    Conversion, Description, Failure, FailureCategory, Fetch, Item, Outcome, PluginCompletion,
+    PluginDelivery, PluginKind,
+};
+use crate::domain::text::kept;
+use crate::limits;
+use crate::plugin::instance::State;
+use crate::plugin::rules;
+
+pub const CONTRACT: &str = "leadhost:converter@1.0.0";
+pub const EXPORT: &str = "leadhost:converter/converter@1.0.0";
+
+mod bindings {
+    wasmtime::component::bindgen!({
+        path: ["../wit/v1/types", "../wit/v1/converter"],
+        world: "leadhost:converter/lead-converter",
+        with: { "leadhost:types/core@1.0.0": crate::plugin::abi::types_v1::core },
+        additional_derives: [serde::Serialize],
+    });
+}
+
+pub struct Converter {
+    pre: LeadConverterPre<State>,
+}
+
+impl Converter {
+    pub fn new(pre: InstancePre<State>) -> wasmtime::Result<Self> {
+        Ok(Self {
+            pre: LeadConverterPre::new(pre)?,
+        })
+    }
+
+    pub fn describe(&self, store: &mut Store<State>) -> Result<Description, Fault> {
+        let guest = self.start(store)?;
+        let description = exported(&guest).call_describe(store)?;
+        Ok(description.into())
+    }
+
+    pub fn sender_checks(
+        &self,
+        store: &mut Store<State>,
+        config: &str,
+    ) -> Result<Result<SenderChecks, Problem>, Fault> {
+        let guest = self.start(store)?;
+        types_v1::sender_checks(exported(&guest).call_sender_checks(store, config)?)
+    }
+
+    pub fn handshake(
+        &self,
+        store: &mut Store<State>,
+        delivery: PluginDelivery,
+    ) -> Result<Result<Option<HandshakeAnswer>, Problem>, Fault> {
+        let guest = self.start(store)?;
+        types_v1::handshake(exported(&guest).call_handshake(store, &delivery.into())?)
+    }
+
+    pub fn convert(
+        &self,
+        store: &mut Store<State>,
+        delivery: PluginDelivery,
+    ) -> Result<Result<Conversion, Problem>, Fault> {
+        let guest = self.start(store)?;
+        convert(&guest, store, delivery)
+    }
+
+    pub fn complete(
+        &self,
+        store: &mut Store<State>,
+        completion: PluginCompletion,
+    ) -> Result<Result<Vec<Item>, Failure>, Fault> {
+        let guest = self.start(store)?;
+        match exported(&guest).call_complete(store, &completion.into())? {
+            Ok(list) => Ok(Ok(items(list)?)),
+            Err(failure) => Ok(Err(failure.into())),
+        }
+    }
+
+    pub fn golden(&self, store: &mut Store<State>, case: &Case) -> Result<Value, Fault> {
+        let guest = self.start(store)?;
+        let guest = exported(&guest);
+        let answer = match case.call {
+            Call::Describe => serde_json::to_value(Ok::<_, ()>(guest.call_describe(store)?)),
+            Call::SenderChecks => {
+                serde_json::to_value(guest.call_sender_checks(store, &case.delivery.config_text())?)
+            }
+            Call::Handshake => {
+                serde_json::to_value(guest.call_handshake(store, &golden_delivery(case))?)
+            }
+            Call::Convert => {
+                serde_json::to_value(guest.call_convert(store, &golden_delivery(case))?)
+            }
+            Call::Complete => {
+                serde_json::to_value(guest.call_complete(store, &golden_completion(case))?)
+            }
+            Call::Routes
+            | Call::Send
+            | Call::ReadAnswer
+            | Call::ReadWebhook
+            | Call::ListTemplates
+            | Call::ReadTemplates => return Err(super::not_there(case, PluginKind::Converter)),
+        };
+        Ok(answer.expect("records and variants with text keys serialise"))
+    }
+
+    pub(super) fn start(&self, store: &mut Store<State>) -> wasmtime::Result<Started> {
+        self.pre.instantiate(store)
+    }
+}
+
+/// An instance, ready to be called.
+pub(super) type Started = LeadConverter;
+
+/// A conversion in an instance that is there.
+pub(super) fn convert(
+    guest: &Started,
+    store: &mut Store<State>,
+    delivery: PluginDelivery,
+) -> Result<Result<Conversion, Problem>, Fault> {
+    match exported(guest).call_convert(store, &delivery.into())? {
+        Ok(conversion) => Ok(Ok(Conversion {
+            reply: types_v1::reply(conversion.reply)?,
+            items: items(conversion.items)?,
+            notes: notes(conversion.notes),
+        })),
+        Err(problem) => Ok(Err(problem.into())),
+    }
+}
+
+fn exported(guest: &LeadConverter) -> &wit::Guest {
+    guest.leadhost_converter_converter()
+}
+
+// ---- in
+
+impl From<PluginCompletion> for wit::Completion {
+    fn from(completion: PluginCompletion) -> Self {
+        Self {
+            delivery_id: completion.delivery_id,
+            received_at: completion.received_at,
+            config: completion.config,
+            context: completion.context,
+            external_id: completion.external_id,
+            state: completion.state,
+            hop: completion.hop,
+            response: completion.response.into(),
+        }
+    }
+}
+
+fn golden_completion(case: &Case) -> wit::Completion {
+    let given = &case.completion;
+    wit::Completion {
+        delivery_id: case.delivery.id.clone(),
+        received_at: case.delivery.received_at.clone(),
+        config: case.delivery.config_text(),
+        context: case.delivery.context.clone(),
+        external_id: given.external_id.clone(),
+        state: given.state_bytes(),
+        hop: given.hop,
+        response: golden_response(case, &given.response),
+    }
+}
+
+// ---- out
+
+fn items(items: Vec<wit::Item>) -> Result<Vec<Item>, Fault> {
+    if items.len() > limits::ITEMS_PER_DELIVERY {
+        return Err(Fault::Rule(format!(
+            "{} items; at most {} are taken from one delivery",
+            items.len(),
+            limits::ITEMS_PER_DELIVERY
+        )));
+    }
+    Ok(items
+        .into_iter()
+        .enumerate()
+        .map(|(index, item)| Item {
+            route: kept_pairs(item.route),
+            outcome: outcome(item.outcome).unwrap_or_else(|(what, field)| {
+                Outcome::Invalid(Problem {
+                    message: kept(format!("the converter gave {what}")),
+                    path: format!("items.{index}.{field}"),
+                })
+            }),
+        })
+        .collect())
+}
+
+/// The error is what the item breaks, and in which field.
+fn outcome(outcome: wit::Outcome) -> Result<Outcome, (String, String)> {
+    Ok(match outcome {
+        wit::Outcome::Lead(lead) => Outcome::Lead(Box::new(Lead {
+            external_id: lead.external_id.map(kept),
+            action: Action::of(&lead.action),
+            is_test: lead.is_test,
+            name: lead.name.map(kept),
+            phones: kept_list(lead.phones),
+            emails: kept_list(lead.emails),
+            region: lead.region.map(kept),
+            listings: lead
+                .listings
+                .into_iter()
+                .map(|listing| Listing {
+                    kind: kept(listing.kind),
+                    reference: kept(listing.reference),
+                })
+                .collect(),
+            message: lead.message.map(kept),
+            occurred_at: lead.occurred_at.map(kept),
+            source: lead.source.map(kept),
+            consents: lead
+                .consents
+                .into_iter()
+                .map(|consent| Consent {
+                    purpose: kept(consent.purpose),
+                    granted: consent.granted,
+                    text: kept(consent.text),
+                })
+                .collect(),
+            campaign: kept_pairs(lead.campaign),
+            attributes: attributes(lead.attributes)
+                .map_err(|what| (what, "lead.attributes".to_owned()))?,
+        })),
+        wit::Outcome::Fetch(fetch) => {
+            if fetch.state.len() > limits::FETCH_STATE_BYTES {
+                let what = format!(
+                    "a state of {} bytes; at most {} are kept",
+                    fetch.state.len(),
+                    limits::FETCH_STATE_BYTES
+                );
+                return Err((what, "fetch.state".to_owned()));
+            }
+            let request = fetch.request.into();
+            rules::request(&request).map_err(|what| (what, "fetch.request".to_owned()))?;
+            Outcome::Fetch(Box::new(Fetch {
+                external_id: fetch.external_id.map(kept),
+                request,
+                state: fetch.state,
+            }))
+        }
+        wit::Outcome::Ignored(why) => Outcome::Ignored(kept(why)),
+        wit::Outcome::Invalid(problem) => Outcome::Invalid(problem.into()),
+    })
+}
+
+impl From<wit::Failure> for Failure {
+    fn from(failure: wit::Failure) -> Self {
+        Self {
+            // A category that this host does not know loses nothing: try again.
+            category: match failure.category.as_str() {
+                "stop" => FailureCategory::Stop,
+                "give-up" => FailureCategory::GiveUp,
+                _ => FailureCategory::Retry,
+            },
+            message: kept(failure.message),
+            retry_after_seconds: failure.retry_after_seconds,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_character_zero_goes_no_further_than_the_contract() {
+        let zero = || "a\0b".to_owned();
+        let shown = "a\u{fffd}b";
+        let lead = wit::Lead {
+            external_id: Some(zero()),
+            action: "create".to_owned(),
+            is_test: false,
+            name: Some(zero()),
+            phones: vec![zero()],
+            emails: vec![zero()],
+            region: Some(zero()),
+            listings: vec![wit::Listing {
+                kind: zero(),
+                reference: zero(),
+            }],
+            message: Some(zero()),
+            occurred_at: Some(zero()),
+            source: Some(zero()),
+            consents: vec![wit::Consent {
+                purpose: zero(),
+                granted: true,
+                text: zero(),
+            }],
+            campaign: vec![(zero(), zero())],
+            attributes: vec![(zero(), r#"{"x\u0000": ["\u0000", 1.50]}"#.to_owned())],
+        };
+        let item = wit::Item {
+            route: vec![(zero(), zero())],
+            outcome: wit::Outcome::Lead(lead),
+        };
+        let items = items(vec![item]).expect("one item");
+        assert_eq!(items[0].route, [(shown.to_owned(), shown.to_owned())]);
+        let Outcome::Lead(lead) = &items[0].outcome else {
+            panic!("a lead");
+        };
+        let text = format!("{lead:?}");
+        assert!(!text.contains("\\0") && !text.contains('\0'), "{text}");
+        assert_eq!(lead.name.as_deref(), Some(shown));
+        assert_eq!(
+            Value::Object(lead.attributes.clone()).to_string(),
+            "{\"a\u{fffd}b\":{\"x\u{fffd}\":[\"\u{fffd}\",1.50]}}"
+        );
+        assert_eq!(notes(vec![zero()]), [shown]);
+        let problem = Problem::from(types_v1::core::Problem {
+            message: zero(),
+            path: zero(),
+        });
+        assert_eq!(
+            (problem.message.as_str(), problem.path.as_str()),
+            (shown, shown)
+        );
+    }
+}

@@ -1,0 +1,49 @@
+//! Texts of plugins as the host keeps them: without U+0000, and where they are
+//! for people no longer than they need to be.
+
+use serde_json::{Map, Value};
+
+use crate::domain::exchange::Pairs;
+use crate::domain::text::{kept, kept_json};
+use crate::limits;
+
+/// A text cut off after so many bytes, at the end of a character.
+pub fn cut(text: String, bytes: usize) -> String {
+    let mut text = kept(text);
+    if text.len() > bytes {
+        text.truncate(text.floor_char_boundary(bytes));
+    }
+    text
+}
+
+pub fn kept_list(texts: Vec<String>) -> Vec<String> {
+    texts.into_iter().map(kept).collect()
+}
+
+pub fn kept_pairs(pairs: Pairs) -> Pairs {
+    pairs
+        .into_iter()
+        .map(|(name, value)| (kept(name), kept(value)))
+        .collect()
+}
+
+/// Names and JSON texts as values; the error names the first that is none.
+pub fn attributes(pairs: Pairs) -> Result<Map<String, Value>, String> {
+    pairs
+        .into_iter()
+        .map(|(name, text)| match serde_json::from_str(&text) {
+            Ok(value) => Ok((kept(name), kept_json(value))),
+            Err(error) => Err(format!(
+                "the attribute `{name}`, which is not JSON: {error}"
+            )),
+        })
+        .collect()
+}
+
+pub fn notes(mut notes: Vec<String>) -> Vec<String> {
+    notes.truncate(limits::NOTES_PER_DELIVERY);
+    notes
+        .into_iter()
+        .map(|note| cut(note, limits::NOTE_BYTES))
+        .collect()
+}

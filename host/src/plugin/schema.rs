@@ -1,0 +1,106 @@
+//! What a configuration breaks of its plugin's schema, for the person who wrote
+//! it: each fault with its place, in a few words. Of alternatives none of which
+//! fits, what each of them misses; never the configuration itself, which is in
+//! front of who reads this and may be long.
+
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{ValidationError, Validator};
+use serde_json::Value;
+
+/// Bytes of what is said of one place.
+const LONGEST: usize = 600;
+
+/// A place in a configuration, as a JSON pointer, and what is wrong there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    pub place: String,
+    pub what: String,
+}
+
+pub fn faults(schema: &Validator, config: &Value) -> Vec<Fault> {
+    schema
+        .iter_errors(config)
+        .map(|error| {
+            let mut what = said(&error);
+            if what.len() > LONGEST {
+                what.truncate(what.floor_char_boundary(LONGEST));
+                what.push_str("...");
+            }
+            Fault {
+                place: error.instance_path().to_string(),
+                what,
+            }
+        })
+        .collect()
+}
+
+fn said(error: &ValidationError<'_>) -> String {
+    match error.kind() {
+        ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
+            let above = error.instance_path().to_string();
+            let forms: Vec<_> = context.iter().map(|form| missed(&above, form)).collect();
+            format!(
+                "fits none of {} forms: {}",
+                forms.len(),
+                forms.join("; or ")
+            )
+        }
+        _ => match error.instance().as_ref() {
+            Value::Object(_) => error.masked_with("the table").to_string(),
+            Value::Array(_) => error.masked_with("the list").to_string(),
+            _ => error.to_string(),
+        },
+    }
+}
+
+/// Why one of several forms does not fit, with places below the one `above`.
+fn missed(above: &str, form: &[ValidationError<'_>]) -> String {
+    let faults = form.iter().map(|error| {
+        let place = error.instance_path().to_string();
+        match place.strip_prefix(above).filter(|below| !below.is_empty()) {
+            Some(below) => format!("{below}: {}", said(error)),
+            None => said(error),
+        }
+    });
+    faults.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn of_forms_none_of_which_fits_each_says_what_it_misses() {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "from": {"type": "string"},
+                "depth": {"anyOf": [{"type": "integer", "minimum": 1}, {"enum": ["all"]}]},
+                "names": {"type": "string"}
+            },
+            "anyOf": [{"required": ["from"]}, {"required": ["service"]}]
+        });
+        let schema = jsonschema::validator_for(&schema).expect("a schema");
+        let config = json!({"word": "a-long-word", "depth": 0, "names": {"a": "a-long-word"}});
+        let mut found: Vec<_> = faults(&schema, &config)
+            .into_iter()
+            .map(|fault| (fault.place, fault.what))
+            .collect();
+        found.sort();
+        let expect = [
+            (
+                "",
+                r#"fits none of 2 forms: "from" is a required property; or "service" is a required property"#,
+            ),
+            (
+                "/depth",
+                r#"fits none of 2 forms: 0 is less than the minimum of 1; or 0 is not one of "all""#,
+            ),
+            ("/names", r#"the table is not of type "string""#),
+        ];
+        let expect = expect.map(|(place, what)| (place.to_owned(), what.to_owned()));
+        assert_eq!(found, expect);
+    }
+}

@@ -1,0 +1,140 @@
+//! All names of a workspace: a segment that was built in one go, and over it a
+//! small one with what changed since. A change makes a new index, which shares
+//! the large segment with the one before; who searches is not disturbed. Past a
+//! share of changes it is worth building anew, which needs nothing but the index.
+//!
+//! Whether a name lies in the one or the other does not show: what is ranked,
+//! and how, is the same as if all had been built in one go.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::fold;
+use super::gathering::Gathering;
+use super::segment::Segment;
+use crate::domain::id::ProductId;
+
+pub struct Index {
+    pub(super) base: Arc<Segment>,
+    pub(super) over: Segment,
+    /// How many names of `base` come before each of `over`.
+    pub(super) places: Box<[u32]>,
+    /// Names of `base` that are not there any more, ascending.
+    pub(super) gone: Box<[u32]>,
+    /// What `over` was built of: folded names that are not those of `base`;
+    /// empty: it is gone.
+    changes: HashMap<ProductId, Box<str>>,
+    /// Bytes of their names: asked more often than they change.
+    letters: usize,
+}
+
+/// Changes that are always few, and the part of all names that is.
+const FEW: usize = 2_048;
+const SHARE: usize = 32;
+
+/// Bytes of one change beside its name.
+const CHANGE_BYTES: usize = 48;
+
+impl Index {
+    pub(super) fn new(base: Segment) -> Self {
+        Self::over(Arc::new(base), HashMap::new())
+    }
+
+    fn over(base: Arc<Segment>, changes: HashMap<ProductId, Box<str>>) -> Self {
+        let mut gathering = Gathering::default();
+        for (id, name) in &changes {
+            gathering.set_folded(*id, name);
+        }
+        let over = gathering.into_segment();
+        let mut gone: Box<[u32]> = changes.keys().filter_map(|id| base.find(*id)).collect();
+        gone.sort_unstable();
+        let texts = over.words.texts();
+        let placed: Vec<_> = texts.iter().map(|word| base.words.place(word)).collect();
+        let mut places = Vec::with_capacity(over.count() as usize);
+        over.for_each(|number, words| {
+            let words: Vec<_> = words.iter().map(|word| placed[*word as usize]).collect();
+            places.push(base.place(&words, over.id(number)));
+        });
+        Self {
+            base,
+            over,
+            places: places.into_boxed_slice(),
+            gone,
+            letters: changes.values().map(|name| name.len()).sum(),
+            changes,
+        }
+    }
+
+    /// How many names can be found.
+    pub fn count(&self) -> usize {
+        self.base.count() as usize - self.gone.len() + self.over.count() as usize
+    }
+
+    /// Bytes that it takes.
+    pub fn bytes(&self) -> usize {
+        self.base.bytes()
+            + self.over.bytes()
+            + size_of_val(&*self.places)
+            + size_of_val(&*self.gone)
+            + self.changes.len() * CHANGE_BYTES
+            + self.letters
+    }
+
+    /// With products as they are now; `None`: it is gone.
+    pub fn changed<'a>(
+        &self,
+        products: impl IntoIterator<Item = (ProductId, Option<&'a str>)>,
+    ) -> Self {
+        let mut changes = self.changes.clone();
+        for (id, name) in products {
+            let name = name.map(fold::fold).unwrap_or_default();
+            if self.is_in_base(id, &name) {
+                changes.remove(&id);
+            } else {
+                changes.insert(id, name.into_boxed_str());
+            }
+        }
+        Self::over(Arc::clone(&self.base), changes)
+    }
+
+    /// Whether so much has changed that building it anew pays.
+    pub fn is_worn(&self) -> bool {
+        self.changes.len() > FEW.max(self.base.count() as usize / SHARE)
+    }
+
+    /// The same, built in one go.
+    pub fn rebuilt(&self) -> Self {
+        let mut gathering = Gathering::default();
+        let texts = self.base.words.texts();
+        let mut name = String::new();
+        let mut gone = self.gone.iter().peekable();
+        self.base.for_each(|number, words| {
+            if gone.next_if(|gone| **gone == number).is_some() {
+                return;
+            }
+            name.clear();
+            for word in words {
+                if !name.is_empty() {
+                    name.push(' ');
+                }
+                name.push_str(&texts[*word as usize]);
+            }
+            gathering.set_folded(self.base.id(number), &name);
+        });
+        for (id, name) in &self.changes {
+            gathering.set_folded(*id, name);
+        }
+        Self::new(gathering.into_segment())
+    }
+
+    /// Whether the base has the product with this name, or neither has it.
+    fn is_in_base(&self, id: ProductId, folded: &str) -> bool {
+        let Some(number) = self.base.find(id) else {
+            return folded.is_empty();
+        };
+        let mut words = Vec::new();
+        self.base.read(number, &mut words);
+        let theirs = words.iter().copied().map(Some);
+        theirs.eq(fold::words(folded).map(|word| self.base.words.number(word)))
+    }
+}

@@ -1,0 +1,101 @@
+//! The rules of the search as they are written, without an index: every name is
+//! looked at, every word of it compared. What tests hold the index to.
+
+use super::fold::{fold, words};
+use crate::domain::id::ProductId;
+use crate::limits;
+
+/// Found names as `(id, score)`, in their order.
+pub(super) fn search(products: &[(ProductId, String)], term: &str) -> Vec<(ProductId, u32)> {
+    let folded = fold(term);
+    let all: Vec<_> = words(&folded).collect();
+    let used = &all[..all.len().min(limits::SEARCH_TERM_WORDS)];
+    let whole: usize = used.iter().map(|word| letters(word).len()).sum();
+    let mut found = Vec::new();
+    for (id, name) in products {
+        let folded = fold(name);
+        let name: Vec<_> = words(&folded).collect();
+        // In half letters.
+        let points: usize = (0..used.len())
+            .map(|at| {
+                let is_last = at + 1 == all.len();
+                let worth = |word: &&str| alike(used[at], word, is_last);
+                name.iter().map(worth).max().unwrap_or(0)
+            })
+            .sum();
+        if points >= whole {
+            let score = (points as f64 / (2 * whole) as f64 * 10_000.0).round();
+            let words = name.len();
+            found.push((score as u32, words, name.join(" "), *id));
+        }
+    }
+    found.sort_by(|a, b| (b.0.cmp(&a.0)).then_with(|| (a.1, &a.2, a.3).cmp(&(b.1, &b.2, b.3))));
+    found
+        .into_iter()
+        .map(|(score, _, _, id)| (id, score))
+        .collect()
+}
+
+fn letters(word: &str) -> Vec<char> {
+    word.chars().collect()
+}
+
+/// What a word of a name is worth to one of the term, in half letters.
+fn alike(wanted: &str, word: &str, is_last: bool) -> usize {
+    let bytes = wanted.len();
+    let (wanted, word) = (letters(wanted), letters(word));
+    let whole = 2 * wanted.len();
+    if wanted == word {
+        return whole;
+    }
+    let mut worth = 0;
+    let has_digit = wanted.iter().any(|letter| letter.is_numeric());
+    if word.starts_with(&wanted) && (is_last || (wanted.len() < 4 && !has_digit)) {
+        worth = whole - 1;
+    }
+    let typos = match wanted.len() {
+        _ if has_digit || bytes > 64 => 0,
+        0..=3 => 0,
+        4..=7 => 1,
+        _ if bytes > 32 => 1,
+        _ => 2,
+    };
+    let distance = distance(&wanted, &word);
+    if distance <= typos {
+        worth = worth.max(whole - 2 * distance);
+    }
+    worth
+}
+
+/// Letters too many, too few, wrong, or two neighbours that changed places.
+fn distance(a: &[char], b: &[char]) -> usize {
+    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for i in 0..=a.len() {
+        for j in 0..=b.len() {
+            rows[i][j] = if i == 0 || j == 0 {
+                i + j
+            } else {
+                let wrong = usize::from(a[i - 1] != b[j - 1]);
+                let mut least = (rows[i - 1][j] + 1)
+                    .min(rows[i][j - 1] + 1)
+                    .min(rows[i - 1][j - 1] + wrong);
+                if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                    least = least.min(rows[i - 2][j - 2] + 1);
+                }
+                least
+            };
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
+#[test]
+fn letters_that_changed_places_are_one_typo() {
+    let check = |a: &str, b: &str, expect| {
+        assert_eq!(distance(&letters(a), &letters(b)), expect, "{a} {b}");
+    };
+    check("casa", "csaa", 1);
+    check("casa", "casas", 1);
+    check("ca", "abc", 3);
+    check("", "abc", 3);
+}

@@ -1,0 +1,365 @@
+//! Finds the names that are worth enough, counts them all, and takes a page of
+//! them in their order.
+//!
+//! Each name has a cell of points, and the lists of the term's words are added up
+//! in these. Words that together cannot make a name be found (most often those
+//! that most names have) come last, and only add to names that have another
+//! one. Names are numbered in their order, so that counting how many are worth
+//! how much says where the page begins; it costs the same wherever that is.
+
+use std::ops::Range;
+
+use super::index::Index;
+use super::lists::List;
+use super::segment::Segment;
+use super::term::{Like, Term};
+use crate::domain::id::ProductId;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// All that are found, not only those of the page.
+    pub total: u64,
+    pub page: Vec<Hit>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hit {
+    pub id: ProductId,
+    /// Of a whole in ten thousandths.
+    pub score: u32,
+}
+
+/// A cell's low bits: the last word of the term that was counted, so that none is
+/// counted twice. Above them its points.
+const MARK: u32 = 4;
+const MARKS: u16 = (1 << MARK) - 1;
+
+impl Index {
+    /// The found ones from this place on, at most so many.
+    pub fn search(&self, term: &Term, from: u64, count: usize) -> Found {
+        let whole = term.points();
+        let least = whole.div_ceil(2);
+        let mut base = cells(&self.base, term, least);
+        for gone in &self.gone {
+            base[*gone as usize] = 0;
+        }
+        let over = cells(&self.over, term, least);
+        let cells = Cells {
+            base: &base,
+            over: &over,
+            places: &self.places,
+        };
+        let worth = cells.count(least, whole);
+        let total = worth.iter().sum();
+        let page = page(&worth, from, count as u64);
+        let mut hits = cells.take(&page);
+        // Within what is equal they are in order already.
+        hits.sort_by(|(a, _), (b, _)| b.cmp(a));
+        let page = hits.into_iter().map(|(points, place)| Hit {
+            id: match place {
+                Place::Base(number) => self.base.id(number),
+                Place::Over(number) => self.over.id(number),
+            },
+            score: score(u32::from(points), whole),
+        });
+        Found {
+            total,
+            page: page.collect(),
+        }
+    }
+}
+
+/// In ten thousandths, a half rounded up.
+fn score(points: u32, whole: u32) -> u32 {
+    (points * 20_000 + whole) / (2 * whole)
+}
+
+/// A word of the term, and what it finds in a segment.
+struct Part {
+    mark: u16,
+    most: u32,
+    likes: Vec<Like>,
+    cost: usize,
+}
+
+/// What going through a name's words costs, in bytes of lists.
+const READING: usize = 64;
+
+/// A cell for each name of a segment. Those that cannot have the least may have
+/// less than they are worth.
+fn cells(segment: &Segment, term: &Term, least: u32) -> Vec<u16> {
+    let mut cells = vec![0u16; segment.count() as usize];
+    if cells.is_empty() {
+        return cells;
+    }
+    let parts = (1..).zip(term.words()).map(|(mark, word)| {
+        let likes = word.likes(&segment.words);
+        let costs = likes.iter().map(|like| segment.lists.cost(&like.words));
+        Part {
+            mark,
+            most: word.most(),
+            cost: costs.sum(),
+            likes,
+        }
+    });
+    let mut parts: Vec<_> = parts.collect();
+    parts.sort_by_key(|part| part.cost);
+    let mut rest: u32 = parts.iter().map(|part| part.most).sum();
+    let mut candidates: Option<Vec<u32>> = None;
+    for part in &parts {
+        // A name without points stays below the least when the rest is less.
+        if rest < least {
+            let lacking = cell_of(least - rest);
+            let few = match candidates.take() {
+                None => with_least(&cells, lacking),
+                Some(mut few) => {
+                    few.retain(|name| cells[*name as usize] >= lacking);
+                    few
+                }
+            };
+            if few.len() * READING < part.cost {
+                add_to(segment, part, &mut cells, &few);
+            } else {
+                add(segment, part, &mut cells);
+            }
+            candidates = Some(few);
+        } else {
+            add(segment, part, &mut cells);
+        }
+        rest -= part.most;
+    }
+    cells
+}
+
+/// Adds a word's points to the names that have it.
+fn add(segment: &Segment, part: &Part, cells: &mut [u16]) {
+    for like in &part.likes {
+        let add = cell_of(like.points) + part.mark;
+        for word in like.words.clone() {
+            match segment.lists.list(word) {
+                List::Bits(bits) => add_bits(bits, part.mark, add, cells),
+                List::Steps(steps) => steps.for_each(|name| {
+                    let cell = &mut cells[name as usize];
+                    if *cell & MARKS != part.mark {
+                        *cell = (*cell & !MARKS) + add;
+                    }
+                }),
+            }
+        }
+    }
+}
+
+/// Eight names at a time and without a branch: a word that every name has must
+/// not cost what a million steps do.
+fn add_bits(bits: &[u8], mark: u16, add: u16, cells: &mut [u16]) {
+    for (byte, cells) in bits.iter().zip(cells.chunks_mut(8)) {
+        let has = &SPREAD[usize::from(*byte)];
+        for (cell, has) in cells.iter_mut().zip(has) {
+            let is_new = if *cell & MARKS == mark { 0 } else { *has };
+            let new = (*cell & !MARKS) + add;
+            *cell = (*cell & !is_new) | (new & is_new);
+        }
+    }
+}
+
+/// The bits of each byte, spread over eight cells.
+static SPREAD: [[u16; 8]; 256] = {
+    let mut spread = [[0; 8]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut bit = 0;
+        while bit < 8 {
+            if byte & (1 << bit) != 0 {
+                spread[byte][bit] = u16::MAX;
+            }
+            bit += 1;
+        }
+        byte += 1;
+    }
+    spread
+};
+
+/// Adds a word's points to those of these names that have it.
+fn add_to(segment: &Segment, part: &Part, cells: &mut [u16], names: &[u32]) {
+    let mut words = Vec::new();
+    for &name in names {
+        segment.read(name, &mut words);
+        // The best comes first.
+        let like = part.likes.iter().find(|like| {
+            let is_like = |word| like.words.contains(word);
+            words.iter().any(is_like)
+        });
+        if let Some(like) = like {
+            let cell = &mut cells[name as usize];
+            *cell = (*cell & !MARKS) + cell_of(like.points) + part.mark;
+        }
+    }
+}
+
+/// Points as a cell has them, without a mark.
+fn cell_of(points: u32) -> u16 {
+    u16::try_from(points << MARK).expect("a term is short")
+}
+
+/// Names whose cells are at least this.
+fn with_least(cells: &[u16], least: u16) -> Vec<u32> {
+    let mut names = Vec::new();
+    for_each_from(cells, least, |name, _| names.push(name));
+    names
+}
+
+/// Names whose cells are at least this, and these, in order. Most often they are
+/// few, so many are passed at once.
+fn for_each_from(cells: &[u16], least: u16, mut each: impl FnMut(u32, u16)) {
+    const ONCE: usize = 64;
+    for (first, cells) in (0..).step_by(ONCE).zip(cells.chunks(ONCE)) {
+        let below = least.saturating_sub(1);
+        if cells
+            .iter()
+            .fold(0, |any, cell| any | cell.saturating_sub(below))
+            == 0
+        {
+            continue;
+        }
+        for (name, &cell) in (first..).zip(cells) {
+            if cell >= least {
+                each(name, cell);
+            }
+        }
+    }
+}
+
+/// The cells of both segments.
+struct Cells<'a> {
+    base: &'a [u16],
+    over: &'a [u16],
+    places: &'a [u32],
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    Base(u32),
+    Over(u32),
+}
+
+/// Which of the found make a page: those of `points`, without the first ones of
+/// the best and with so many of the worst. Empty when `points` is.
+#[derive(Debug, PartialEq, Eq)]
+struct Page {
+    points: Range<u16>,
+    skipped: u64,
+    /// Of the worst, from its first on, or of the best behind the skipped.
+    taken: u64,
+}
+
+impl Cells<'_> {
+    /// How many there are of each worth, from the least to the whole.
+    fn count(&self, least: u32, whole: u32) -> Vec<u64> {
+        let mut worth = vec![0u64; whole as usize + 1];
+        for cells in [self.base, self.over] {
+            for_each_from(cells, cell_of(least), |_, cell| {
+                worth[usize::from(cell >> MARK)] += 1;
+            });
+        }
+        worth
+    }
+
+    /// Those of the page, in the order of those that are equal.
+    fn take(&self, page: &Page) -> Vec<(u16, Place)> {
+        let Range { start, end } = page.points;
+        let mut taken = Vec::new();
+        if start >= end {
+            return taken;
+        }
+        let (mut to_skip, mut of_worst) = (page.skipped, 0);
+        let mut take = |cell: u16, place: Place| {
+            let points = cell >> MARK;
+            if points >= end {
+                return;
+            }
+            if points == end - 1 && to_skip > 0 {
+                to_skip -= 1;
+                return;
+            }
+            if points == start {
+                if of_worst == page.taken {
+                    return;
+                }
+                of_worst += 1;
+            }
+            taken.push((points, place));
+        };
+        let least = start << MARK;
+        let mut over = Vec::new();
+        for_each_from(self.over, least, |name, cell| over.push((name, cell)));
+        let mut over = over.into_iter().peekable();
+        for_each_from(self.base, least, |name, cell| {
+            let before = |(over, _): &(u32, u16)| self.places[*over as usize] <= name;
+            while let Some((over, cell)) = over.next_if(before) {
+                take(cell, Place::Over(over));
+            }
+            take(cell, Place::Base(name));
+        });
+        for (name, cell) in over {
+            take(cell, Place::Over(name));
+        }
+        taken
+    }
+}
+
+/// Where a page lies among so many of each worth.
+fn page(worth: &[u64], from: u64, count: u64) -> Page {
+    let mut before = 0;
+    let mut page = Page {
+        points: 0..0,
+        skipped: 0,
+        taken: 0,
+    };
+    let end = from.saturating_add(count);
+    for (points, &here) in worth.iter().enumerate().rev() {
+        let points = u16::try_from(points).expect("a term is short");
+        let after = before + here;
+        if here > 0 && after > from && before < end {
+            if page.points.is_empty() {
+                page.points.end = points + 1;
+                page.skipped = from - before;
+            }
+            page.points.start = points;
+            page.taken = after.min(end) - before.max(from);
+        }
+        before = after;
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_score_is_rounded_to_four_decimals() {
+        assert_eq!(score(6, 6), 10_000);
+        assert_eq!(score(1, 3), 3_333);
+        assert_eq!(score(2, 3), 6_667);
+        assert_eq!(score(399, 400), 9_975);
+    }
+
+    #[test]
+    fn a_page_lies_where_counting_says() {
+        let worth = [0, 0, 5, 0, 3];
+        let check = |from, count, points: Range<u16>, skipped, taken| {
+            let expect = Page {
+                points,
+                skipped,
+                taken,
+            };
+            assert_eq!(page(&worth, from, count), expect, "{from} {count}");
+        };
+        check(0, 2, 4..5, 0, 2);
+        check(1, 2, 4..5, 1, 2);
+        check(1, 4, 2..5, 1, 2);
+        check(4, 10, 2..3, 1, 4);
+        check(8, 10, 0..0, 0, 0);
+        check(u64::MAX, 10, 0..0, 0, 0);
+    }
+}

@@ -1,0 +1,238 @@
+//! What somebody looks for: the words of a term and what each may stand for.
+
+use std::sync::{LazyLock, OnceLock};
+
+use fst::{IntoStreamer as _, Streamer as _};
+use levenshtein_automata::{DFA, Distance, LevenshteinAutomatonBuilder};
+
+use super::fold;
+use super::segment::Words;
+use crate::limits;
+
+/// Points of a letter: two, so that a beginning can be worth half a typo.
+const LETTER: u32 = 2;
+
+/// Letters below which a word has no typos and stands for what begins with it,
+/// as `ap` does. A number is no beginning of another one: `2` rooms are not `27`.
+const SHORT: usize = 4;
+
+/// Letters from which a word may have two typos.
+const LONG: usize = 8;
+
+/// Bytes up to which a word may have two typos, and one. What tells typos takes
+/// memory with the square of a word's letters where each has bytes of its own, as
+/// in Chinese: of two hundred letters it would be hundreds of megabytes.
+const TWO_TYPOS_BYTES: usize = 32;
+const ONE_TYPO_BYTES: usize = 64;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TermError {
+    #[error("the term has no letter and no digit")]
+    Empty,
+    #[error(
+        "the term is longer than {} characters",
+        limits::SEARCH_TERM_CHARACTERS
+    )]
+    TooLong,
+}
+
+/// A term as it is understood.
+pub struct Term {
+    text: String,
+    words: Vec<Word>,
+    points: u32,
+}
+
+/// A word of a term, however often it is in it.
+pub(super) struct Word {
+    text: String,
+    /// What its like is worth.
+    points: u32,
+    times: u32,
+    begins: bool,
+    typos: u8,
+    /// What tells typos, once somebody searches: whoever only waits holds none.
+    automaton: OnceLock<DFA>,
+}
+
+/// Words of the index, by their numbers, that one of the term stands for, and
+/// what each is worth.
+pub(super) struct Like {
+    pub words: std::ops::Range<u32>,
+    pub points: u32,
+}
+
+impl Term {
+    pub fn read(text: &str) -> Result<Self, TermError> {
+        let folded = fold::fold(text);
+        let too_long = |text: &str| {
+            let most = limits::SEARCH_TERM_CHARACTERS;
+            // Bytes are never fewer than characters.
+            text.len() > most && text.chars().nth(most).is_some()
+        };
+        // A single character may fold to many.
+        if too_long(text) || too_long(&folded) {
+            return Err(TermError::TooLong);
+        }
+        let mut words: Vec<Word> = Vec::new();
+        let mut all = fold::words(&folded).peekable();
+        for _ in 0..limits::SEARCH_TERM_WORDS {
+            let Some(text) = all.next() else { break };
+            let is_last = all.peek().is_none();
+            let word = Word::new(text, is_last);
+            match words.iter_mut().find(|known| known.is_like(&word)) {
+                Some(known) => known.times += 1,
+                None => words.push(word),
+            }
+        }
+        if words.is_empty() {
+            return Err(TermError::Empty);
+        }
+        drop(all);
+        Ok(Self {
+            points: words.iter().map(|word| word.points * word.times).sum(),
+            text: folded,
+            words,
+        })
+    }
+
+    /// The folded text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(super) fn words(&self) -> &[Word] {
+        &self.words
+    }
+
+    /// What a name is worth that has all of it.
+    pub(super) fn points(&self) -> u32 {
+        self.points
+    }
+}
+
+impl Word {
+    fn new(text: &str, is_last: bool) -> Self {
+        let letters = text.chars().count();
+        let has_digit = text.chars().any(char::is_numeric);
+        let typos = match letters {
+            _ if has_digit || text.len() > ONE_TYPO_BYTES => 0,
+            0..SHORT => 0,
+            LONG.. if text.len() <= TWO_TYPOS_BYTES => 2,
+            SHORT.. => 1,
+        };
+        Self {
+            text: text.to_owned(),
+            points: LETTER * u32::try_from(letters).expect("words are short"),
+            times: 1,
+            begins: is_last || (letters < SHORT && !has_digit),
+            typos,
+            automaton: OnceLock::new(),
+        }
+    }
+
+    fn automaton(&self) -> Option<&DFA> {
+        let builder = match self.typos {
+            0 => return None,
+            1 => &ONE_TYPO,
+            _ => &TWO_TYPOS,
+        };
+        let automaton = || builder.build_dfa(&self.text);
+        Some(self.automaton.get_or_init(automaton))
+    }
+
+    fn is_like(&self, other: &Self) -> bool {
+        self.text == other.text && self.begins == other.begins
+    }
+
+    /// The most that it can be worth.
+    pub(super) fn most(&self) -> u32 {
+        self.points * self.times
+    }
+
+    /// What it stands for, best first.
+    pub(super) fn likes(&self, words: &Words) -> Vec<Like> {
+        let mut likes = Vec::new();
+        let mut push = |words: std::ops::Range<u32>, less: u32| {
+            if !words.is_empty() {
+                let points = (self.points - less) * self.times;
+                likes.push(Like { words, points });
+            }
+        };
+        if let Some(word) = words.number(&self.text) {
+            push(word..word + 1, 0);
+        }
+        if self.begins {
+            push(words.beginning_with(&self.text), 1);
+        }
+        if let Some(typos) = self.automaton() {
+            let mut stream = words.map().search_with_state(typos).into_stream();
+            while let Some((_, number, state)) = stream.next() {
+                let number = u32::try_from(number).expect("words are numbered so");
+                if let Distance::Exact(typos @ 1..) = typos.distance(state) {
+                    push(number..number + 1, LETTER * u32::from(typos));
+                }
+            }
+        }
+        likes.sort_by_key(|like| std::cmp::Reverse(like.points));
+        likes
+    }
+}
+
+// Letters that changed places are one typo. Making these takes milliseconds.
+static ONE_TYPO: LazyLock<LevenshteinAutomatonBuilder> =
+    LazyLock::new(|| LevenshteinAutomatonBuilder::new(1, true));
+static TWO_TYPOS: LazyLock<LevenshteinAutomatonBuilder> =
+    LazyLock::new(|| LevenshteinAutomatonBuilder::new(2, true));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_term_is_folded_and_bounded() {
+        let text = |text: &str| Term::read(text).map(|term| term.text().to_owned());
+        assert_eq!(text(" Casa  ÀS margens"), Ok("casa as margens".to_owned()));
+        assert_eq!(text(""), Err(TermError::Empty));
+        assert_eq!(text("\u{301} - 🏠"), Err(TermError::Empty));
+        assert!(text(&"é".repeat(200)).is_ok());
+        assert_eq!(text(&"é".repeat(201)), Err(TermError::TooLong));
+        assert_eq!(text(&"ﷺ".repeat(100)), Err(TermError::TooLong));
+    }
+
+    #[test]
+    fn what_tells_typos_is_small_in_any_script() {
+        // Of each script some letters that have no byte in common, where there are such.
+        for (first, apart) in [(0x61, 1), (0x430, 1), (0x4e00, 371), (0x2_0000, 611)] {
+            let letter =
+                |number: u32| char::from_u32(first + number % 26 * apart).expect("a letter");
+            for letters in [7, 8, 10, 16, 21, 32, 64, 200] {
+                let text: String = (0..letters).map(letter).collect();
+                let term = Term::read(&text).expect("a term");
+                let states = term.words()[0].automaton().map_or(0, DFA::num_states);
+                // Of a kilobyte each.
+                assert!(
+                    states < 4_000,
+                    "{letters} letters as {}: {states}",
+                    letter(0)
+                );
+            }
+        }
+        let typos = |letters: usize| Word::new(&"a".repeat(letters), true).typos;
+        let all = [3, 4, 7, 8, 32, 33, 64].map(typos);
+        assert_eq!(all, [0, 1, 1, 2, 2, 1, 1]);
+        assert_eq!(Word::new(&"é".repeat(17), true).typos, 1);
+        assert_eq!(Word::new(&"é".repeat(33), true).typos, 0);
+    }
+
+    #[test]
+    fn only_the_first_words_count_and_repeated_ones_count_as_often() {
+        let term = Term::read(&"ab ".repeat(60)).expect("a term");
+        assert_eq!(term.words().len(), 1);
+        let each = LETTER * 2;
+        assert_eq!(
+            term.points(),
+            each * u32::try_from(limits::SEARCH_TERM_WORDS).expect("few")
+        );
+    }
+}

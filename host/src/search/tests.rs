@@ -1,0 +1,254 @@
+//! The index against the rules as they are written, over random names, terms and
+//! changes; and what a person would look for.
+
+use std::collections::BTreeMap;
+
+use uuid::Uuid;
+
+use super::*;
+use crate::domain::id::ProductId;
+
+fn id(number: u64) -> ProductId {
+    ProductId(Uuid::from_u64_pair(
+        number.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+        number,
+    ))
+}
+
+fn index(products: &[(ProductId, String)]) -> Index {
+    let mut gathering = Gathering::default();
+    for (id, name) in products {
+        gathering.set(*id, Some(name));
+    }
+    gathering.build()
+}
+
+fn all(index: &Index, term: &str) -> Vec<(ProductId, u32)> {
+    let term = Term::read(term).expect("a term");
+    let found = index.search(&term, 0, usize::MAX);
+    assert_eq!(found.total, found.page.len() as u64);
+    found.page.iter().map(|hit| (hit.id, hit.score)).collect()
+}
+
+/// Names that are found, best first, with their scores.
+fn found<'a>(names: &[&'a str], term: &str) -> Vec<(&'a str, u32)> {
+    let products: Vec<_> = (0..)
+        .zip(names)
+        .map(|(number, name)| (id(number), (*name).to_owned()))
+        .collect();
+    let hits = all(&index(&products), term);
+    let at = |wanted| products.iter().position(|(id, _)| *id == wanted);
+    hits.into_iter()
+        .map(|(id, score)| (names[at(id).expect("one of them")], score))
+        .collect()
+}
+
+#[test]
+fn a_name_is_found_however_it_is_written() {
+    let names = ["Apartamento São João", "Casa na praia", "Cobertura Ipê"];
+    let check =
+        |term: &str, expect: &[(&str, u32)]| assert_eq!(found(&names, term), expect, "{term}");
+    for term in [
+        "APARTAMENTO SAO JOAO",
+        "joão são apartamento",
+        "apartamento-sa\u{303}o, joa\u{303}o",
+    ] {
+        check(term, &[("Apartamento São João", 10_000)]);
+    }
+    // Left out, too many, wrong, changed places; the first and the last letter.
+    for term in [
+        "apartmento",
+        "aparttamento",
+        "apartanento",
+        "aparatmento",
+        "partamento",
+        "apartament0",
+    ] {
+        let digit = term.contains('0');
+        let expect: &[_] = if digit {
+            &[]
+        } else {
+            &[("Apartamento São João", 0)]
+        };
+        let names: Vec<_> = found(&names, term)
+            .into_iter()
+            .map(|(name, _)| (name, 0))
+            .collect();
+        assert_eq!(names, expect, "{term}");
+    }
+    check("prai", &[("Casa na praia", 8_750)]);
+    check("cobertrua ipe", &[("Cobertura Ipê", 9_167)]);
+    check("xyz", &[]);
+}
+
+#[test]
+fn equal_scores_go_by_words_then_name_then_id() {
+    let names = ["casa b", "casa", "casa a", "casa a b", "casa a"];
+    let expect = [
+        ("casa", 10_000),
+        ("casa a", 10_000),
+        ("casa a", 10_000),
+        ("casa b", 10_000),
+        ("casa a b", 10_000),
+    ];
+    assert_eq!(found(&names, "casa"), expect);
+}
+
+/// Whole numbers that look like chance, the same at every run.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) % bound as u64) as usize
+    }
+
+    fn of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+        &all[self.below(all.len())]
+    }
+
+    fn word(&mut self) -> String {
+        const WORDS: [&str; 24] = [
+            "casa",
+            "casas",
+            "caza",
+            "apartamento",
+            "apartamentos",
+            "de",
+            "da",
+            "do",
+            "a",
+            "e",
+            "304",
+            "3040",
+            "2q",
+            "praia",
+            "prai",
+            "jardim",
+            "jardins",
+            "São",
+            "Ipê",
+            "cobertura",
+            "דירה",
+            "🏠",
+            "ab",
+            "aba",
+        ];
+        let mut word: Vec<char> = self.of(&WORDS).chars().collect();
+        if self.below(4) == 0 {
+            let (at, middle) = (self.below(word.len()), word.len() / 2);
+            match self.below(4) {
+                0 => drop(word.remove(at)),
+                1 => word.insert(at, *self.of(&['a', 'e', 'x', '7'])),
+                2 => word[at] = *self.of(&['a', 'é', 'z']),
+                _ => word.swap(at, middle),
+            }
+        }
+        word.into_iter().collect()
+    }
+
+    fn text(&mut self, words: usize) -> String {
+        let count = self.below(words + 1);
+        let words: Vec<_> = (0..count).map(|_| self.word()).collect();
+        words.join(*self.of(&[" ", "-", "  "]))
+    }
+}
+
+fn check_all(index: &Index, products: &[(ProductId, String)], chance: &mut Chance) {
+    for _ in 0..12 {
+        let text = chance.text(11);
+        let Ok(term) = Term::read(&text) else {
+            continue;
+        };
+        let expect = oracle::search(products, &text);
+        assert_eq!(all(index, &text), expect, "{text}");
+        // Any page is that part of them.
+        let (from, count) = (chance.below(expect.len() + 3), chance.below(7));
+        let page = index.search(&term, from as u64, count);
+        assert_eq!(page.total, expect.len() as u64);
+        let hits: Vec<_> = page.page.iter().map(|hit| (hit.id, hit.score)).collect();
+        let part: Vec<_> = expect.iter().skip(from).take(count).copied().collect();
+        assert_eq!(hits, part, "{text} from {from}, {count}");
+    }
+}
+
+#[test]
+fn the_index_finds_what_the_rules_say_whatever_changed_before() {
+    for seed in 0..16 {
+        let chance = &mut Chance(seed);
+        let mut products: BTreeMap<_, _> = (0..chance.below(120) as u64)
+            .map(|number| (id(number), chance.text(7)))
+            .collect();
+        let list = |products: &BTreeMap<_, _>| {
+            let list = products
+                .iter()
+                .map(|(id, name): (&ProductId, &String)| (*id, name.clone()));
+            list.collect::<Vec<_>>()
+        };
+        let mut index = index(&list(&products));
+        check_all(&index, &list(&products), chance);
+        for _ in 0..4 {
+            let changes: Vec<_> = (0..chance.below(20))
+                .map(|_| {
+                    let id = id(chance.below(160) as u64);
+                    (id, (chance.below(4) > 0).then(|| chance.text(7)))
+                })
+                .collect();
+            for (id, name) in &changes {
+                match name {
+                    Some(name) => products.insert(*id, name.clone()),
+                    None => products.remove(id),
+                };
+            }
+            index = index.changed(changes.iter().map(|(id, name)| (*id, name.as_deref())));
+            check_all(&index, &list(&products), chance);
+            let with_words = products.values().filter(|name| !fold(name).is_empty());
+            assert_eq!(index.count(), with_words.count());
+        }
+        let rebuilt = index.rebuilt();
+        check_all(&rebuilt, &list(&products), chance);
+        assert_eq!(rebuilt.count(), index.count());
+    }
+}
+
+#[test]
+fn what_is_told_again_wears_nothing() {
+    let names: Vec<_> = (0..5_000)
+        .map(|number| (id(number), format!("casa {number}")))
+        .collect();
+    let index = index(&names);
+    let again = index.changed(names.iter().map(|(id, name)| (*id, Some(name.as_str()))));
+    assert!(!again.is_worn());
+    assert_eq!(again.bytes(), index.bytes());
+    let renamed = index.changed(names.iter().map(|(id, _)| (*id, Some("lote"))));
+    assert!(renamed.is_worn());
+    assert!(!renamed.rebuilt().is_worn());
+    assert_eq!(all(&renamed, "lote").len(), names.len());
+}
+
+#[test]
+fn the_last_word_on_a_product_holds_while_names_are_gathered() {
+    let mut gathering = Gathering::default();
+    for name in [Some("casa azul"), None, Some("casa verde"), Some("lote")] {
+        gathering.set(id(1), name);
+        gathering.set(id(2), name.filter(|name| *name != "lote"));
+    }
+    let index = gathering.build();
+    assert_eq!(all(&index, "casa"), []);
+    assert_eq!(all(&index, "lote"), [(id(1), 10_000)]);
+    assert_eq!(index.count(), 1);
+}
+
+#[test]
+fn a_name_of_ten_thousand_letters_and_an_empty_index_are_searched_like_others() {
+    let long = "palavra ".repeat(1_250);
+    assert_eq!(found(&[&long, "palavra"], "palavra").len(), 2);
+    assert_eq!(
+        found(&["a".repeat(10_000).as_str()], "aaaaaaaa"),
+        [("a".repeat(10_000).as_str(), 9_375)]
+    );
+    assert_eq!(found(&[], "casa"), []);
+}

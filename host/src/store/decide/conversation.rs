@@ -1,0 +1,321 @@
+//! A conversation: found or begun, moved by what goes out and comes in, ended by
+//! time. Its status follows from its times (`domain::conversation`).
+
+use std::collections::hash_map::Entry;
+
+use serde_json::{Map, json};
+
+use super::dialogue::Conversation;
+use super::known::{Change, Known};
+use super::ticket;
+use crate::domain::conversation::{SPECIAL_INSTRUCTIONS, Status, Times, status};
+use crate::domain::id::{ContactId, ConversationId, DealId};
+use crate::domain::message::earliest;
+use crate::domain::time::Micros;
+use crate::store::{Channel, Elapse, Written};
+
+/// What a message that goes out says of its conversation.
+pub(super) struct Opening<'a> {
+    pub contact: ContactId,
+    pub source: Option<&'a str>,
+    /// What it is about; `None`: the contact's newest open deal, if nothing is known.
+    pub deal: Option<DealId>,
+    pub transfer: bool,
+    pub special_instructions: Option<&'a str>,
+}
+
+impl Conversation {
+    pub fn status(&self) -> Status {
+        status(Times {
+            first_message_at: self.first_message_at,
+            answered_at: self.answered_at,
+            no_response_at: self.no_response_at,
+            transferred_at: self.transferred_at,
+            closed_at: self.closed_at,
+        })
+    }
+
+    /// When time next changes it.
+    pub fn due_at(&self) -> Option<Micros> {
+        [self.respond_by, self.close_by].into_iter().flatten().min()
+    }
+
+    /// Nobody waits for an answer any more.
+    fn is_settled(&self) -> bool {
+        [
+            self.answered_at,
+            self.no_response_at,
+            self.transferred_at,
+            self.closed_at,
+        ]
+        .iter()
+        .any(Option::is_some)
+    }
+
+    /// Something was written then: it goes on for a while.
+    fn moved(&mut self, at: Micros, idle_after: i64) {
+        self.last_message_at = self.last_message_at.max(Some(at));
+        if self.closed_at.is_none() {
+            self.close_by = self.close_by.max(Some(at.plus(idle_after)));
+        }
+    }
+}
+
+/// The conversation that a message goes out in: the open one, or a new one.
+pub(super) fn for_sending(
+    known: &mut Known,
+    channel: &Channel,
+    opening: &Opening<'_>,
+) -> ConversationId {
+    let id = open(known, channel, opening.contact)
+        .unwrap_or_else(|| begin(known, channel, opening.contact, opening.source));
+    let newest = known.dialogue.newest_deals.get(&opening.contact).copied();
+    let now = known.now;
+    let Some(conversation) = known.dialogue.conversations.get_mut(&id) else {
+        return id;
+    };
+    let mut changed = false;
+    let deal = opening.deal.or(conversation.deal).or(newest);
+    changed |= std::mem::replace(&mut conversation.deal, deal) != deal;
+    changed |= std::mem::replace(&mut conversation.transfer, opening.transfer) != opening.transfer;
+    if let Some(text) = opening.special_instructions {
+        let text = json!(text);
+        match conversation.props.entry(SPECIAL_INSTRUCTIONS) {
+            serde_json::map::Entry::Occupied(mut before) => {
+                changed |= before.insert(text.clone()) != text;
+            }
+            serde_json::map::Entry::Vacant(free) => {
+                free.insert(text);
+                changed = true;
+            }
+        }
+    }
+    if conversation.messaged_at.is_none() {
+        conversation.messaged_at = Some(now);
+        changed = true;
+    }
+    if changed {
+        known.dialogue.touch_conversation(id);
+    }
+    id
+}
+
+/// The conversation that a message came in to: that of the message which it
+/// answers, the open one, or a new one.
+pub(super) fn for_receiving(
+    known: &mut Known,
+    channel: &Channel,
+    contact: ContactId,
+    answered: Option<ConversationId>,
+    at: Micros,
+) -> ConversationId {
+    let is_meant = |id: &ConversationId| {
+        let conversation = known.dialogue.conversations.get(id);
+        conversation.is_some_and(|conversation| {
+            conversation.contact == contact && conversation.closed_at.is_none()
+        })
+    };
+    let id = answered
+        .filter(is_meant)
+        .or_else(|| open(known, channel, contact))
+        .unwrap_or_else(|| begin(known, channel, contact, None));
+    let newest = known.dialogue.newest_deals.get(&contact).copied();
+    if let Some(conversation) = known.dialogue.conversations.get_mut(&id) {
+        conversation.deal = conversation.deal.or(newest);
+        if conversation.first_message_at.is_none() {
+            conversation.first_message_at = Some(at);
+        }
+        if let Some(messaged_at) = conversation.messaged_at {
+            // The first answer may be the second to come.
+            let is_first = conversation
+                .answered_at
+                .is_none_or(|known| (messaged_at..known).contains(&at));
+            if is_first {
+                conversation.answered_at = Some(at);
+                conversation.no_response_at = None;
+            }
+        }
+        conversation.respond_by = None;
+        conversation.moved(at, channel.idle_after);
+        known.dialogue.touch_conversation(id);
+    }
+    id
+}
+
+fn open(known: &Known, channel: &Channel, contact: ContactId) -> Option<ConversationId> {
+    let key = (contact, channel.agent);
+    known.dialogue.open.get(&key).copied()
+}
+
+fn begin(
+    known: &mut Known,
+    channel: &Channel,
+    contact: ContactId,
+    source: Option<&str>,
+) -> ConversationId {
+    let id = ConversationId::new(known.now);
+    known.dialogue.add_conversation(
+        id,
+        Conversation {
+            workspace: channel.workspace,
+            contact,
+            deal: None,
+            agent: Some(channel.agent),
+            agent_type: Some(channel.agent_kind.as_str().to_owned()),
+            source: source.map(str::to_owned),
+            channel: Some(channel.channel.clone()),
+            first_message_at: None,
+            answered_at: None,
+            last_message_at: None,
+            no_response_at: None,
+            transferred_at: None,
+            appointment_at: None,
+            closed_at: None,
+            props: Map::new(),
+            messaged_at: None,
+            transfer: true,
+            respond_by: None,
+            close_by: Some(known.now.plus(channel.idle_after)),
+            change: Change::New,
+        },
+    );
+    id
+}
+
+/// The channel took a message of the instance then: the conversation has begun,
+/// and waits for an answer unless it had one.
+pub(super) fn taken(known: &mut Known, channel: &Channel, id: ConversationId, at: Micros) {
+    let Some(conversation) = known.dialogue.conversations.get_mut(&id) else {
+        return;
+    };
+    earliest(&mut conversation.first_message_at, Some(at));
+    conversation.messaged_at = conversation.messaged_at.or(Some(at));
+    if !conversation.is_settled() {
+        let respond_by = Some(at.plus(channel.unanswered_after));
+        conversation.respond_by = conversation.respond_by.max(respond_by);
+    }
+    conversation.moved(at, channel.idle_after);
+    known.dialogue.touch_conversation(id);
+}
+
+/// A message of the instance that was stored then never went out. If it was the
+/// first and nothing else did, what comes in answers nothing.
+pub(super) fn not_taken(known: &mut Known, id: ConversationId, stored_at: Micros) {
+    if let Some(conversation) = known.dialogue.conversations.get_mut(&id)
+        && conversation.messaged_at == Some(stored_at)
+        && conversation.respond_by.is_none()
+        && !conversation.is_settled()
+    {
+        conversation.messaged_at = None;
+        known.dialogue.touch_conversation(id);
+    }
+}
+
+/// Time has passed for it.
+pub(super) fn elapse(known: &mut Known, elapse: &Elapse) -> Written {
+    let now = known.now;
+    let id = elapse.conversation;
+    let Some(conversation) = known
+        .dialogue
+        .conversations
+        .get_mut(&id)
+        .filter(|conversation| conversation.workspace == elapse.workspace)
+    else {
+        return Written::Elapsed(false);
+    };
+    let is_over = |by: Option<Micros>| by.is_some_and(|by| now >= by);
+    let unanswered = is_over(conversation.respond_by);
+    let idle = is_over(conversation.close_by);
+    if unanswered {
+        conversation.respond_by = None;
+        conversation.no_response_at = Some(now);
+        let transfers = conversation.transfer;
+        known.dialogue.touch_conversation(id);
+        if transfers {
+            ticket::hand_over(known, id, None);
+        }
+    }
+    if idle {
+        close(known, id);
+    }
+    Written::Elapsed(unanswered || idle)
+}
+
+/// Ends it, unless it has ended. What comes next begins another.
+pub(super) fn close(known: &mut Known, id: ConversationId) {
+    let now = known.now;
+    let Some(conversation) = known.dialogue.conversations.get_mut(&id) else {
+        return;
+    };
+    if conversation.closed_at.is_some() {
+        return;
+    }
+    conversation.respond_by = None;
+    conversation.close_by = None;
+    conversation.closed_at = Some(now);
+    if let Some(agent) = conversation.agent
+        && let Entry::Occupied(open) = known.dialogue.open.entry((conversation.contact, agent))
+        && *open.get() == id
+    {
+        open.remove();
+    }
+    known.dialogue.touch_conversation(id);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::{
+        accepted, channel, conversation, known, notification, settle, time,
+    };
+    use super::super::sample::{message, notify};
+    use super::*;
+    use crate::store::SendOutcome;
+
+    #[test]
+    fn an_answered_conversation_waits_for_no_other_answer() {
+        let known = &mut known();
+        let id = notify(known, notification());
+        let contact = message(known, id).contact;
+        for_receiving(known, &channel(), contact, None, time(1));
+        settle(known, id, 0, accepted("w1", 2));
+        let conversation = conversation(known, id);
+        assert_eq!(conversation.answered_at, Some(time(1)));
+        assert_eq!(conversation.respond_by, None);
+        assert_eq!(conversation.first_message_at, Some(time(1)));
+        assert_eq!(conversation.status(), Status::Answered);
+    }
+
+    #[test]
+    fn a_closed_conversation_has_nothing_due_whatever_comes() {
+        let known = &mut known();
+        let id = notify(known, notification());
+        let (workspace, at) = (channel().workspace, message(known, id).conversation);
+        known.now = time(31 * 86_400);
+        let ended = elapse(
+            known,
+            &Elapse {
+                workspace,
+                conversation: at,
+            },
+        );
+        assert!(matches!(ended, Written::Elapsed(true)));
+        settle(known, id, 0, accepted("w1", 31 * 86_400));
+        let closed = conversation(known, id);
+        assert_eq!(closed.due_at(), None);
+        assert_eq!(closed.status(), Status::Closed);
+        assert!(known.dialogue.open.is_empty());
+    }
+
+    #[test]
+    fn what_never_went_out_is_not_answered_unless_another_message_did() {
+        let refused = || SendOutcome::Refused(super::super::sample::error("131026", ""));
+        let known = &mut known();
+        let first = notify(known, notification());
+        settle(known, first, 0, refused());
+        assert_eq!(conversation(known, first).messaged_at, None);
+        let (second, third) = (notify(known, notification()), notify(known, notification()));
+        settle(known, third, 0, accepted("w1", 1));
+        settle(known, second, 0, refused());
+        assert!(conversation(known, second).messaged_at.is_some());
+    }
+}

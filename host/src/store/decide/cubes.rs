@@ -1,0 +1,200 @@
+//! Which zones have a cube of local days in which builds: pure, for every store.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::domain::analytics::Slot;
+use crate::domain::id::WorkspaceId;
+use crate::domain::time::Micros;
+use crate::domain::zone;
+use crate::limits;
+use crate::store::{Build, Cube, ZoneUse};
+
+/// A cube as a store has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CubeRow {
+    pub zone: String,
+    /// The version of the rules that its days are by.
+    pub tzdata: String,
+    /// It has the slots before this one.
+    pub filled: Slot,
+}
+
+impl CubeRow {
+    pub fn is_whole(&self) -> bool {
+        self.filled == Slot::END
+    }
+}
+
+/// What is to be done so that each build has the cubes that its workspace needs.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Due {
+    /// Cubes that nobody needs, or of other rules.
+    pub gone: Vec<Cube>,
+    /// Cubes to be begun; some of them have to go first.
+    pub new: Vec<Cube>,
+    /// Those that are not whole, the new ones included.
+    pub making: Vec<Cube>,
+}
+
+/// `builds`: all that are not retired, with their cubes. `uses`: all that is known
+/// of zones that are asked for.
+pub fn due(builds: &[(Build, Vec<CubeRow>)], uses: &[ZoneUse], tzdata: &str, now: Micros) -> Due {
+    let mut due = Due::default();
+    let mut wanted: BTreeMap<WorkspaceId, BTreeSet<&str>> = BTreeMap::new();
+    for (build, _) in builds {
+        wanted
+            .entry(build.workspace)
+            .or_insert_with(|| zones_of(build.workspace, builds, uses, now));
+    }
+    for (build, cubes) in builds {
+        let zones = &wanted[&build.workspace];
+        let cube = |zone: &str| Cube {
+            build: *build,
+            zone: zone.to_owned(),
+        };
+        let mut has: BTreeSet<&str> = BTreeSet::new();
+        for there in cubes {
+            if there.tzdata != tzdata || !zones.contains(there.zone.as_str()) {
+                due.gone.push(cube(&there.zone));
+                continue;
+            }
+            has.insert(&there.zone);
+            if !there.is_whole() {
+                due.making.push(cube(&there.zone));
+            }
+        }
+        for zone in zones.difference(&has) {
+            due.new.push(cube(zone));
+            due.making.push(cube(zone));
+        }
+    }
+    due
+}
+
+/// The default zone, and as many more as there is room for: those that have a cube
+/// already before others, so that zones do not take each other's place in turn.
+fn zones_of<'a>(
+    workspace: WorkspaceId,
+    builds: &'a [(Build, Vec<CubeRow>)],
+    uses: &'a [ZoneUse],
+    now: Micros,
+) -> BTreeSet<&'a str> {
+    let of_workspace = builds
+        .iter()
+        .filter(|(build, _)| build.workspace == workspace);
+    let has: BTreeSet<&str> = of_workspace
+        .flat_map(|(_, cubes)| cubes.iter().map(|cube| cube.zone.as_str()))
+        .collect();
+    let mut asked: Vec<&ZoneUse> = uses
+        .iter()
+        .filter(|used| used.workspace == workspace)
+        .filter(|used| used.requests >= limits::ZONE_REQUESTS && !is_unused(used, now))
+        .filter(|used| used.zone != zone::DEFAULT)
+        .collect();
+    asked.sort_by_key(|used| {
+        let is_new = !has.contains(used.zone.as_str());
+        (is_new, std::cmp::Reverse(used.requests), &used.zone)
+    });
+    let asked = asked.into_iter().map(|used| used.zone.as_str());
+    [zone::DEFAULT]
+        .into_iter()
+        .chain(asked)
+        .take(limits::ZONES_PER_WORKSPACE)
+        .collect()
+}
+
+/// Nobody has asked for the zone for so long that it is forgotten.
+pub fn is_unused(used: &ZoneUse, now: Micros) -> bool {
+    used.used_at.plus(limits::ZONE_UNUSED_MICROS) <= now
+}
+
+/// Whoever asks is not answered more slowly by the build than by the one that serves:
+/// it has each cube that is whole there.
+pub fn may_take_over(making: &[CubeRow], serving: &[CubeRow]) -> bool {
+    let mut whole = serving.iter().filter(|cube| cube.is_whole());
+    whole.all(|cube| making.contains(cube))
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::domain::analytics::MetricSet;
+
+    const NOW: Micros = Micros(1_750_000_000_000_000);
+
+    fn build(number: i64) -> Build {
+        Build {
+            workspace: WorkspaceId(Uuid::from_u128(1)),
+            set: MetricSet::Conversations,
+            number,
+        }
+    }
+
+    fn row(zone: &str, filled: Slot) -> CubeRow {
+        CubeRow {
+            zone: zone.to_owned(),
+            tzdata: "2026b".to_owned(),
+            filled,
+        }
+    }
+
+    fn used(zone: &str, requests: u64) -> ZoneUse {
+        ZoneUse {
+            workspace: build(1).workspace,
+            zone: zone.to_owned(),
+            requests,
+            used_at: NOW,
+        }
+    }
+
+    fn zones(cubes: &[Cube]) -> Vec<&str> {
+        cubes.iter().map(|cube| cube.zone.as_str()).collect()
+    }
+
+    #[test]
+    fn the_default_zone_and_those_asked_for_often_get_a_cube_in_every_build() {
+        let builds = [(build(1), Vec::new()), (build(2), Vec::new())];
+        let uses = [used("Asia/Tokyo", 3), used("Asia/Kolkata", 2)];
+        let due = due(&builds, &uses, "2026b", NOW);
+        let each = ["America/Sao_Paulo", "Asia/Tokyo"];
+        assert_eq!(zones(&due.new), [each, each].concat());
+        assert_eq!(due.new, due.making);
+        assert!(due.gone.is_empty());
+    }
+
+    #[test]
+    fn a_ninth_zone_waits_until_another_is_not_asked_for() {
+        let names: Vec<String> = (0..8).map(|number| format!("Zone/{number}")).collect();
+        let mut uses: Vec<ZoneUse> = names.iter().map(|name| used(name, 5)).collect();
+        // The first seven have cubes; the eighth is asked for more often.
+        uses[7].requests = 50;
+        let mut cubes: Vec<CubeRow> = names[..7].iter().map(|name| row(name, Slot::END)).collect();
+        cubes.push(row(zone::DEFAULT, Slot::END));
+        let builds = [(build(1), cubes)];
+        assert_eq!(due(&builds, &uses, "2026b", NOW), Due::default());
+        uses[3].used_at = NOW.plus(-limits::ZONE_UNUSED_MICROS);
+        let due = due(&builds, &uses, "2026b", NOW);
+        assert_eq!(zones(&due.gone), ["Zone/3"]);
+        assert_eq!(zones(&due.new), ["Zone/7"]);
+    }
+
+    #[test]
+    fn cubes_of_other_rules_are_made_anew() {
+        let builds = [(build(1), vec![row(zone::DEFAULT, Slot::END)])];
+        let due = due(&builds, &[], "2027a", NOW);
+        assert_eq!(zones(&due.gone), [zone::DEFAULT]);
+        assert_eq!(zones(&due.new), [zone::DEFAULT]);
+    }
+
+    #[test]
+    fn a_build_takes_over_with_the_cubes_of_the_one_before() {
+        let whole = row(zone::DEFAULT, Slot::END);
+        let part = row(zone::DEFAULT, Slot(7));
+        let serving = [whole.clone(), row("Asia/Tokyo", Slot(3))];
+        assert!(!may_take_over(&[part], &serving));
+        assert!(may_take_over(&[whole], &serving));
+        assert!(may_take_over(&[], &serving[1..]));
+    }
+}

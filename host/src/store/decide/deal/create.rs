@@ -1,0 +1,362 @@
+//! A partner makes a deal: with its contact, and with a conversation when there is
+//! something to say. The answer is known when it is committed, and is kept in the
+//! same commit.
+
+use serde_json::{Value, json};
+
+use super::super::conversation::{self, Opening};
+use super::super::known::{Change, Deal, Known};
+use super::super::notify;
+use super::super::people::{self, Said};
+use super::{Before, Changes, answered, heard_before, history};
+use crate::domain::deal::{DealCreateAnswer, Stage, Status};
+use crate::domain::id::ProductId;
+use crate::store::{DealCreated, NewDeal, StoredAnswer};
+
+pub fn create(known: &mut Known, new: &NewDeal) -> DealCreated {
+    match heard_before(known, new.idempotency.as_ref()) {
+        Some(Before::Answered(answer)) => return DealCreated::Replayed(answer),
+        Some(Before::Another) => return DealCreated::KeyReused,
+        None => {}
+    }
+    let workspace = new.by.workspace;
+    let product = product_of(known, new);
+    if product.is_none() && new.product.is_some() && !new.bypass_product_check {
+        return if names_two(known, new) {
+            DealCreated::TwoProducts
+        } else {
+            DealCreated::NoProduct
+        };
+    }
+    let found = people::find(known, workspace, &new.contact_keys);
+    if new.message.is_some() && found.is_some_and(|id| people::is_banned(known, id)) {
+        return DealCreated::Banned;
+    }
+    let phone = new.phone.as_ref().and_then(|phone| phone.e164.as_deref());
+    let said = Said {
+        keys: &new.contact_keys,
+        name: Some(&new.name),
+        email: new.email.as_deref(),
+        phone_number: phone,
+        props: None,
+    };
+    let contact = people::of(known, workspace, &said);
+    let mut props = new.props.clone();
+    if let (None, Some(reference)) = (product, &new.product) {
+        let named = [
+            ("productId", reference.id.map(|id| json!(id))),
+            (
+                "productExternalId",
+                reference.external_id.as_ref().map(|id| json!(id)),
+            ),
+        ];
+        let named = named
+            .into_iter()
+            .filter_map(|(key, id)| Some((key.to_owned(), id?)));
+        props.extend(named);
+    }
+    let of_message = new.message.as_ref().map(|message| message.channel.agent);
+    let agent = new
+        .agent
+        .or(of_message)
+        .or_else(|| known.first_agents.get(&workspace).copied());
+    let mut changes = Changes::default();
+    let (status, stage) = (Status::Open, Stage::FIRST);
+    changes.note("status", Value::Null, json!(status.as_str()));
+    changes.note("stage_code", Value::Null, json!(stage.as_str()));
+    changes.note("product_id", Value::Null, json!(product));
+    known.add_deal(
+        new.id,
+        Deal {
+            workspace,
+            person: contact,
+            agent,
+            owner: None,
+            status,
+            stage,
+            title: None,
+            props,
+            edited: Vec::new(),
+            product,
+            external_id: new.external_id.clone(),
+            partner: Some(new.by.partner),
+            connection: None,
+            delivery: None,
+            change: Change::New,
+        },
+    );
+    history(known, workspace, new.id, new.by.changed_by(), changes.0);
+    let mut body = DealCreateAnswer {
+        success: true,
+        deal_id: new.id,
+        conversation_id: None,
+    };
+    let mut headers = Vec::new();
+    if let (Some(message), Some(recipient)) = (&new.message, phone) {
+        let source = new.props.get("source").and_then(Value::as_str);
+        let opening = Opening {
+            contact,
+            source,
+            deal: Some(new.id),
+            transfer: message.transfer,
+            special_instructions: message.special_instructions.as_deref(),
+        };
+        let conversation = conversation::for_sending(known, &message.channel, &opening);
+        let place = (contact, conversation);
+        notify::put(
+            known,
+            &message.channel,
+            place,
+            recipient,
+            &message.message,
+            None,
+        );
+        body.conversation_id = Some(conversation);
+        headers.push(("x-message-id".to_owned(), message.message.id.to_string()));
+        headers.push(("x-message-status".to_owned(), "waiting".to_owned()));
+    }
+    let answer = StoredAnswer {
+        status: 201,
+        headers,
+        body: serde_json::to_string(&body).expect("ids are JSON"),
+    };
+    answered(known, new.idempotency.as_ref(), &answer);
+    DealCreated::Done(answer)
+}
+
+/// The product that both names mean, or the one that is given.
+fn product_of(known: &Known, new: &NewDeal) -> Option<ProductId> {
+    let workspace = new.by.workspace;
+    let reference = new.product.as_ref()?;
+    let by_external = |external_id: &String| {
+        let key = (workspace, external_id.clone());
+        known.products.get(&key).copied()
+    };
+    match (reference.id, &reference.external_id) {
+        (None, None) => None,
+        (None, Some(external_id)) => by_external(external_id),
+        (Some(id), given) => {
+            let external_id = known.product_ids.get(&(workspace, id))?;
+            let agrees = given.as_ref().is_none_or(|given| given == external_id);
+            agrees.then_some(id)
+        }
+    }
+}
+
+/// Whether each of the two names is of a product: they did not agree on one.
+fn names_two(known: &Known, new: &NewDeal) -> bool {
+    let workspace = new.by.workspace;
+    let Some((Some(id), Some(external_id))) = new
+        .product
+        .as_ref()
+        .map(|reference| (reference.id, reference.external_id.clone()))
+    else {
+        return false;
+    };
+    known.product_ids.contains_key(&(workspace, id))
+        && known.products.contains_key(&(workspace, external_id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::sample::*;
+    use super::*;
+    use crate::domain::id::{DealId, MessageId, ProductId};
+    use crate::store::{DealMessage, NewMessage, ProductReference};
+
+    fn done(created: DealCreated) -> Value {
+        match created {
+            DealCreated::Done(answer) => {
+                assert_eq!(answer.status, 201);
+                serde_json::from_str(&answer.body).expect("JSON")
+            }
+            other => panic!("not made: {other:?}"),
+        }
+    }
+
+    fn with_message() -> NewDeal {
+        let notification = notification();
+        NewDeal {
+            message: Some(DealMessage {
+                channel: notification.channel,
+                message: NewMessage {
+                    id: MessageId::new(NOW),
+                    ..notification.message
+                },
+                transfer: false,
+                special_instructions: Some("be brief".to_owned()),
+            }),
+            ..new_deal()
+        }
+    }
+
+    fn of_product(id: Option<ProductId>, external_id: Option<&str>) -> NewDeal {
+        NewDeal {
+            product: Some(ProductReference {
+                id,
+                external_id: external_id.map(str::to_owned),
+            }),
+            id: DealId::new(NOW),
+            ..new_deal()
+        }
+    }
+
+    #[test]
+    fn a_deal_is_its_partners_and_begins_open() {
+        let known = &mut known();
+        known.first_agents.insert(by().workspace, channel().agent);
+        let new = NewDeal {
+            external_id: Some("crm-7".to_owned()),
+            props: [("source".to_owned(), json!("crm"))].into_iter().collect(),
+            ..new_deal()
+        };
+        let id = new.id;
+        let body = done(make(known, new));
+        assert_eq!(
+            body,
+            json!({"success": true, "dealId": id, "conversationId": null})
+        );
+        let made = deal(known, id);
+        assert_eq!((made.status, made.stage), (Status::Open, Stage::FIRST));
+        assert_eq!(made.partner, Some(by().partner));
+        assert_eq!(made.agent, Some(channel().agent));
+        assert_eq!(made.external_id.as_deref(), Some("crm-7"));
+        assert_eq!(made.props["source"], json!("crm"));
+        let contact = &known.contacts[&made.person];
+        assert_eq!(contact.name.as_deref(), Some("Rita"));
+        assert_eq!(known.changed_deals, [id]);
+        assert_eq!(known.new_history.len(), 1);
+        assert!(known.dialogue.conversations.is_empty());
+    }
+
+    #[test]
+    fn with_a_message_a_conversation_begins_that_the_worker_sends() {
+        let known = &mut known();
+        let mut new = with_message();
+        new.props.insert("source".to_owned(), json!("crm"));
+        let (id, sent) = (new.id, new.message.as_ref().map(|new| new.message.id));
+        let sent = sent.expect("a message");
+        let DealCreated::Done(answer) = make(known, new) else {
+            panic!("not made");
+        };
+        let begun = conversation(known, sent);
+        assert_eq!(begun.deal, Some(id));
+        assert_eq!(begun.contact, deal(known, id).person);
+        assert_eq!(begun.source.as_deref(), Some("crm"));
+        assert_eq!(begun.props["specialInstructions"], json!("be brief"));
+        assert!(!begun.transfer);
+        let send = known.dialogue.live_send(sent).expect("it waits");
+        assert_eq!((send.lease, send.lease_until), (0, None));
+        let body: Value = serde_json::from_str(&answer.body).expect("JSON");
+        assert_eq!(
+            body["conversationId"],
+            json!(message(known, sent).conversation)
+        );
+        let headers = [
+            ("x-message-id".to_owned(), sent.to_string()),
+            ("x-message-status".to_owned(), "waiting".to_owned()),
+        ];
+        assert_eq!(answer.headers, headers);
+    }
+
+    #[test]
+    fn a_product_is_named_by_one_of_its_names_or_by_both() {
+        let known = &mut known();
+        stored_deal(known);
+        for (id, external_id) in [
+            (Some(product()), None),
+            (None, Some("P-1")),
+            (Some(product()), Some("P-1")),
+        ] {
+            let new = of_product(id, external_id);
+            let made = new.id;
+            done(make(known, new));
+            assert_eq!(deal(known, made).product, Some(product()));
+            assert!(deal(known, made).props.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_product_that_is_none_refuses_the_deal_unless_that_is_no_reason() {
+        let known = &mut known();
+        stored_deal(known);
+        let other = ProductId(uuid::Uuid::from_u128(9));
+        let key = (by().workspace, "P-2".to_owned());
+        known.products.insert(key, other);
+        for (id, external_id, expect) in [
+            (Some(product()), Some("P-2"), DealCreated::TwoProducts),
+            (Some(product()), Some("P-3"), DealCreated::NoProduct),
+            (None, Some("P-3"), DealCreated::NoProduct),
+            (
+                Some(ProductId(uuid::Uuid::from_u128(8))),
+                None,
+                DealCreated::NoProduct,
+            ),
+        ] {
+            let new = || of_product(id, external_id);
+            assert_eq!(make(known, new()), expect);
+            assert!(known.changed_deals.is_empty() && known.new_history.is_empty());
+            let bypassing = NewDeal {
+                bypass_product_check: true,
+                ..new()
+            };
+            let made = bypassing.id;
+            done(make(known, bypassing));
+            let made = deal(known, made);
+            assert_eq!(made.product, None);
+            let named = |key: &str| made.props.get(key).cloned();
+            assert_eq!(named("productId"), id.map(|id| json!(id)));
+            assert_eq!(named("productExternalId"), external_id.map(|id| json!(id)));
+            saved(known);
+        }
+    }
+
+    #[test]
+    fn who_wants_no_messages_gets_a_deal_and_no_message() {
+        let known = &mut known();
+        let id = stored_deal(known);
+        let person = deal(known, id).person;
+        people::ban(known, person, NOW);
+        saved(known);
+        assert_eq!(make(known, with_message()), DealCreated::Banned);
+        assert!(known.changed_deals.is_empty());
+        let new = NewDeal {
+            id: DealId::new(NOW),
+            ..new_deal()
+        };
+        done(make(known, new));
+    }
+
+    #[test]
+    fn the_same_request_again_hears_the_same_and_makes_nothing() {
+        let known = &mut known();
+        let claimed = |fingerprint| NewDeal {
+            id: DealId::new(NOW),
+            idempotency: Some(claim("create-deal", fingerprint)),
+            ..with_message()
+        };
+        let DealCreated::Done(first) = make(known, claimed("a")) else {
+            panic!("not made");
+        };
+        assert_eq!(make(known, claimed("a")), DealCreated::Replayed(first));
+        assert_eq!(make(known, claimed("b")), DealCreated::KeyReused);
+        assert_eq!((known.deals.len(), known.dialogue.sends.len()), (1, 1));
+        // Of another route it is another key.
+        let mut elsewhere = claimed("b");
+        elsewhere.idempotency = Some(claim("elsewhere", "b"));
+        assert!(matches!(make(known, elsewhere), DealCreated::Done(_)));
+    }
+
+    #[test]
+    fn a_refusal_is_not_kept_under_its_key() {
+        let known = &mut known();
+        let new = || NewDeal {
+            idempotency: Some(claim("create-deal", "a")),
+            ..of_product(None, Some("P-1"))
+        };
+        assert_eq!(make(known, new()), DealCreated::NoProduct);
+        let key = (by().workspace, "P-1".to_owned());
+        known.products.insert(key, product());
+        done(make(known, new()));
+    }
+}

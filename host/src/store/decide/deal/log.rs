@@ -1,0 +1,187 @@
+//! A partner notes something of a deal. All notes are kept; the deal shows the newest.
+
+use serde_json::{Value, json};
+
+use super::super::known::{Known, NewLog};
+use super::{Before, Changes, answered, edited, heard_before, history, is_edited, own};
+use crate::domain::deal::{DealLogAnswer, LOGS, LOGS_SHOWN};
+use crate::store::{DealLogged, NewDealLog, StoredAnswer};
+
+pub fn log(known: &mut Known, new: &NewDealLog) -> DealLogged {
+    match heard_before(known, new.idempotency.as_ref()) {
+        Some(Before::Answered(answer)) => return DealLogged::Replayed(answer),
+        Some(Before::Another) => return DealLogged::KeyReused,
+        None => {}
+    }
+    let now = known.now;
+    let Some(deal) = own(known, &new.by, new.deal) else {
+        return DealLogged::NoDeal;
+    };
+    let field = format!("props.{LOGS}");
+    // A source may have had a property of that name: it is none of the notes.
+    let before = Some(&deal.props).filter(|_| is_edited(deal, &field));
+    let before = before.and_then(|props| props.get(LOGS)).cloned();
+    let mut logs = vec![json!({
+        "id": new.id,
+        "type": new.kind,
+        "subject": new.subject,
+        "metadata": new.metadata,
+        "createdAt": now,
+    })];
+    let older = before.as_ref().and_then(Value::as_array);
+    logs.extend(older.into_iter().flatten().take(LOGS_SHOWN - 1).cloned());
+    deal.props.insert(LOGS.to_owned(), Value::Array(logs));
+    edited(deal, &field);
+    known.touch_deal(new.deal);
+    let mut changes = Changes::default();
+    changes.note("log", Value::Null, json!(new.id));
+    history(
+        known,
+        new.by.workspace,
+        new.deal,
+        new.by.changed_by(),
+        changes.0,
+    );
+    known.new_logs.push(NewLog {
+        by: new.by,
+        deal: new.deal,
+        id: new.id,
+        kind: new.kind.clone(),
+        subject: new.subject.clone(),
+        description: new.description.clone(),
+        metadata: new.metadata.clone(),
+    });
+    let answer = DealLogAnswer {
+        id: new.id,
+        deal_id: new.deal,
+        created_at: now,
+    };
+    let answer = StoredAnswer {
+        status: 201,
+        headers: Vec::new(),
+        body: serde_json::to_string(&answer).expect("ids and a time are JSON"),
+    };
+    answered(known, new.idempotency.as_ref(), &answer);
+    DealLogged::Done(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::sample::*;
+    use super::*;
+    use crate::domain::id::{DealId, DealLogId, PartnerId};
+    use crate::store::{ByPartner, Write, Written};
+
+    fn note(deal: DealId, subject: &str) -> NewDealLog {
+        NewDealLog {
+            by: by(),
+            deal,
+            id: DealLogId::new(NOW),
+            kind: "success".to_owned(),
+            subject: subject.to_owned(),
+            description: Some("all of it".to_owned()),
+            metadata: [("salesPrice".to_owned(), json!("100.00"))]
+                .into_iter()
+                .collect(),
+            idempotency: None,
+        }
+    }
+
+    fn log(known: &mut Known, new: NewDealLog) -> DealLogged {
+        match decide(known, Write::LogDeal(Box::new(new))) {
+            Written::DealLogged(logged) => logged,
+            other => panic!("no note: {other:?}"),
+        }
+    }
+
+    fn shown(known: &Known, id: DealId) -> Vec<&str> {
+        let logs = deal(known, id).props[LOGS].as_array().expect("a list");
+        logs.iter()
+            .map(|log| log["subject"].as_str().expect("text"))
+            .collect()
+    }
+
+    #[test]
+    fn a_note_is_kept_whole_and_shown_in_part() {
+        let known = &mut known();
+        let id = stored_deal(known);
+        let new = note(id, "sold");
+        let note_id = new.id;
+        let DealLogged::Done(answer) = log(known, new) else {
+            panic!("not kept");
+        };
+        let body: Value = serde_json::from_str(&answer.body).expect("JSON");
+        assert_eq!(answer.status, 201);
+        assert_eq!(
+            body,
+            json!({"id": note_id, "dealId": id, "createdAt": known.now})
+        );
+        assert_eq!(
+            deal(known, id).props[LOGS],
+            json!([{
+                "id": note_id, "type": "success", "subject": "sold",
+                "metadata": {"salesPrice": "100.00"}, "createdAt": known.now
+            }])
+        );
+        assert_eq!(known.changed_deals, [id]);
+        assert_eq!(known.new_history.len(), 1);
+        let kept = &known.new_logs[0];
+        assert_eq!(kept.description.as_deref(), Some("all of it"));
+        assert_eq!((kept.id, kept.deal), (note_id, id));
+    }
+
+    #[test]
+    fn the_newest_five_are_shown_newest_first_and_all_are_kept() {
+        let known = &mut known();
+        let id = stored_deal(known);
+        for subject in ["1", "2", "3", "4", "5", "6"] {
+            log(known, note(id, subject));
+        }
+        assert_eq!(shown(known, id), ["6", "5", "4", "3", "2"]);
+        assert_eq!(known.new_logs.len(), 6);
+        assert_eq!(known.changed_deals, [id]);
+    }
+
+    #[test]
+    fn a_property_of_the_sources_is_none_of_the_notes() {
+        let known = &mut known();
+        let id = stored_deal(known);
+        let deal = known.deals.get_mut(&id).expect("it is there");
+        let theirs = json!([{"subject": "theirs"}]);
+        deal.props.insert(LOGS.to_owned(), theirs);
+        log(known, note(id, "ours"));
+        assert_eq!(shown(known, id), ["ours"]);
+    }
+
+    #[test]
+    fn a_deal_of_somebody_else_is_as_unknown_as_none() {
+        let known = &mut known();
+        let id = stored_deal(known);
+        let other = uuid::Uuid::from_u128(9);
+        let partner = PartnerId(other);
+        let wrong = NewDealLog {
+            by: ByPartner { partner, ..by() },
+            ..note(id, "sold")
+        };
+        assert_eq!(log(known, wrong), DealLogged::NoDeal);
+        let wrong = note(DealId(other), "sold");
+        assert_eq!(log(known, wrong), DealLogged::NoDeal);
+        assert!(known.new_logs.is_empty() && known.changed_deals.is_empty());
+    }
+
+    #[test]
+    fn the_same_request_again_hears_the_same_and_notes_nothing() {
+        let known = &mut known();
+        let id = stored_deal(known);
+        let claimed = |fingerprint| NewDealLog {
+            idempotency: Some(claim("log-deal", fingerprint)),
+            ..note(id, "sold")
+        };
+        let DealLogged::Done(first) = log(known, claimed("a")) else {
+            panic!("not kept");
+        };
+        assert_eq!(log(known, claimed("a")), DealLogged::Replayed(first));
+        assert_eq!(log(known, claimed("b")), DealLogged::KeyReused);
+        assert_eq!(known.new_logs.len(), 1);
+    }
+}

@@ -1,0 +1,408 @@
+//! What is known of conversations and messages while a batch is decided: loaded
+//! under the write lock, changed in memory, saved by the store. Rows that are
+//! stamped remember the order in which they changed first, and are saved in that
+//! order: a conversation that closes before the next one of its two opens.
+//!
+//! Which rows a store loads into each field is said by the methods of
+//! [`Needs`](super::Needs) that are named beside it.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::known::Change;
+use crate::domain::channel::Template;
+use crate::domain::id::{
+    AgentId, ConnectionId, ContactId, ConversationId, DealId, MessageErrorId, MessageId, OwnerId,
+    TicketId, WorkspaceId,
+};
+use crate::domain::message::{Actor, Metadata, Progress};
+use crate::domain::ticket;
+use crate::domain::time::Micros;
+use crate::store::{IdempotencyKey, StoredAnswer};
+
+/// A channel's id of a message, within its instance's connection.
+pub type ReferenceKey = (ConnectionId, String);
+
+#[derive(Debug, Default)]
+pub struct Dialogue {
+    /// `Needs::conversations_of`, `Needs::talks_of` and the open ones of
+    /// `Needs::deal_talks`, by [`Dialogue::know_conversation`].
+    pub conversations: HashMap<ConversationId, Conversation>,
+    /// The open one of a contact and an instance, where there is one.
+    pub open: HashMap<(ContactId, AgentId), ConversationId>,
+    /// `Needs::messages_of`.
+    pub messages: HashMap<MessageId, Message>,
+    /// Those of the messages, where there is one.
+    pub sends: HashMap<MessageId, Send>,
+    /// `Needs::references`.
+    pub references: HashMap<ReferenceKey, Reference>,
+    /// `Needs::errors_of`.
+    pub errors: HashMap<MessageErrorId, MessageError>,
+    /// `Needs::idempotency`.
+    pub idempotency: HashMap<IdempotencyKey, Remembered>,
+    /// Until when sends wait: of a contact, or of the whole number: `Needs::holds_of`.
+    /// Some may be over.
+    pub holds: HashMap<(ConnectionId, Option<ContactId>), Micros>,
+    /// The newest open deal of a contact, where there is one: the contacts of
+    /// `Needs::talks_of`.
+    pub newest_deals: HashMap<ContactId, DealId>,
+    /// `Needs::tickets`, and the live ones of `Needs::handed_of` and
+    /// `Needs::handed_deals_of`, by [`Dialogue::know_ticket`].
+    pub tickets: HashMap<TicketId, Ticket>,
+    /// The one of a conversation that is not resolved, where there is one.
+    pub live_tickets: HashMap<ConversationId, TicketId>,
+    /// The one of a deal, without a conversation, that is not resolved.
+    pub live_deal_tickets: HashMap<DealId, TicketId>,
+
+    // What came of it, beside the rows above.
+    pub changed_conversations: Vec<ConversationId>,
+    pub changed_messages: Vec<MessageId>,
+    pub changed_errors: Vec<MessageErrorId>,
+    pub changed_tickets: Vec<TicketId>,
+    /// New ones, or other ends of known ones: the later end is kept.
+    pub new_holds: Vec<NewHold>,
+    /// For the stored lists, in this order: [`TemplateState::change`].
+    pub template_changes: Vec<TemplateState>,
+}
+
+#[derive(Clone, Debug)]
+pub struct NewHold {
+    pub workspace: WorkspaceId,
+    pub connection: ConnectionId,
+    /// None: the whole number.
+    pub contact: Option<ContactId>,
+    pub until: Micros,
+}
+
+#[derive(Clone, Debug)]
+pub struct Conversation {
+    pub workspace: WorkspaceId,
+    pub contact: ContactId,
+    pub deal: Option<DealId>,
+    pub agent: Option<AgentId>,
+    pub agent_type: Option<String>,
+    pub source: Option<String>,
+    pub channel: Option<String>,
+    pub first_message_at: Option<Micros>,
+    pub answered_at: Option<Micros>,
+    pub last_message_at: Option<Micros>,
+    pub no_response_at: Option<Micros>,
+    pub transferred_at: Option<Micros>,
+    pub appointment_at: Option<Micros>,
+    pub closed_at: Option<Micros>,
+    pub props: Map<String, Value>,
+    /// When the first message of the instance was stored, if there is one: what
+    /// comes in after it answers it.
+    pub messaged_at: Option<Micros>,
+    /// Transferred to people when it is not answered in time.
+    pub transfer: bool,
+    /// Unanswered by then it is `no_response`; none once that is settled.
+    pub respond_by: Option<Micros>,
+    /// Idle until then it closes. None: it is closed.
+    pub close_by: Option<Micros>,
+    pub change: Change,
+}
+
+#[derive(Clone, Debug)]
+pub struct Message {
+    pub workspace: WorkspaceId,
+    pub conversation: ConversationId,
+    pub contact: ContactId,
+    /// The instance that it went through.
+    pub agent: Option<AgentId>,
+    pub created_at: Micros,
+    pub actor: Actor,
+    /// One of `domain::message::KINDS`.
+    pub kind: String,
+    pub content: Option<String>,
+    pub metadata: Metadata,
+    pub delivered_at: Option<Micros>,
+    pub read_at: Option<Micros>,
+    pub change: Change,
+}
+
+/// A conversation, or a deal, in people's hands.
+#[derive(Clone, Debug)]
+pub struct Ticket {
+    pub workspace: WorkspaceId,
+    pub conversation: Option<ConversationId>,
+    pub deal: Option<DealId>,
+    pub contact: ContactId,
+    pub agent: Option<AgentId>,
+    /// Its conversation's, as it was when the ticket opened; none without one.
+    pub agent_type: Option<String>,
+    /// Its conversation's too.
+    pub source: Option<String>,
+    pub owner: Option<OwnerId>,
+    pub status: ticket::Status,
+    pub special_instructions: Option<String>,
+    pub opened_at: Micros,
+    pub answered_at: Option<Micros>,
+    pub resolved_at: Option<Micros>,
+    pub change: Change,
+}
+
+/// A message that is not out yet, or of which nobody knows.
+#[derive(Clone, Debug)]
+pub struct Send {
+    pub workspace: WorkspaceId,
+    pub conversation: ConversationId,
+    pub contact: ContactId,
+    pub connection: ConnectionId,
+    pub recipient: String,
+    pub payload: String,
+    pub state: SendState,
+    pub attempts: u32,
+    /// Of a waiting one; of one that is being sent, when its lease ends.
+    pub due_at: Option<Micros>,
+    pub until: Micros,
+    pub lease: i64,
+    /// Of one that somebody holds, though it may be over.
+    pub lease_until: Option<Micros>,
+    pub change: Change,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendState {
+    Waiting,
+    Sending,
+    Unknown,
+}
+
+impl SendState {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Sending => "sending",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    pub fn of(text: &str) -> Option<Self> {
+        [Self::Waiting, Self::Sending, Self::Unknown]
+            .into_iter()
+            .find(|state| state.as_str() == text)
+    }
+}
+
+/// Which message a channel's id is, or what was said of one that is not known.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    pub workspace: WorkspaceId,
+    pub message: Option<MessageId>,
+    /// While the message is not known.
+    pub progress: Progress,
+    pub recipient_id: Option<String>,
+    /// Forgotten then, unless the message is known.
+    pub until: Option<Micros>,
+    pub change: Change,
+}
+
+/// A failure of the channel, as reported.
+#[derive(Clone, Debug)]
+pub struct MessageError {
+    pub workspace: WorkspaceId,
+    pub conversation: Option<ConversationId>,
+    pub deal: Option<DealId>,
+    pub agent: Option<AgentId>,
+    pub message: Option<MessageId>,
+    pub external_id: Option<String>,
+    pub recipient_id: Option<String>,
+    pub code: String,
+    pub title: Option<String>,
+    pub description: Option<String>,
+    pub details: Option<String>,
+    pub template_name: Option<String>,
+    pub channel: Option<String>,
+    pub occurred_at: Micros,
+    pub change: Change,
+}
+
+/// A request that a partner named.
+#[derive(Clone, Debug)]
+pub struct Remembered {
+    pub fingerprint: String,
+    pub message: Option<MessageId>,
+    /// None while it is running.
+    pub answer: Option<StoredAnswer>,
+    /// Forgotten then.
+    pub until: Micros,
+    pub change: Change,
+}
+
+/// A state that the provider told of, before the list is asked for again.
+#[derive(Clone, Debug)]
+pub struct TemplateState {
+    pub connection: ConnectionId,
+    pub name: String,
+    pub language: String,
+    pub status: String,
+    pub reason: String,
+}
+
+impl TemplateState {
+    /// Changes the template in a stored list; whether it is another list then.
+    pub fn change(&self, templates: &mut [Template]) -> bool {
+        let mut changed = false;
+        for template in templates {
+            let is_meant = template.name == self.name
+                && (self.language.is_empty() || template.language == self.language);
+            if is_meant && (template.status != self.status || template.reason != self.reason) {
+                template.status.clone_from(&self.status);
+                template.reason.clone_from(&self.reason);
+                changed = true;
+            }
+        }
+        changed
+    }
+}
+
+impl Message {
+    /// What statuses have said of it.
+    pub fn progress(&self) -> Progress {
+        Progress {
+            accepted_at: self.metadata.accepted_at,
+            sent_at: self.metadata.sent_at,
+            delivered_at: self.delivered_at,
+            read_at: self.read_at,
+            failed_at: self.metadata.failed_at,
+            errors: self.metadata.errors.clone(),
+        }
+    }
+
+    /// Adds what a status says; whether that was news. Its state follows.
+    pub fn absorb(&mut self, said: &Progress) -> bool {
+        let mut progress = self.progress();
+        if !progress.merge(said) {
+            return false;
+        }
+        if let Some(state) = progress.state() {
+            state.as_str().clone_into(&mut self.metadata.status);
+        }
+        self.metadata.accepted_at = progress.accepted_at;
+        self.metadata.sent_at = progress.sent_at;
+        self.metadata.failed_at = progress.failed_at;
+        self.metadata.errors = progress.errors;
+        self.metadata.reason = None;
+        self.delivered_at = progress.delivered_at;
+        self.read_at = progress.read_at;
+        true
+    }
+}
+
+impl Dialogue {
+    /// The send of a message that is not over.
+    pub fn live_send(&self, id: MessageId) -> Option<&Send> {
+        self.sends
+            .get(&id)
+            .filter(|send| send.change != Change::Removed)
+    }
+
+    /// A conversation as it is stored.
+    pub fn know_conversation(&mut self, id: ConversationId, conversation: Conversation) {
+        if let (Some(agent), None) = (conversation.agent, conversation.closed_at) {
+            self.open.insert((conversation.contact, agent), id);
+        }
+        self.conversations.insert(id, conversation);
+    }
+
+    /// Of a deal, oldest first: also those that are about it since this batch.
+    pub fn open_talks(&self, deal: DealId) -> Vec<ConversationId> {
+        let is_open = |conversation: &&Conversation| {
+            conversation.deal == Some(deal) && conversation.closed_at.is_none()
+        };
+        let mut talks: Vec<_> = self
+            .conversations
+            .iter()
+            .filter(|(_, conversation)| is_open(conversation))
+            .map(|(id, _)| *id)
+            .collect();
+        talks.sort_unstable();
+        talks
+    }
+
+    /// The conversation has changed: it gets a stamp after those that changed before it.
+    pub fn touch_conversation(&mut self, id: ConversationId) {
+        if let Some(conversation) = self.conversations.get_mut(&id) {
+            if conversation.change == Change::None {
+                self.changed_conversations.push(id);
+            }
+            conversation.change.touch();
+        }
+    }
+
+    pub fn touch_conversations_of(&mut self, deal: DealId) {
+        let of_deal = self.conversations.iter();
+        let of_deal = of_deal.filter(|(_, talk)| talk.deal == Some(deal));
+        let mut ids: Vec<_> = of_deal.map(|(id, _)| *id).collect();
+        // In one order on every store.
+        ids.sort_unstable();
+        for id in ids {
+            self.touch_conversation(id);
+        }
+    }
+
+    pub fn touch_message(&mut self, id: MessageId) {
+        if let Some(message) = self.messages.get_mut(&id) {
+            if message.change == Change::None {
+                self.changed_messages.push(id);
+            }
+            message.change.touch();
+        }
+    }
+
+    pub fn touch_error(&mut self, id: MessageErrorId) {
+        if let Some(error) = self.errors.get_mut(&id) {
+            if error.change == Change::None {
+                self.changed_errors.push(id);
+            }
+            error.change.touch();
+        }
+    }
+
+    pub fn add_conversation(&mut self, id: ConversationId, conversation: Conversation) {
+        self.know_conversation(id, conversation);
+        self.changed_conversations.push(id);
+    }
+
+    pub fn add_message(&mut self, id: MessageId, message: Message) {
+        self.messages.insert(id, message);
+        self.changed_messages.push(id);
+    }
+
+    /// A ticket as it is stored, or a new one.
+    pub fn know_ticket(&mut self, id: TicketId, ticket: Ticket) {
+        if ticket.resolved_at.is_none() {
+            match (ticket.conversation, ticket.deal) {
+                (Some(conversation), _) => {
+                    self.live_tickets.insert(conversation, id);
+                }
+                (None, Some(deal)) => {
+                    self.live_deal_tickets.insert(deal, id);
+                }
+                (None, None) => {}
+            }
+        }
+        self.tickets.insert(id, ticket);
+    }
+
+    pub fn add_ticket(&mut self, id: TicketId, ticket: Ticket) {
+        self.know_ticket(id, ticket);
+        self.changed_tickets.push(id);
+    }
+
+    pub fn touch_ticket(&mut self, id: TicketId) {
+        if let Some(ticket) = self.tickets.get_mut(&id) {
+            if ticket.change == Change::None {
+                self.changed_tickets.push(id);
+            }
+            ticket.change.touch();
+        }
+    }
+
+    pub fn add_error(&mut self, id: MessageErrorId, error: MessageError) {
+        self.errors.insert(id, error);
+        self.changed_errors.push(id);
+    }
+}

@@ -1,0 +1,176 @@
+//! One event of a channel's webhook: to whom it speaks, and what became of it.
+
+use super::dialogue::TemplateState;
+use super::known::{Item, Known};
+use super::people::{self, Said};
+use super::status::Status;
+use super::{inbound, status};
+use crate::domain::contact;
+use crate::domain::delivery::ItemStatus;
+use crate::domain::id::ContactId;
+use crate::domain::phone;
+use crate::store::{Channel, Event, NewEvent};
+
+pub(super) fn decide(known: &mut Known, new: &NewEvent) -> Item {
+    let channel = &new.channel;
+    match &new.event {
+        Event::Status {
+            external_id,
+            message,
+            progress,
+            word,
+            recipient_id,
+            at,
+        } => {
+            let new = Status {
+                external_id,
+                message: *message,
+                progress,
+                word,
+                recipient_id: recipient_id.as_deref(),
+                at: *at,
+            };
+            status::decide(known, channel, &new)
+        }
+        Event::Inbound(new) => inbound::decide(known, channel, new),
+        Event::Template {
+            name,
+            language,
+            status,
+            reason,
+        } => {
+            // Without a status it only says that the list is to be asked for again.
+            if !status.is_empty() {
+                known.dialogue.template_changes.push(TemplateState {
+                    connection: channel.connection.clone(),
+                    name: name.clone(),
+                    language: language.clone(),
+                    status: status.clone(),
+                    reason: reason.clone(),
+                });
+            }
+            Item::new(ItemStatus::Updated, None)
+        }
+        Event::Consent {
+            contact_keys,
+            opt_out: true,
+            at,
+        } => {
+            // Also of somebody who is not known yet: so that nobody writes first.
+            let said = Said {
+                keys: contact_keys,
+                ..Said::default()
+            };
+            let contact = people::of(known, channel.workspace, &said);
+            let news = people::ban(known, contact, *at);
+            changed(contact, news)
+        }
+        Event::Consent {
+            contact_keys,
+            opt_out: false,
+            at,
+        } => match people::find(known, channel.workspace, contact_keys) {
+            Some(contact) => {
+                let news = people::lift_ban(known, contact, *at);
+                changed(contact, news)
+            }
+            None => nobody(),
+        },
+        Event::Number {
+            contact_keys,
+            new_keys,
+            phone,
+        } => match people::find(known, channel.workspace, contact_keys) {
+            Some(contact) => {
+                let phone = phone.as_ref().and_then(|phone| phone.e164.as_deref());
+                let keys = (contact_keys.as_slice(), new_keys.as_slice());
+                let news = renumber(known, channel, contact, keys, phone);
+                changed(contact, news)
+            }
+            None => nobody(),
+        },
+    }
+}
+
+/// The contact has another number, and is found by the one before too; whether that
+/// is news. What a person wrote stays, and so does the number when an older change is
+/// told again: its keys are known, and its first number is not the contact's any more.
+fn renumber(
+    known: &mut Known,
+    channel: &Channel,
+    contact: ContactId,
+    (old_keys, new_keys): (&[String], &[String]),
+    phone: Option<&str>,
+) -> bool {
+    let before = known.new_contact_keys.len();
+    known.add_contact_keys(channel.workspace, contact, new_keys);
+    let mut news = known.new_contact_keys.len() > before;
+    if let (Some(row), Some(phone)) = (known.contacts.get_mut(&contact), phone) {
+        let stands = row.phone_number.as_deref();
+        let is_old = stands.is_none_or(|stands| {
+            let key = phone::normalise(stands, "").match_key;
+            key.is_some_and(|key| old_keys.contains(&contact::phone_key(&key)))
+        });
+        let is_edited = row.edited.iter().any(|field| field == "phone_number");
+        if (news || is_old) && !is_edited && stands != Some(phone) {
+            row.phone_number = Some(phone.to_owned());
+            known.touch_contact(contact);
+            news = true;
+        }
+    }
+    news
+}
+
+fn changed(contact: ContactId, news: bool) -> Item {
+    let status = if news {
+        ItemStatus::Updated
+    } else {
+        ItemStatus::Duplicate
+    };
+    Item {
+        contact: Some(contact),
+        ..Item::new(status, None)
+    }
+}
+
+fn nobody() -> Item {
+    Item::with_message(ItemStatus::Ignored, None, "no contact is known by this id")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::{self, channel, known, notification, notify};
+    use super::*;
+
+    #[test]
+    fn a_number_that_a_person_wrote_stays_though_another_is_told() {
+        let known = &mut known();
+        let id = notify(known, notification());
+        let contact = sample::message(known, id).contact;
+        let keys = notification().contact_keys;
+        let stands = known.contacts[&contact].phone_number.clone();
+        let told = |to: &str| NewEvent {
+            channel: channel(),
+            event: Event::Number {
+                contact_keys: keys.clone(),
+                new_keys: contact::channel_keys("whatsapp", to),
+                phone: contact::channel_phone(to),
+            },
+        };
+        let row = known.contacts.get_mut(&contact).expect("it is known");
+        row.edited = vec!["phone_number".to_owned()];
+        assert_eq!(
+            decide(known, &told("5511987650001")).status,
+            ItemStatus::Updated
+        );
+        assert_eq!(known.contacts[&contact].phone_number, stands);
+        let row = known.contacts.get_mut(&contact).expect("it is known");
+        row.edited.clear();
+        assert_eq!(
+            decide(known, &told("5511987650002")).status,
+            ItemStatus::Updated
+        );
+        let stands = known.contacts[&contact].phone_number.as_deref();
+        assert_eq!(stands, Some("+5511987650002"));
+    }
+}

@@ -1,0 +1,281 @@
+//! What leads from one row of a dialogue to the next, so that every store follows
+//! it alike. A store loads in this order, each step with what the steps before it
+//! found: contact keys with their contacts, references and idempotency rows; the
+//! tickets that are named; the messages with their sends; the conversations, also
+//! the open ones of deals; the live tickets; the contacts and the rows of the
+//! report; deals and holds. A store that locks does so in an order of its own.
+
+use std::collections::BTreeSet;
+
+use super::dialogue::ReferenceKey;
+use super::known::Known;
+use super::needs::Needs;
+use super::status::GIVEN_UP;
+use crate::domain::id::{
+    AgentId, ConnectionId, ContactId, ConversationId, DealId, MessageErrorId, MessageId,
+    WorkspaceId,
+};
+use crate::store::message_error_id;
+
+impl Needs {
+    /// Messages, with their sends: those named, and those that references and
+    /// idempotency rows lead to.
+    pub fn messages_of(&self, known: &Known) -> BTreeSet<(WorkspaceId, MessageId)> {
+        let of_references = self.references.iter().filter_map(|key| {
+            let reference = known.dialogue.references.get(key)?;
+            Some((reference.workspace, reference.message?))
+        });
+        let of_requests = self.idempotency.iter().filter_map(|key| {
+            let remembered = known.dialogue.idempotency.get(key)?;
+            Some((key.workspace, remembered.message?))
+        });
+        let named = self.messages.iter().copied();
+        named.chain(of_references).chain(of_requests).collect()
+    }
+
+    /// Conversations: those named, and of the messages those that are not out yet,
+    /// that are answered, or that failed. Statuses of the others leave them alone.
+    pub fn conversations_of(&self, known: &Known) -> BTreeSet<(WorkspaceId, ConversationId)> {
+        let dialogue = &known.dialogue;
+        let answered = self
+            .answered
+            .iter()
+            .filter_map(|key| dialogue.references.get(key)?.message);
+        let messages = answered
+            .chain(dialogue.sends.keys().copied())
+            .chain(self.failed(known));
+        let of_messages = messages.filter_map(|id| {
+            let message = dialogue.messages.get(&id)?;
+            Some((message.workspace, message.conversation))
+        });
+        let of_tickets = dialogue.tickets.values().filter_map(|ticket| {
+            let conversation = ticket.conversation?;
+            Some((ticket.workspace, conversation))
+        });
+        of_messages
+            .chain(of_tickets)
+            .chain(self.conversations.iter().copied())
+            .collect()
+    }
+
+    /// Deals whose conversations are wanted, whatever became of these: of the deals
+    /// that are loaded those that may turn out to be tests, or no tests.
+    pub fn trials_of(&self, known: &Known) -> BTreeSet<(WorkspaceId, DealId)> {
+        let deals = known.deals.iter().filter(|_| self.trials);
+        deals.map(|(id, deal)| (deal.workspace, *id)).collect()
+    }
+
+    /// Conversations whose live ticket is wanted: those named, those of the tickets
+    /// that are named, and the open ones of deals. Where deals are asked for, all that
+    /// are open: in the batch any of them may become a deal's.
+    pub fn handed_of(&self, known: &Known) -> BTreeSet<(WorkspaceId, ConversationId)> {
+        let dialogue = &known.dialogue;
+        let of_tickets = self.tickets.iter().filter_map(|(workspace, id)| {
+            let conversation = dialogue.tickets.get(id)?.conversation?;
+            Some((*workspace, conversation))
+        });
+        let of_deals = dialogue
+            .conversations
+            .iter()
+            .filter(|(_, talk)| !self.deal_talks.is_empty() && talk.closed_at.is_none())
+            .map(|(id, talk)| (talk.workspace, *id));
+        let named = self.handed.iter().copied();
+        named.chain(of_tickets).chain(of_deals).collect()
+    }
+
+    /// Deals whose own live ticket is wanted: those named, and those of the tickets
+    /// that are named and have no conversation.
+    pub fn handed_deals_of(&self, known: &Known) -> BTreeSet<(WorkspaceId, DealId)> {
+        let of_tickets = self.tickets.iter().filter_map(|(workspace, id)| {
+            let ticket = known.dialogue.tickets.get(id)?;
+            let deal = ticket.deal.filter(|_| ticket.conversation.is_none())?;
+            Some((*workspace, deal))
+        });
+        self.deal_talks.iter().copied().chain(of_tickets).collect()
+    }
+
+    /// Contacts beside those that keys found: of messages that failed.
+    pub fn contacts_of(&self, known: &Known) -> BTreeSet<(WorkspaceId, ContactId)> {
+        self.failed(known)
+            .into_iter()
+            .filter_map(|id| {
+                let message = known.dialogue.messages.get(&id)?;
+                Some((message.workspace, message.contact))
+            })
+            .collect()
+    }
+
+    /// Whose open conversation with which instance is wanted, of the contacts that
+    /// keys found; and whose newest open deal.
+    pub fn talks_of(&self, known: &Known) -> BTreeSet<(WorkspaceId, ContactId, AgentId)> {
+        self.talks
+            .iter()
+            .filter_map(|(workspace, key, agent, _)| {
+                let contact = *known.contact_keys.get(&(*workspace, key.clone()))?;
+                Some((*workspace, contact, *agent))
+            })
+            .collect()
+    }
+
+    /// What may hold back sends: of the number, and to the contacts that keys found.
+    pub fn holds_of(&self, known: &Known) -> BTreeSet<(ConnectionId, Option<ContactId>)> {
+        let mut holds = BTreeSet::new();
+        for (workspace, key, _, connection) in &self.talks {
+            holds.insert((connection.clone(), None));
+            let contact = known.contact_keys.get(&(*workspace, key.clone()));
+            if let Some(contact) = contact {
+                holds.insert((connection.clone(), Some(*contact)));
+            }
+        }
+        holds
+    }
+
+    /// Rows of the report: those that may be named again, those of references whose
+    /// message may become known, and those of messages that may be given up.
+    pub fn errors_of(&self, known: &Known) -> BTreeSet<(WorkspaceId, MessageErrorId)> {
+        let mut errors = self.errors.clone();
+        for key in &self.references {
+            let Some(reference) = known.dialogue.references.get(key) else {
+                continue;
+            };
+            let (connection, external_id) = key;
+            errors.extend(reference.progress.errors.iter().map(|error| {
+                let id = message_error_id(connection, external_id, &error.code);
+                (reference.workspace, id)
+            }));
+        }
+        for told in self.told.iter().filter(|told| told.reference.is_none()) {
+            let send = told
+                .message
+                .and_then(|id| Some((id, known.dialogue.sends.get(&id)?)));
+            errors.extend(send.map(|(id, send)| {
+                let id = message_error_id(&send.connection, &id.to_string(), GIVEN_UP);
+                (send.workspace, id)
+            }));
+        }
+        errors
+    }
+
+    /// Messages that are said to have failed, now or while they were not known.
+    fn failed(&self, known: &Known) -> BTreeSet<MessageId> {
+        let references = &known.dialogue.references;
+        let failed_before = |key: &&ReferenceKey| {
+            let reference = references.get(*key);
+            reference.is_some_and(|reference| !reference.progress.errors.is_empty())
+        };
+        let fail_now = self.told.iter().filter(|told| told.fails);
+        let failing: BTreeSet<&ReferenceKey> = fail_now
+            .filter_map(|told| told.reference.as_ref())
+            .chain(self.references.iter().filter(failed_before))
+            .collect();
+        let mut messages = BTreeSet::new();
+        for told in &self.told {
+            let fails = told
+                .reference
+                .as_ref()
+                .map_or(told.fails, |key| failing.contains(key));
+            if fails {
+                let reference = told.reference.as_ref().and_then(|key| references.get(key));
+                messages.extend(told.message);
+                messages.extend(reference.and_then(|reference| reference.message));
+            }
+        }
+        messages
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::{accepted, channel, error, known, notification, notify, settle};
+    use super::super::sample::{status, time};
+    use super::super::{event, needs};
+    use crate::domain::message::Progress;
+    use crate::store::{
+        Acceptance, ConversionResult, ItemResult, NewDelivery, NewEvent, NewItem, Write,
+    };
+
+    fn webhook(new: NewEvent) -> Write {
+        let item = NewItem {
+            index: 0,
+            result: ItemResult::Event(Box::new(new)),
+        };
+        Write::Accept(Box::new(Acceptance {
+            delivery: NewDelivery {
+                id: crate::domain::id::DeliveryId::new(time(0)),
+                workspace: channel().workspace,
+                connection: channel().connection,
+                received_at: time(0),
+                method: "POST".to_owned(),
+                path: "/".to_owned(),
+                query: Vec::new(),
+                headers: Vec::new(),
+                body: Vec::new(),
+            },
+            result: ConversionResult {
+                status: None,
+                items: vec![item],
+                ran: None,
+                error: None,
+                notes: Vec::new(),
+                attempts: 0,
+                next_attempt_at: None,
+                presented: None,
+            },
+        }))
+    }
+
+    fn read() -> Progress {
+        Progress {
+            read_at: Some(time(1)),
+            ..Progress::default()
+        }
+    }
+
+    #[test]
+    fn a_plain_status_leads_to_its_message_and_no_further() {
+        let known = &mut known();
+        let id = notify(known, notification());
+        settle(known, id, 0, accepted("w1", 1));
+        known.dialogue.sends.clear();
+        let needs = needs(&[webhook(status("w1", None, read(), 1))], |_| None);
+        let workspace = channel().workspace;
+        assert_eq!(needs.messages_of(known), [(workspace, id)].into());
+        assert!(needs.conversations_of(known).is_empty());
+        assert!(needs.contacts_of(known).is_empty());
+    }
+
+    #[test]
+    fn a_failure_leads_to_conversation_contact_and_report_also_when_it_came_first() {
+        let known = &mut known();
+        let id = notify(known, notification());
+        let failed = Progress::failed(time(1), error("131026", ""));
+        event::decide(known, &status("w1", None, failed.clone(), 1));
+        known.dialogue.sends.clear();
+        // Now it is told that the id is our message.
+        for writes in [
+            [webhook(status("w1", Some(id), read(), 1))],
+            [webhook(status("w2", Some(id), failed, 1))],
+        ] {
+            let needs = needs(&writes, |_| None);
+            assert_eq!(needs.conversations_of(known).len(), 1);
+            assert_eq!(needs.contacts_of(known).len(), 1);
+            assert_eq!(needs.errors_of(known).len(), 1);
+        }
+    }
+
+    #[test]
+    fn a_notification_leads_to_the_talk_and_the_holds_of_its_contact() {
+        let known = &mut known();
+        let id = notify(known, notification());
+        let contact = known.dialogue.messages[&id].contact;
+        let needs = needs(&[Write::Notify(Box::new(notification()))], |_| None);
+        let talks = needs.talks_of(known);
+        assert_eq!(
+            talks,
+            [(channel().workspace, contact, channel().agent)].into()
+        );
+        let line = channel().connection;
+        let holds = [(line.clone(), None), (line, Some(contact))];
+        assert_eq!(needs.holds_of(known), holds.into());
+    }
+}

@@ -1,0 +1,77 @@
+//! Requests that partners named: the first is answered, its repeats hear the same.
+//! A key is kept in the commit that stores its message, so that a repeat never
+//! sends again, whatever became of the first.
+
+use super::dialogue::{Remembered, SendState};
+use super::known::{Change, Known};
+use super::sent::state_of;
+use crate::domain::id::MessageId;
+use crate::domain::message::State;
+use crate::store::{self, IdempotencyClaim, IdempotencyKey, Notified, StoredAnswer, Written};
+
+/// What is known under a key; `None`: it is free.
+pub(super) fn found(known: &Known, claim: &IdempotencyClaim) -> Option<Notified> {
+    let remembered = known.dialogue.idempotency.get(&claim.key);
+    let remembered = remembered.filter(|remembered| known.now < remembered.until)?;
+    if remembered.fingerprint != claim.fingerprint {
+        return Some(Notified::KeyReused);
+    }
+    if let Some(answer) = &remembered.answer {
+        return Some(Notified::Replayed(answer.clone()));
+    }
+    let message = remembered.message;
+    let of_it = message.and_then(|id| known.dialogue.messages.get(&id));
+    let send = message.and_then(|id| known.dialogue.live_send(id));
+    Some(Notified::Running {
+        conversation: of_it.map(|message| message.conversation),
+        message,
+        state: of_it.map_or(State::Unknown, state_of),
+        // A lease that somebody else took is none of the request's.
+        alive: send.is_some_and(|send| {
+            send.state == SendState::Sending
+                && send.lease == 0
+                && send.lease_until.is_some_and(|until| known.now < until)
+        }),
+    })
+}
+
+pub(super) fn keep(
+    known: &mut Known,
+    claim: &IdempotencyClaim,
+    message: Option<MessageId>,
+    answer: Option<StoredAnswer>,
+) {
+    let until = known.now.plus(claim.kept);
+    let rows = &mut known.dialogue.idempotency;
+    let change = match rows.get(&claim.key) {
+        Some(before) if before.change != Change::New => Change::Changed,
+        _ => Change::New,
+    };
+    rows.insert(
+        claim.key.clone(),
+        Remembered {
+            fingerprint: claim.fingerprint.clone(),
+            message,
+            answer,
+            until,
+            change,
+        },
+    );
+}
+
+/// The running request has its answer.
+pub(super) fn answer(known: &mut Known, key: &IdempotencyKey, answer: &StoredAnswer) {
+    if let Some(remembered) = known.dialogue.idempotency.get_mut(key) {
+        remembered.answer = Some(answer.clone());
+        remembered.change.touch();
+    }
+}
+
+/// An answer without a message, or only a look at what is known.
+pub(super) fn remember(known: &mut Known, new: &store::Remembered) -> Written {
+    let found = found(known, &new.claim);
+    if found.is_none() && new.answer.is_some() {
+        keep(known, &new.claim, None, new.answer.clone());
+    }
+    Written::Remembered(found)
+}

@@ -1,0 +1,80 @@
+//! A message that came in: a row of its own, in the conversation that it answers
+//! or in that of its contact. A contact may write first.
+
+use super::conversation;
+use super::dialogue::Message;
+use super::known::{Change, Item, Known};
+use super::people::{self, Said};
+use super::references;
+use crate::domain::delivery::ItemStatus;
+use crate::domain::id::{ConversationId, MessageId};
+use crate::domain::message::{Actor, Metadata, State};
+use crate::store::{Channel, Inbound};
+
+pub(super) fn decide(known: &mut Known, channel: &Channel, new: &Inbound) -> Item {
+    let external_id = Some(new.external_id.clone());
+    if let Some(before) = message_of(known, channel, &new.external_id) {
+        let before = known.dialogue.messages.get(&before);
+        let conversation = before.map(|message| message.conversation);
+        return Item {
+            contact: before.map(|message| message.contact),
+            deal: conversation.and_then(|id| known.dialogue.conversations.get(&id)?.deal),
+            ..Item::new(ItemStatus::Duplicate, external_id)
+        };
+    }
+    // What a provider's clock has ahead of ours is not in the future.
+    let at = new.at.min(known.now);
+    let said = Said {
+        keys: &new.contact_keys,
+        name: new.name.as_deref(),
+        phone_number: new.phone.as_ref().and_then(|phone| phone.e164.as_deref()),
+        ..Said::default()
+    };
+    let contact = people::of(known, channel.workspace, &said);
+    let answered = answered(known, channel, new);
+    let conversation = conversation::for_receiving(known, channel, contact, answered, at);
+    let id = MessageId::new(known.now);
+    let message = Message {
+        workspace: channel.workspace,
+        conversation,
+        contact,
+        agent: Some(channel.agent),
+        created_at: at,
+        actor: Actor::Contact,
+        kind: new.kind.to_owned(),
+        content: new.content.clone(),
+        metadata: Metadata {
+            status: State::Received.as_str().to_owned(),
+            recipient_id: Some(new.sender_id.clone()),
+            channel_type: new.channel_type.clone(),
+            reply_to: new.reply_to.clone(),
+            attributes: new.attributes.clone(),
+            ..Metadata::default()
+        },
+        delivered_at: None,
+        read_at: None,
+        change: Change::New,
+    };
+    known.dialogue.add_message(id, message);
+    references::bind(known, channel, &new.external_id, id);
+    Item {
+        contact: Some(contact),
+        deal: known
+            .dialogue
+            .conversations
+            .get(&conversation)
+            .and_then(|conversation| conversation.deal),
+        ..Item::new(ItemStatus::Converted, external_id)
+    }
+}
+
+/// The conversation of the message that it answers.
+fn answered(known: &Known, channel: &Channel, new: &Inbound) -> Option<ConversationId> {
+    let id = message_of(known, channel, new.reply_to.as_deref()?)?;
+    Some(known.dialogue.messages.get(&id)?.conversation)
+}
+
+fn message_of(known: &Known, channel: &Channel, external_id: &str) -> Option<MessageId> {
+    let key = (channel.connection.clone(), external_id.to_owned());
+    known.dialogue.references.get(&key)?.message
+}

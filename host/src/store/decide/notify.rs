@@ -1,0 +1,151 @@
+//! A template message that is to go out: a notification, or the greeting of a new
+//! lead. Contact, conversation, message and the request's key are committed before
+//! anybody calls the provider.
+
+use super::conversation::{self, Opening};
+use super::dialogue::{Message, Send, SendState};
+use super::known::{Change, Known};
+use super::people::{self, Said};
+use super::{idempotency, sent};
+use crate::domain::deal;
+use crate::domain::id::{ContactId, ConversationId, DealId};
+use crate::domain::message::{Actor, Metadata, TEMPLATE};
+use crate::domain::time::Micros;
+use crate::store::{Channel, NewGreeting, NewMessage, Notification, Notified};
+
+pub(super) fn notify(known: &mut Known, new: &Notification) -> Notified {
+    let claim = new.idempotency.as_ref();
+    if let Some(found) = claim.and_then(|claim| idempotency::found(known, claim)) {
+        return found;
+    }
+    let workspace = new.channel.workspace;
+    let found = people::find(known, workspace, &new.contact_keys);
+    if found.is_some_and(|id| people::is_banned(known, id)) {
+        return Notified::Banned;
+    }
+    let said = Said {
+        keys: &new.contact_keys,
+        name: Some(&new.name),
+        email: new.email.as_deref(),
+        phone_number: new.phone.e164.as_deref(),
+        props: None,
+    };
+    let contact = people::of(known, workspace, &said);
+    let opening = Opening {
+        contact,
+        source: Some(&new.source),
+        deal: new.deal,
+        transfer: new.transfer,
+        special_instructions: new.special_instructions.as_deref(),
+    };
+    let conversation = conversation::for_sending(known, &new.channel, &opening);
+    let recipient = new.phone.e164.as_ref().unwrap_or(&new.phone.raw);
+    let place = (contact, conversation);
+    let state = put(
+        known,
+        &new.channel,
+        place,
+        recipient,
+        &new.message,
+        new.lease_until,
+    );
+    if let Some(claim) = claim {
+        idempotency::keep(known, claim, Some(new.message.id), None);
+    }
+    Notified::Stored {
+        conversation,
+        contact,
+        message: new.message.id,
+        recipient: recipient.clone(),
+        state: sent::state_word(state),
+    }
+}
+
+/// What a new lead's contact is sent, unless the lead is a test or there is nobody
+/// to send to.
+pub(super) fn greet(known: &mut Known, contact: ContactId, deal: DealId, new: &NewGreeting) {
+    let props = known.deals.get(&deal).map(|deal| &deal.props);
+    let is_test = props.is_some_and(|props| props.get(deal::TEST) == Some(&true.into()));
+    let source = props.and_then(|props| Some(props.get("source")?.as_str()?.to_owned()));
+    let recipient = known
+        .contacts
+        .get(&contact)
+        .filter(|contact| contact.banned_at.is_none())
+        .and_then(|contact| contact.phone_number.clone());
+    let Some(recipient) = recipient.filter(|_| !is_test) else {
+        return;
+    };
+    let opening = Opening {
+        contact,
+        source: source.as_deref(),
+        deal: Some(deal),
+        transfer: new.transfer,
+        special_instructions: None,
+    };
+    let conversation = conversation::for_sending(known, &new.channel, &opening);
+    let place = (contact, conversation);
+    put(known, &new.channel, place, &recipient, &new.message, None);
+}
+
+/// The message and its send: under way if the caller holds it and nothing holds it
+/// back, else waiting.
+pub(super) fn put(
+    known: &mut Known,
+    channel: &Channel,
+    (contact, conversation): (ContactId, ConversationId),
+    recipient: &str,
+    new: &NewMessage,
+    lease_until: Option<Micros>,
+) -> SendState {
+    let now = known.now;
+    let held_until = [Some(contact), None]
+        .into_iter()
+        .filter_map(|of| known.dialogue.holds.get(&(channel.connection.clone(), of)))
+        .copied()
+        .max()
+        .filter(|until| now < *until);
+    let lease_until = lease_until.filter(|_| held_until.is_none());
+    let state = match lease_until {
+        Some(_) => SendState::Sending,
+        None => SendState::Waiting,
+    };
+    let message = Message {
+        workspace: channel.workspace,
+        conversation,
+        contact,
+        agent: Some(channel.agent),
+        created_at: now,
+        actor: Actor::Agent,
+        kind: TEMPLATE.to_owned(),
+        content: new.content.clone(),
+        metadata: Metadata {
+            status: sent::state_word(state).as_str().to_owned(),
+            template: Some(new.template.clone()),
+            ..Metadata::default()
+        },
+        delivered_at: None,
+        read_at: None,
+        change: Change::New,
+    };
+    let send = Send {
+        workspace: channel.workspace,
+        conversation,
+        contact,
+        connection: channel.connection.clone(),
+        recipient: recipient.to_owned(),
+        payload: new.payload.clone(),
+        state,
+        attempts: 0,
+        // It expires when its time is up, not when its number may be used again.
+        due_at: lease_until
+            .or(held_until.map(|until| until.min(new.until)))
+            .or(Some(now)),
+        until: new.until,
+        lease: 0,
+        lease_until,
+        change: Change::New,
+    };
+    known.dialogue.add_message(new.id, message);
+    known.dialogue.sends.insert(new.id, send);
+    state
+}

@@ -1,0 +1,172 @@
+//! The person at the other end: found by the strongest key, or new. What is said
+//! of somebody known fills only what nobody knew.
+
+use serde_json::{Map, Value};
+
+use super::known::{Change, Contact, Known};
+use crate::domain::contact;
+use crate::domain::id::{ContactId, WorkspaceId};
+use crate::domain::time::Micros;
+
+/// What is said of a person, and the keys to find them by.
+#[derive(Default)]
+pub(super) struct Said<'a> {
+    pub keys: &'a [String],
+    pub name: Option<&'a str>,
+    pub email: Option<&'a str>,
+    /// E.164.
+    pub phone_number: Option<&'a str>,
+    pub props: Option<&'a Map<String, Value>>,
+}
+
+/// The person, made if nobody has one of the keys.
+pub(super) fn of(known: &mut Known, workspace: WorkspaceId, said: &Said<'_>) -> ContactId {
+    let found = find(known, workspace, said.keys);
+    let id = found.unwrap_or_else(|| ContactId::new(known.now));
+    if found.is_some() {
+        fill(known, id, said);
+    } else {
+        let contact = Contact {
+            workspace,
+            name: said.name.map(str::to_owned),
+            email: said.email.map(str::to_owned),
+            phone_number: said.phone_number.map(str::to_owned),
+            banned_at: None,
+            props: said.props.cloned().unwrap_or_default(),
+            edited: Vec::new(),
+            change: Change::New,
+        };
+        known.add_contact(id, contact);
+    }
+    known.add_contact_keys(workspace, id, said.keys);
+    id
+}
+
+/// A channel's own id or a phone decides. An address finds a person only when one
+/// of the two has no phone: two people share an address more often than a phone.
+pub(super) fn find(known: &Known, workspace: WorkspaceId, keys: &[String]) -> Option<ContactId> {
+    let is_weak = |key: &str| contact::strength(key) > 1;
+    let mut keys: Vec<&String> = keys.iter().collect();
+    keys.sort_by_key(|key| contact::strength(key));
+    let decided = keys.first().is_some_and(|key| !is_weak(key));
+    keys.into_iter().find_map(|key| {
+        let id = *known.contact_keys.get(&(workspace, key.clone()))?;
+        let contact = known.contacts.get(&id);
+        let has_phone = contact.is_some_and(|contact| contact.phone_number.is_some());
+        (!is_weak(key) || !decided || !has_phone).then_some(id)
+    })
+}
+
+fn fill(known: &mut Known, id: ContactId, said: &Said<'_>) {
+    let Some(contact) = known.contacts.get_mut(&id) else {
+        return;
+    };
+    let mut changed = false;
+    let mut fill = |field: &mut Option<String>, value: Option<&str>| {
+        if field.is_none() && value.is_some() {
+            *field = value.map(str::to_owned);
+            changed = true;
+        }
+    };
+    fill(&mut contact.name, said.name);
+    fill(&mut contact.email, said.email);
+    fill(&mut contact.phone_number, said.phone_number);
+    for (key, value) in said.props.into_iter().flatten() {
+        let unknown = contact.props.get(key).is_none_or(|before| before.is_null());
+        if unknown && !value.is_null() {
+            contact.props.insert(key.clone(), value.clone());
+            changed = true;
+        }
+    }
+    if changed {
+        known.touch_contact(id);
+    }
+}
+
+/// The person wants no more messages, since then; whether that is news.
+pub(super) fn ban(known: &mut Known, id: ContactId, at: Micros) -> bool {
+    set_banned(known, id, |banned_at| {
+        Some(banned_at.map_or(at, |since| since.min(at)))
+    })
+}
+
+/// The person wants messages again; whether that is news. An older wish than the
+/// ban does not lift it.
+pub(super) fn lift_ban(known: &mut Known, id: ContactId, at: Micros) -> bool {
+    set_banned(known, id, |banned_at| banned_at.filter(|since| *since > at))
+}
+
+fn set_banned(
+    known: &mut Known,
+    id: ContactId,
+    next: impl Fn(Option<Micros>) -> Option<Micros>,
+) -> bool {
+    let Some(contact) = known.contacts.get_mut(&id) else {
+        return false;
+    };
+    let next = next(contact.banned_at);
+    if next == contact.banned_at {
+        return false;
+    }
+    contact.banned_at = next;
+    known.touch_contact(id);
+    true
+}
+
+pub(super) fn is_banned(known: &Known, id: ContactId) -> bool {
+    known
+        .contacts
+        .get(&id)
+        .is_some_and(|contact| contact.banned_at.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::{NOW, channel, known, time};
+    use super::*;
+
+    fn person(known: &mut Known, keys: &[&str], phone_number: Option<&str>) -> ContactId {
+        let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
+        let said = Said {
+            keys: &keys,
+            phone_number,
+            ..Said::default()
+        };
+        of(known, channel().workspace, &said)
+    }
+
+    #[test]
+    fn the_channels_own_name_decides_before_a_phone_and_a_phone_before_an_address() {
+        let known = &mut known();
+        let named = person(known, &["whatsapp:551134567890"], None);
+        let called = person(known, &["phone:+551134567890"], Some("+551134567890"));
+        let written = person(known, &["email:rita@example.com"], None);
+        let find = |keys: &[&str]| {
+            let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
+            find(known, channel().workspace, &keys)
+        };
+        let all = [
+            "email:rita@example.com",
+            "phone:+551134567890",
+            "whatsapp:551134567890",
+        ];
+        assert_eq!(find(&all), Some(named));
+        assert_eq!(find(&all[..2]), Some(called));
+        assert_eq!(find(&all[..1]), Some(written));
+        assert_eq!(find(&["phone:+5511900000000"]), None);
+    }
+
+    #[test]
+    fn a_ban_is_as_old_as_its_first_reason_and_lifted_by_a_later_wish_only() {
+        let known = &mut known();
+        let id = person(known, &["phone:+551134567890"], None);
+        assert!(ban(known, id, NOW));
+        assert!(!ban(known, id, time(5)));
+        assert!(ban(known, id, time(-5)));
+        assert!(!lift_ban(known, id, time(-6)));
+        assert!(is_banned(known, id));
+        assert!(lift_ban(known, id, time(6)));
+        assert!(!lift_ban(known, id, time(6)));
+        assert!(!is_banned(known, id));
+    }
+}

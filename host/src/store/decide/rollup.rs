@@ -1,0 +1,389 @@
+//! By how much counts change when things do: pure, for every store.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use uuid::Uuid;
+
+use crate::domain::analytics::{Counts, Key, Measured, Slot, add};
+use crate::domain::zone::{Day, Zone};
+use crate::store::{Slots, StoreError};
+
+/// What a build is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BuildState {
+    Making,
+    Serving,
+    Retired,
+}
+
+impl BuildState {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Making => "making",
+            Self::Serving => "serving",
+            Self::Retired => "retired",
+        }
+    }
+
+    pub fn of(text: &str) -> Option<Self> {
+        [Self::Making, Self::Serving, Self::Retired]
+            .into_iter()
+            .find(|state| state.as_str() == text)
+    }
+}
+
+/// Where a build is, and the feed that it follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub state: BuildState,
+    /// The feed is counted up to this stamp.
+    pub after: i64,
+    /// The feed's clock when the build began.
+    pub began: i64,
+    /// Whoever changes a table of the build finds it as it was read, or leaves it.
+    pub step: i64,
+    /// The feed's last stamp.
+    pub clock: i64,
+    /// The last removal that the feed has forgotten.
+    pub forgotten: i64,
+}
+
+impl Place {
+    /// Something that was counted may be gone, and the feed does not tell it any more.
+    /// What was removed before the build began it has never counted.
+    pub fn missed_removals(&self) -> bool {
+        self.forgotten > self.after.max(self.began)
+    }
+
+    /// Nothing has changed, and nothing is to be made of it.
+    pub fn is_idle(&self) -> bool {
+        self.state == BuildState::Serving && self.after >= self.clock
+    }
+
+    /// How far the feed is counted with this page, read in the same snapshot.
+    pub fn reached(&self, page: &[Change], limit: u32) -> Reached {
+        let is_full = page.len() >= usize::try_from(limit).unwrap_or(usize::MAX);
+        match page.last().filter(|_| is_full) {
+            Some(last) => Reached {
+                after: last.stamp,
+                is_all: false,
+            },
+            None => Reached {
+                after: self.clock.max(self.after),
+                is_all: true,
+            },
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reached {
+    pub after: i64,
+    /// There is no more.
+    pub is_all: bool,
+}
+
+/// A thing as the feed has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    pub stamp: i64,
+    pub id: Uuid,
+    /// `None`: it is gone, or does not count.
+    pub counted: Option<Counted>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counted {
+    pub slot: Slot,
+    pub key: Key,
+    pub measured: Measured,
+}
+
+/// Keys that things need and the store does not have, each once, in the order in
+/// which they came.
+pub fn new_keys<'a>(page: &'a [Change], known: &HashMap<Key, i64>) -> Vec<&'a Key> {
+    let mut seen = HashSet::new();
+    let keys = page
+        .iter()
+        .filter_map(|change| Some(&change.counted.as_ref()?.key));
+    keys.filter(|key| !known.contains_key(*key) && seen.insert(*key))
+        .collect()
+}
+
+/// What the page says of its things, by the numbers of their keys.
+pub fn facts(
+    page: &[Change],
+    keys: &HashMap<Key, i64>,
+) -> Result<Vec<(Uuid, Option<Fact>)>, StoreError> {
+    let fact = |counted: &Counted| match keys.get(&counted.key) {
+        Some(key) => Ok(Fact {
+            slot: counted.slot,
+            key: *key,
+            measured: counted.measured,
+        }),
+        None => Err(StoreError::Inconsistent {
+            what: format!("a key of analytics has no number: {:?}", counted.key),
+        }),
+    };
+    page.iter()
+        .map(|change| Ok((change.id, change.counted.as_ref().map(fact).transpose()?)))
+        .collect()
+}
+
+/// What was counted of a thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fact {
+    pub slot: Slot,
+    /// The number of its key.
+    pub key: i64,
+    pub measured: Measured,
+}
+
+/// Changes of counts; none is zero.
+pub type SlotDeltas = BTreeMap<(Slot, i64), Counts>;
+
+/// What a page of changes comes to.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Deltas {
+    /// Facts to be written.
+    pub facts: Vec<(Uuid, Fact)>,
+    /// Things whose facts are to be removed.
+    pub gone: Vec<Uuid>,
+    pub slots: SlotDeltas,
+}
+
+/// What things are now, against what was counted of them. A thing that comes twice
+/// is as it comes last.
+pub fn deltas(before: &HashMap<Uuid, Fact>, now: &[(Uuid, Option<Fact>)]) -> Deltas {
+    let last: HashMap<Uuid, Option<Fact>> = now.iter().copied().collect();
+    let mut deltas = Deltas::default();
+    for (id, now) in last {
+        let before = before.get(&id).copied();
+        if before == now {
+            continue;
+        }
+        for (fact, sign) in [(before, -1), (now, 1)] {
+            if let Some(fact) = fact {
+                let counts = deltas.slots.entry((fact.slot, fact.key)).or_default();
+                add(counts, &fact.measured.counts(), sign);
+            }
+        }
+        match now {
+            Some(fact) => deltas.facts.push((id, fact)),
+            None => deltas.gone.push(id),
+        }
+    }
+    deltas
+        .slots
+        .retain(|_, counts| *counts != Counts::default());
+    deltas.facts.sort_unstable_by_key(|(id, _)| *id);
+    deltas.gone.sort_unstable();
+    deltas
+}
+
+/// The same by local days, of the slots before `filled`: those that a cube has.
+pub fn by_day(
+    slots: impl IntoIterator<Item = ((Slot, i64), Counts)>,
+    zone: &Zone,
+    filled: Slot,
+) -> BTreeMap<Day, DayCells> {
+    let mut days: BTreeMap<Day, DayCells> = BTreeMap::new();
+    let mut known: Option<(Slot, Day)> = None;
+    for ((slot, key), counts) in slots {
+        if slot >= filled {
+            continue;
+        }
+        // They come by slot: a day is looked for once for each.
+        let day = match known {
+            Some((of, day)) if of == slot => day,
+            _ => zone.day_of(slot.start()),
+        };
+        known = Some((slot, day));
+        days.entry(day).or_default().add(key, &counts);
+    }
+    days
+}
+
+/// Buckets in portions of at most so many slots; one that is longer is in several.
+pub fn portions(buckets: &[(Day, Slots)], slots: i32) -> Vec<Vec<(Day, Slots)>> {
+    let mut portions: Vec<Vec<(Day, Slots)>> = Vec::new();
+    let mut room = 0;
+    for (day, bucket) in buckets {
+        let mut from = bucket.from.0;
+        while from < bucket.to.0 {
+            if room == 0 {
+                portions.push(Vec::new());
+                room = slots.max(1);
+            }
+            let to = bucket.to.0.min(from.saturating_add(room));
+            let part = Slots {
+                from: Slot(from),
+                to: Slot(to),
+            };
+            if let Some(portion) = portions.last_mut() {
+                portion.push((*day, part));
+            }
+            room -= to - from;
+            from = to;
+        }
+    }
+    portions
+}
+
+/// The counts of a local day by key, as a cube keeps them: a JSON list of
+/// `[key, counts..]`, by key. None is zero.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DayCells(BTreeMap<i64, Counts>);
+
+impl DayCells {
+    pub fn parse(text: &str) -> Result<Self, StoreError> {
+        Ok(Self(Self::read(text)?.collect()))
+    }
+
+    /// As they are written, for who only shows them.
+    pub fn read(text: &str) -> Result<impl Iterator<Item = (i64, Counts)> + use<>, StoreError> {
+        let odd = |error: serde_json::Error| StoreError::Inconsistent {
+            what: format!("the cells of a day: {error}"),
+        };
+        let cells: Vec<(i64, i64, i64, i64, i64, i64)> = serde_json::from_str(text).map_err(odd)?;
+        Ok(cells
+            .into_iter()
+            .map(|(key, a, b, c, d, e)| (key, [a, b, c, d, e])))
+    }
+
+    pub fn add(&mut self, key: i64, counts: &Counts) {
+        let cell = self.0.entry(key).or_default();
+        add(cell, counts, 1);
+        if *cell == Counts::default() {
+            self.0.remove(&key);
+        }
+    }
+
+    pub fn merge(&mut self, other: &Self) {
+        for (key, counts) in other.iter() {
+            self.add(key, counts);
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (i64, &Counts)> {
+        self.0.iter().map(|(key, counts)| (*key, counts))
+    }
+
+    pub fn text(&self) -> String {
+        let mut text = String::from("[");
+        for (place, (key, counts)) in self.iter().enumerate() {
+            let [a, b, c, d, e] = counts;
+            let comma = if place == 0 { "" } else { "," };
+            text.push_str(&format!("{comma}[{key},{a},{b},{c},{d},{e}]"));
+        }
+        text.push(']');
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fact(slot: i32, key: i64, met: &[bool]) -> Fact {
+        Fact {
+            slot: Slot(slot),
+            key,
+            measured: Measured::of(met),
+        }
+    }
+
+    #[test]
+    fn what_changes_is_taken_from_where_it_was_and_added_where_it_is() {
+        let id = Uuid::from_u128(1);
+        let started = fact(1, 7, &[true]);
+        let answered = fact(1, 7, &[true, true]);
+        let elsewhere = fact(2, 8, &[true, true]);
+        let first = deltas(&HashMap::new(), &[(id, Some(started))]);
+        assert_eq!(first.slots[&(Slot(1), 7)], [1, 0, 0, 0, 0]);
+        let before = HashMap::from([(id, started)]);
+        let then = deltas(&before, &[(id, Some(answered))]);
+        assert_eq!(then.slots[&(Slot(1), 7)], [0, 1, 0, 0, 0]);
+        assert_eq!(deltas(&before, &[(id, Some(started))]), Deltas::default());
+        let before = HashMap::from([(id, answered)]);
+        let moved = deltas(&before, &[(id, Some(elsewhere))]);
+        assert_eq!(moved.slots[&(Slot(1), 7)], [-1, -1, 0, 0, 0]);
+        assert_eq!(moved.slots[&(Slot(2), 8)], [1, 1, 0, 0, 0]);
+        let gone = deltas(&before, &[(id, None)]);
+        assert_eq!((gone.gone, gone.slots.len()), (vec![id], 1));
+    }
+
+    #[test]
+    fn only_removals_since_a_build_began_can_be_missed() {
+        let place = Place {
+            state: BuildState::Making,
+            after: 10,
+            began: 50,
+            step: 3,
+            clock: 70,
+            forgotten: 40,
+        };
+        assert!(!place.missed_removals());
+        let later = Place {
+            forgotten: 60,
+            ..place
+        };
+        assert!(later.missed_removals());
+        let past = Place { after: 60, ..later };
+        assert!(!past.missed_removals());
+    }
+
+    #[test]
+    fn a_page_that_is_full_leads_to_its_last_change_and_the_last_one_to_the_clock() {
+        let place = Place {
+            state: BuildState::Serving,
+            after: 10,
+            began: 5,
+            step: 3,
+            clock: 70,
+            forgotten: 0,
+        };
+        let change = |stamp| Change {
+            stamp,
+            id: Uuid::nil(),
+            counted: None,
+        };
+        let page = [change(11), change(12)];
+        let reached = place.reached(&page, 2);
+        assert_eq!((reached.after, reached.is_all), (12, false));
+        let reached = place.reached(&page, 3);
+        assert_eq!((reached.after, reached.is_all), (70, true));
+    }
+
+    #[test]
+    fn long_buckets_are_added_up_in_portions() {
+        let slots = |from, to| Slots {
+            from: Slot(from),
+            to: Slot(to),
+        };
+        let day = Day(7);
+        let buckets = [(day, slots(0, 3)), (day, slots(3, 3)), (day, slots(5, 12))];
+        let expect = vec![
+            vec![(day, slots(0, 3)), (day, slots(5, 6))],
+            vec![(day, slots(6, 10))],
+            vec![(day, slots(10, 12))],
+        ];
+        assert_eq!(portions(&buckets, 4), expect);
+    }
+
+    #[test]
+    fn cells_of_a_day_are_written_and_read() {
+        let mut cells = DayCells::default();
+        cells.add(3, &[1, 0, 0, 0, 2]);
+        cells.add(1, &[1, 1, 0, 0, 0]);
+        assert_eq!(cells.text(), "[[1,1,1,0,0,0],[3,1,0,0,0,2]]");
+        assert_eq!(DayCells::parse(&cells.text()).expect("cells"), cells);
+        cells.add(1, &[-1, -1, 0, 0, 0]);
+        assert_eq!(cells.text(), "[[3,1,0,0,0,2]]");
+        assert!(DayCells::parse("[[1]]").is_err());
+    }
+}

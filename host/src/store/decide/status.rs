@@ -1,0 +1,514 @@
+//! What a channel says of a message. The same however often it comes and in
+//! whatever order; what says nothing new changes no row.
+
+use super::dialogue::{MessageError, ReferenceKey, SendState};
+use super::known::{Change, Item, Known};
+use super::{people, references, sent};
+use crate::domain::channel::{Category, ChannelError};
+use crate::domain::contact;
+use crate::domain::delivery::ItemStatus;
+use crate::domain::id::{
+    AgentId, ConnectionId, ContactId, ConversationId, DealId, MessageId, WorkspaceId,
+};
+use crate::domain::message::{Actor, Progress, says_more};
+use crate::domain::time::Micros;
+use crate::store::{Channel, message_error_id};
+
+/// A status as a webhook brings it.
+pub(super) struct Status<'a> {
+    pub external_id: &'a str,
+    /// The host's own id, as the provider gave it back.
+    pub message: Option<MessageId>,
+    pub progress: &'a Progress,
+    pub word: &'a str,
+    pub recipient_id: Option<&'a str>,
+    pub at: Micros,
+}
+
+pub(super) fn decide(known: &mut Known, channel: &Channel, new: &Status<'_>) -> Item {
+    let external_id = Some(new.external_id.to_owned());
+    if new.progress.is_empty() {
+        let words = format!(
+            "the word `{}` says nothing about how far a message is",
+            new.word
+        );
+        return Item::with_message(ItemStatus::Ignored, external_id, &words);
+    }
+    let key = (channel.connection.clone(), new.external_id.to_owned());
+    let own = new.message.filter(|id| is_ours(known, channel, *id));
+    let referred = || known.dialogue.references.get(&key)?.message;
+    let (news, contact) = match own.or_else(referred) {
+        Some(id) => {
+            let Some(message) = known.dialogue.messages.get(&id) else {
+                return Item::new(ItemStatus::Duplicate, external_id);
+            };
+            if message.actor == Actor::Contact {
+                let words = "a status of a message that came in";
+                return Item::with_message(ItemStatus::Ignored, external_id, words);
+            }
+            let contact = message.contact;
+            let mut news = references::bind(known, channel, new.external_id, id);
+            if let Some(recipient_id) = new.recipient_id {
+                news |= references::name_recipient(known, id, recipient_id);
+            }
+            let of = Some(new.external_id);
+            news |= tell(known, channel, id, of, new.progress, Some(new.at));
+            (news, Some(contact))
+        }
+        None => (unknown(known, channel, key, new), None),
+    };
+    let status = if news {
+        ItemStatus::Updated
+    } else {
+        ItemStatus::Duplicate
+    };
+    Item {
+        contact,
+        ..Item::new(status, external_id)
+    }
+}
+
+/// A message of this instance, and not another's that guessed or mixed up an id.
+fn is_ours(known: &Known, channel: &Channel, id: MessageId) -> bool {
+    known.dialogue.messages.get(&id).is_some_and(|message| {
+        message.workspace == channel.workspace && message.agent == Some(channel.agent)
+    })
+}
+
+/// Adds to a message what is said of it, under the channel's id or its own; whether
+/// that is news. If it was not known to be out, it is now. Without a time it was
+/// said before, and the report has its own times.
+pub(super) fn tell(
+    known: &mut Known,
+    channel: &Channel,
+    id: MessageId,
+    external_id: Option<&str>,
+    said: &Progress,
+    at: Option<Micros>,
+) -> bool {
+    let Some(message) = known.dialogue.messages.get_mut(&id) else {
+        return false;
+    };
+    let contact = message.contact;
+    let before = message.metadata.errors.clone();
+    let mut news = message.absorb(said);
+    if news {
+        known.dialogue.touch_message(id);
+    }
+    let of = external_id.map_or_else(|| id.to_string(), str::to_owned);
+    for error in &said.errors {
+        let failure = Failure {
+            of: &of,
+            external_id,
+            error,
+            at: at.or(said.failed_at),
+            is_told_again: at.is_none(),
+            phone: None,
+        };
+        let (is_news, since) = report(known, &Line::from(channel), Some(id), &failure);
+        news |= is_news;
+        let is_first = !before.iter().any(|known| known.code == error.code);
+        // A repeat does not ban again who wants messages by now; an earlier time of
+        // the same counts for who does not.
+        if error.category == Category::OptOut
+            && (is_first || (is_news && people::is_banned(known, contact)))
+        {
+            people::ban(known, contact, since);
+        }
+    }
+    // Whoever is in the middle of the call says so himself when he has the answer.
+    let send = known.dialogue.live_send(id);
+    if send.is_some_and(|send| send.state != SendState::Sending) {
+        sent::over(known, channel, id);
+        news = true;
+    }
+    news
+}
+
+/// An operator does not count any more on a message that is not out: it has failed,
+/// also where its instance has no adapter any more.
+pub(super) fn give_up(known: &mut Known, id: MessageId) {
+    let now = known.now;
+    let dialogue = &mut known.dialogue;
+    let connection = dialogue.live_send(id).map(|send| send.connection.clone());
+    let (Some(connection), Some(message)) = (connection, dialogue.messages.get_mut(&id)) else {
+        return;
+    };
+    let error = ChannelError {
+        code: GIVEN_UP.to_owned(),
+        title: "Given up".to_owned(),
+        description: "An operator gave it up".to_owned(),
+        details: String::new(),
+        category: Category::GivenUp,
+    };
+    message.absorb(&Progress::failed(now, error.clone()));
+    let conversation = dialogue.conversations.get(&message.conversation);
+    let channel = conversation.and_then(|conversation| conversation.channel.clone());
+    let line = Line {
+        workspace: message.workspace,
+        connection: &connection,
+        agent: message.agent,
+        channel: channel.as_deref(),
+    };
+    dialogue.touch_message(id);
+    let failure = Failure {
+        of: &id.to_string(),
+        external_id: None,
+        error: &error,
+        at: Some(now),
+        is_told_again: false,
+        phone: None,
+    };
+    report(known, &line, Some(id), &failure);
+}
+
+/// The code of a message that an operator gave up.
+pub(super) const GIVEN_UP: &str = "given-up";
+
+/// What is said of a message that is not known, or not known yet.
+fn unknown(known: &mut Known, channel: &Channel, key: ReferenceKey, new: &Status<'_>) -> bool {
+    let mut news = references::wait(known, channel, key, new.progress, new.recipient_id);
+    let phone = new.recipient_id.and_then(contact::channel_phone);
+    let phone = phone.and_then(|phone| phone.e164);
+    for error in &new.progress.errors {
+        let failure = Failure {
+            of: new.external_id,
+            external_id: Some(new.external_id),
+            error,
+            at: Some(new.at),
+            is_told_again: false,
+            phone: phone.as_deref(),
+        };
+        news |= report(known, &Line::from(channel), None, &failure).0;
+    }
+    news
+}
+
+/// Where a failure was told of.
+struct Line<'a> {
+    workspace: WorkspaceId,
+    connection: &'a ConnectionId,
+    agent: Option<AgentId>,
+    channel: Option<&'a str>,
+}
+
+impl<'a> From<&'a Channel> for Line<'a> {
+    fn from(channel: &'a Channel) -> Self {
+        Self {
+            workspace: channel.workspace,
+            connection: &channel.connection,
+            agent: Some(channel.agent),
+            channel: Some(&channel.channel),
+        }
+    }
+}
+
+/// One error of one message, for the report.
+struct Failure<'a> {
+    /// The channel's id of the message, or its own where there is none.
+    of: &'a str,
+    external_id: Option<&'a str>,
+    error: &'a ChannelError,
+    at: Option<Micros>,
+    /// A row that is there has its time already.
+    is_told_again: bool,
+    /// E.164, of whom the message was for.
+    phone: Option<&'a str>,
+}
+
+/// The row of the report for a failure: one for a message, or the channel's id of
+/// it, and a code. Filled as soon as the message is known; whether that is news, and
+/// since when it is reported.
+fn report(
+    known: &mut Known,
+    line: &Line<'_>,
+    message: Option<MessageId>,
+    failure: &Failure<'_>,
+) -> (bool, Micros) {
+    let new = failure.error;
+    let at = failure.at.unwrap_or(known.now);
+    let id = message_error_id(line.connection, failure.of, &new.code);
+    let place = message.and_then(|id| Place::of(known, id));
+    let Some(row) = known.dialogue.errors.get_mut(&id) else {
+        let mut row = first(line, failure, at);
+        if let Some(place) = place {
+            place.fill(&mut row);
+        }
+        known.dialogue.add_error(id, row);
+        return (true, at);
+    };
+    let mut news = place.is_some_and(|place| place.fill(row));
+    if at < row.occurred_at && !failure.is_told_again {
+        row.occurred_at = at;
+        news = true;
+    }
+    if says_more(new, &told(row, new.category)) {
+        set_texts(row, new);
+        news = true;
+    }
+    let since = row.occurred_at;
+    if news {
+        known.dialogue.touch_error(id);
+    }
+    (news, since)
+}
+
+fn first(line: &Line<'_>, failure: &Failure<'_>, at: Micros) -> MessageError {
+    let mut row = MessageError {
+        workspace: line.workspace,
+        conversation: None,
+        deal: None,
+        agent: line.agent,
+        message: None,
+        external_id: failure.external_id.map(str::to_owned),
+        recipient_id: failure.phone.map(str::to_owned),
+        code: failure.error.code.clone(),
+        title: None,
+        description: None,
+        details: None,
+        template_name: None,
+        channel: line.channel.map(str::to_owned),
+        occurred_at: at,
+        change: Change::New,
+    };
+    set_texts(&mut row, failure.error);
+    row
+}
+
+fn set_texts(row: &mut MessageError, new: &ChannelError) {
+    let text = |text: &String| (!text.is_empty()).then(|| text.clone());
+    row.title = text(&new.title);
+    row.description = text(&new.description);
+    row.details = text(&new.details);
+}
+
+/// What the row says, to be compared. It has no category: that of the other.
+fn told(row: &MessageError, category: Category) -> ChannelError {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    ChannelError {
+        code: row.code.clone(),
+        title: text(&row.title),
+        description: text(&row.description),
+        details: text(&row.details),
+        category,
+    }
+}
+
+/// Where a message that failed belongs.
+struct Place {
+    message: MessageId,
+    conversation: ConversationId,
+    deal: Option<DealId>,
+    agent: Option<AgentId>,
+    template_name: Option<String>,
+    phone: Option<String>,
+}
+
+impl Place {
+    fn of(known: &Known, id: MessageId) -> Option<Self> {
+        let message = known.dialogue.messages.get(&id)?;
+        let conversation = known.dialogue.conversations.get(&message.conversation);
+        let template = message.metadata.template.as_ref();
+        Some(Self {
+            message: id,
+            conversation: message.conversation,
+            deal: conversation.and_then(|conversation| conversation.deal),
+            agent: message.agent,
+            template_name: template.map(|template| template.name.clone()),
+            phone: phone_of(known, message.contact),
+        })
+    }
+
+    /// Only while the row's message is not known: what a deal is called later does
+    /// not change what is reported.
+    fn fill(self, row: &mut MessageError) -> bool {
+        if row.message.is_some() {
+            return false;
+        }
+        row.message = Some(self.message);
+        row.conversation = Some(self.conversation);
+        row.deal = self.deal;
+        row.agent = self.agent;
+        row.template_name = self.template_name;
+        row.recipient_id = self.phone.or(row.recipient_id.take());
+        true
+    }
+}
+
+fn phone_of(known: &Known, id: ContactId) -> Option<String> {
+    known.contacts.get(&id)?.phone_number.clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::event;
+    use super::super::sample::{self, accepted, channel, error, known, notification, notify, time};
+    use super::*;
+    use crate::limits;
+    use crate::store::SendOutcome;
+
+    enum Step {
+        Answer(Box<SendOutcome>),
+        Said(Progress, i64, bool),
+    }
+
+    fn steps() -> Vec<Step> {
+        let failed = |seconds, details| {
+            let mut error = error("131050", details);
+            error.category = Category::OptOut;
+            Progress::failed(time(seconds), error)
+        };
+        let sent = Progress {
+            sent_at: Some(time(1)),
+            ..Progress::default()
+        };
+        let read = Progress {
+            read_at: Some(time(9)),
+            ..Progress::default()
+        };
+        vec![
+            Step::Answer(Box::new(accepted("w1", 2))),
+            Step::Said(sent, 1, false),
+            Step::Said(read, 9, true),
+            Step::Said(failed(5, ""), 5, false),
+            Step::Said(failed(6, "in full"), 6, false),
+            Step::Said(Progress::failed(time(3), error("131026", "")), 3, false),
+        ]
+    }
+
+    /// What is stored in the end, but for marks and for what was made by chance.
+    fn play(order: &[usize]) -> String {
+        let known = &mut known();
+        let mut new = notification();
+        new.message.id = MessageId(uuid::Uuid::from_u128(7));
+        let id = notify(known, new);
+        let steps = steps();
+        for step in order {
+            match &steps[*step] {
+                Step::Answer(outcome) => {
+                    sample::settle(known, id, 0, (**outcome).clone());
+                }
+                Step::Said(progress, seconds, by_own_id) => {
+                    let own = by_own_id.then_some(id);
+                    let said = sample::status("w1", own, progress.clone(), *seconds);
+                    event::decide(known, &said);
+                    let again = event::decide(known, &said);
+                    assert_eq!(again.status, ItemStatus::Duplicate);
+                }
+            }
+        }
+        let message = sample::message(known, id);
+        let conversation = sample::conversation(known, id);
+        let errors = &known.dialogue.errors;
+        assert_eq!(errors.len(), 2);
+        let error = errors.values().find(|error| error.code == "131050");
+        let error = error.expect("it is reported");
+        assert_eq!(error.conversation, Some(message.conversation));
+        assert!(known.dialogue.live_send(id).is_none());
+        let references: Vec<_> = known.dialogue.references.values().collect();
+        assert_eq!(references.len(), 1);
+        assert!(references[0].progress.is_empty() && references[0].until.is_none());
+        format!(
+            "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+            message.metadata,
+            message.delivered_at,
+            message.read_at,
+            conversation.first_message_at,
+            conversation.last_message_at,
+            conversation.respond_by,
+            known.contacts[&message.contact].banned_at,
+            error.occurred_at,
+            error.details,
+            error.recipient_id,
+            error.message,
+        )
+    }
+
+    #[test]
+    fn every_order_of_the_answer_and_its_statuses_comes_to_the_same() {
+        let expect = play(&[0, 1, 2, 3, 4, 5]);
+        assert!(expect.contains("in full"));
+        let mut orders = 0;
+        permute(&mut [0, 1, 2, 3, 4, 5], 0, &mut |order| {
+            assert_eq!(play(order), expect, "{order:?}");
+            orders += 1;
+        });
+        assert_eq!(orders, 720);
+    }
+
+    fn permute(order: &mut [usize; 6], from: usize, check: &mut impl FnMut(&[usize; 6])) {
+        if from == order.len() {
+            return check(order);
+        }
+        for next in from..order.len() {
+            order.swap(from, next);
+            permute(order, from + 1, check);
+            order.swap(from, next);
+        }
+    }
+
+    #[test]
+    fn an_id_that_is_another_messages_stays_that_ones() {
+        let known = &mut known();
+        let one = notify(known, notification());
+        let other = notify(known, notification());
+        sample::settle(known, one, 0, accepted("w1", 1));
+        sample::settle(known, other, 0, accepted("w1", 1));
+        let read = Progress {
+            read_at: Some(time(2)),
+            ..Progress::default()
+        };
+        event::decide(known, &sample::status("w1", None, read, 2));
+        assert!(sample::message(known, one).read_at.is_some());
+        assert!(sample::message(known, other).read_at.is_none());
+        assert_eq!(sample::message(known, other).metadata.external_ids.len(), 0);
+    }
+
+    #[test]
+    fn a_provider_that_names_a_message_anew_each_time_makes_it_no_longer() {
+        let known = &mut known();
+        let id = notify(known, notification());
+        for number in 0..2 * limits::EXTERNAL_IDS_PER_MESSAGE {
+            let sent = Progress {
+                sent_at: Some(time(1)),
+                ..Progress::default()
+            };
+            event::decide(
+                known,
+                &sample::status(&format!("w{number}"), Some(id), sent, 1),
+            );
+        }
+        let ids = &sample::message(known, id).metadata.external_ids;
+        assert_eq!(ids.len(), limits::EXTERNAL_IDS_PER_MESSAGE);
+        assert_eq!(known.dialogue.references.len(), ids.len());
+    }
+
+    #[test]
+    fn nothing_is_told_of_what_came_in() {
+        let known = &mut known();
+        let inbound = crate::store::Inbound {
+            external_id: "in1".to_owned(),
+            sender_id: "5511987654321".to_owned(),
+            name: None,
+            phone: None,
+            contact_keys: contact::channel_keys("whatsapp", "5511987654321"),
+            kind: "text",
+            channel_type: None,
+            content: None,
+            at: time(0),
+            reply_to: None,
+            attributes: Default::default(),
+        };
+        let new = crate::store::NewEvent {
+            channel: channel(),
+            event: crate::store::Event::Inbound(Box::new(inbound)),
+        };
+        assert_eq!(event::decide(known, &new).status, ItemStatus::Converted);
+        let read = Progress {
+            read_at: Some(time(2)),
+            ..Progress::default()
+        };
+        let item = event::decide(known, &sample::status("in1", None, read, 2));
+        assert_eq!(item.status, ItemStatus::Ignored);
+    }
+}

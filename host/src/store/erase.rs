@@ -1,0 +1,350 @@
+//! What it takes to erase a person, and what is remembered of it.
+//!
+//! A person is erased in steps, each one bounded transaction, in which what is gone
+//! and the record of it commit together; the contact itself is the last. So who is
+//! interrupted begins again with the same words, and what comes in meanwhile goes
+//! with the rest. The record names no one: ids, numbers and times.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::delivery::DeliveryStatus;
+use crate::domain::id::{ContactId, DeliveryId, ErasureId, KeyId, WorkspaceId};
+use crate::domain::time::Micros;
+use crate::limits;
+
+/// What an emptied delivery says to operators.
+pub(super) const EMPTIED: &str =
+    "emptied: somebody whom it brought was erased; what became of the others is as it was";
+
+/// What a repeat hears whose first request was about somebody who is erased, where
+/// its own answer may have named the person.
+pub(super) const ERASED_ANSWER: &str = r#"{"status":400,"headers":[],"body":"{\"success\":false,\"statusCode\":400,\"message\":\"Whom this request was about has been erased.\"}"}"#;
+
+/// Who is meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PersonBy {
+    /// Also somebody of whom an erasure tells.
+    Id(ContactId),
+    /// One of `domain::contact::keys`.
+    Key(String),
+}
+
+/// What a contact was found by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FoundBy {
+    Id,
+    Phone,
+    Email,
+}
+
+impl FoundBy {
+    pub const ALL: [Self; 3] = [Self::Id, Self::Phone, Self::Email];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Id => "id",
+            Self::Phone => "phone",
+            Self::Email => "email",
+        }
+    }
+
+    pub fn of(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|by| by.as_str() == text)
+    }
+}
+
+/// A person, as far as finding what is of it needs it. Not for the log.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Person {
+    pub workspace: WorkspaceId,
+    pub id: ContactId,
+    /// None of somebody who is erased.
+    pub keys: Vec<String>,
+    pub email: Option<String>,
+    pub phone_number: Option<String>,
+}
+
+impl Person {
+    /// How channels may name it.
+    pub fn names(&self) -> Vec<String> {
+        let of_keys = self.keys.iter().filter_map(|key| {
+            let (kind, name) = key.split_once(':')?;
+            (kind != "email").then_some(name)
+        });
+        let mut names = BTreeSet::new();
+        for name in of_keys.chain(self.phone_number.as_deref()) {
+            let bare = name.strip_prefix('+').unwrap_or(name);
+            names.insert(bare.to_owned());
+            names.insert(format!("+{bare}"));
+        }
+        names.into_iter().collect()
+    }
+}
+
+/// How many of what are gone, or would be.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Erased {
+    pub contacts: u64,
+    pub contact_keys: u64,
+    pub deals: u64,
+    pub deal_changes: u64,
+    pub deal_logs: u64,
+    pub conversations: u64,
+    pub messages: u64,
+    pub message_errors: u64,
+    pub tickets: u64,
+    pub sends: u64,
+    pub holds: u64,
+    pub channel_refs: u64,
+    /// Answers kept for repeats of requests; the keys stay until their time.
+    pub idempotency_answers: u64,
+    /// Raw requests that brought only this person.
+    pub deliveries: u64,
+    /// Raw requests that brought others too: emptied, with what became of the others kept.
+    pub shared_deliveries: u64,
+    /// What sources answered to fetches for this person.
+    pub fetch_answers: u64,
+}
+
+impl Erased {
+    pub fn add(&mut self, more: &Self) {
+        for (sum, count) in self.counts().into_iter().zip(more.clone().counts()) {
+            *sum += *count;
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn counts(&mut self) -> [&mut u64; 16] {
+        [
+            &mut self.contacts,
+            &mut self.contact_keys,
+            &mut self.deals,
+            &mut self.deal_changes,
+            &mut self.deal_logs,
+            &mut self.conversations,
+            &mut self.messages,
+            &mut self.message_errors,
+            &mut self.tickets,
+            &mut self.sends,
+            &mut self.holds,
+            &mut self.channel_refs,
+            &mut self.idempotency_answers,
+            &mut self.deliveries,
+            &mut self.shared_deliveries,
+            &mut self.fetch_answers,
+        ]
+    }
+}
+
+/// A delivery that names the person and was left, since nobody knows yet what it brings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftDelivery {
+    pub id: DeliveryId,
+    pub status: DeliveryStatus,
+}
+
+/// A delivery that names a person and is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StandingDelivery {
+    pub id: DeliveryId,
+    pub status: DeliveryStatus,
+    /// Something of it led to somebody else.
+    pub is_shared: bool,
+}
+
+/// What was found and left.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Remaining {
+    /// Remembered by their ids: by then nothing else tells whom they name.
+    pub deliveries: Vec<LeftDelivery>,
+    /// Beside those that are named.
+    pub more_deliveries: u64,
+}
+
+impl Remaining {
+    pub fn add(&mut self, delivery: LeftDelivery) {
+        if self.deliveries.len() < limits::LEFT_REMEMBERED {
+            self.deliveries.push(delivery);
+        } else {
+            self.more_deliveries += 1;
+        }
+    }
+
+    /// As it is told: the first are named, the others counted.
+    #[must_use]
+    pub fn told(mut self) -> Self {
+        let more = self.deliveries.len().saturating_sub(limits::LEFT_SHOWN);
+        self.deliveries.truncate(limits::LEFT_SHOWN);
+        self.more_deliveries += u64::try_from(more).unwrap_or(u64::MAX);
+        self
+    }
+
+    /// Leaves out what is not there any more, and says how the others stand now.
+    pub(super) fn keep(&mut self, standing: &BTreeMap<DeliveryId, DeliveryStatus>) {
+        self.deliveries.retain_mut(|left| {
+            let status = standing.get(&left.id);
+            left.status = status.copied().unwrap_or(left.status);
+            status.is_some()
+        });
+    }
+}
+
+/// An erasure that begins.
+#[derive(Clone, Debug)]
+pub struct NewErasure {
+    pub id: ErasureId,
+    pub workspace: WorkspaceId,
+    pub contact: ContactId,
+    pub found_by: FoundBy,
+    /// The operator's.
+    pub key: KeyId,
+    pub began_at: Micros,
+}
+
+/// The record of an erasure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Erasure {
+    pub id: ErasureId,
+    pub workspace_id: WorkspaceId,
+    pub contact_id: ContactId,
+    pub found_by: FoundBy,
+    pub key_id: KeyId,
+    pub began_at: Micros,
+    /// None: it was interrupted, or goes on.
+    pub done_at: Option<Micros>,
+    pub erased: Erased,
+    pub remaining: Remaining,
+}
+
+/// One step of an erasure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EraseStep {
+    pub erased: Erased,
+    /// Nothing is left to do.
+    pub done: bool,
+}
+
+/// How far an erasure goes.
+#[derive(Clone, Copy, Debug)]
+pub enum Extent<'a> {
+    /// All but the contact and its keys, by which it is found again.
+    ButContact,
+    /// The contact too, when nothing else is left; with this the record ends.
+    Whole(&'a Remaining),
+}
+
+/// A delivery of which something led to no contact, as it came.
+#[derive(Clone, Debug)]
+pub struct UnlinkedDelivery {
+    pub id: DeliveryId,
+    pub status: DeliveryStatus,
+    /// Something else of it led to somebody.
+    pub is_shared: bool,
+    /// JSON text.
+    pub query: String,
+    pub headers: String,
+    pub body: Vec<u8>,
+}
+
+/// Deliveries of which something led to no contact.
+#[derive(Clone, Debug)]
+pub struct UnlinkedPage {
+    pub deliveries: Vec<UnlinkedDelivery>,
+    /// Where the next page begins; `None`: this was the last.
+    pub next: Option<DeliveryId>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct ErasureFilter {
+    pub workspace: Option<WorkspaceId>,
+    pub before: Option<ErasureId>,
+    pub limit: u32,
+}
+
+/// What of these erasures' deliveries is to be looked for.
+pub(super) fn left_by(erasures: &[Erasure]) -> Vec<(WorkspaceId, DeliveryId)> {
+    erasures
+        .iter()
+        .flat_map(|erasure| {
+            let left = erasure.remaining.deliveries.iter();
+            left.map(|left| (erasure.workspace_id, left.id))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_person_is_named_as_channels_and_keys_do() {
+        let person = Person {
+            workspace: WorkspaceId::new(Micros(1)),
+            id: ContactId::new(Micros(1)),
+            keys: vec![
+                "phone:+551187654321".to_owned(),
+                "email:rita@example.com".to_owned(),
+                "whatsapp:5511987654321".to_owned(),
+                "whatsapp:BR.1349".to_owned(),
+            ],
+            email: Some("rita@example.com".to_owned()),
+            phone_number: Some("+5511987654321".to_owned()),
+        };
+        assert_eq!(
+            person.names(),
+            [
+                "+551187654321",
+                "+5511987654321",
+                "+BR.1349",
+                "551187654321",
+                "5511987654321",
+                "BR.1349",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_was_left_is_remembered_and_told_within_bounds() {
+        let mut remaining = Remaining::default();
+        for _ in 0..limits::LEFT_REMEMBERED + 3 {
+            remaining.add(LeftDelivery {
+                id: DeliveryId::new(Micros(1)),
+                status: DeliveryStatus::Parked,
+            });
+        }
+        assert_eq!(remaining.deliveries.len(), limits::LEFT_REMEMBERED);
+        assert_eq!(remaining.more_deliveries, 3);
+        let first = remaining.deliveries[0].id;
+        let told = remaining.clone().told();
+        assert_eq!(told.deliveries.len(), limits::LEFT_SHOWN);
+        let more = limits::LEFT_REMEMBERED - limits::LEFT_SHOWN + 3;
+        assert_eq!(told.more_deliveries, more as u64);
+        remaining.keep(&BTreeMap::from([(first, DeliveryStatus::Rejected)]));
+        let left = LeftDelivery {
+            id: first,
+            status: DeliveryStatus::Rejected,
+        };
+        assert_eq!(remaining.deliveries, [left]);
+    }
+
+    #[test]
+    fn every_count_is_added() {
+        let mut sum = Erased::default();
+        let mut one = Erased::default();
+        one.counts().into_iter().for_each(|count| *count = 2);
+        sum.add(&one);
+        sum.add(&one);
+        let value = serde_json::to_value(&sum).expect("JSON");
+        let fields = value.as_object().expect("an object");
+        assert!(fields.values().all(|count| count == 4), "{value}");
+    }
+}

@@ -1,0 +1,142 @@
+//! Rollups as they are read, the same in every store. A metric set, a slot and
+//! what was measured are read as the store's smaller number.
+
+use uuid::Uuid;
+
+use super::Columns;
+use crate::domain::analytics::{Counts, Key, Measured, MetricSet, Slot};
+use crate::domain::time::Micros;
+use crate::store::decide::cubes::CubeRow;
+use crate::store::decide::rollup::{BuildState, Change, Counted, Fact, Place};
+use crate::store::{Build, RollupState, StoreError, ZoneUse};
+
+/// Of `workspace_id`, `metric_set` and `build`.
+pub fn build(row: &impl Columns) -> Result<Build, StoreError> {
+    Ok(Build {
+        workspace: row.id("workspace_id")?,
+        set: set(row)?,
+        number: row.number("build")?,
+    })
+}
+
+pub fn set(row: &impl Columns) -> Result<MetricSet, StoreError> {
+    let code: i64 = row.small("metric_set")?;
+    MetricSet::coded(code).ok_or_else(|| super::unread("metric_set".into(), code))
+}
+
+/// A build with the clock of the feed that it follows: 0 where there is none.
+pub fn place(row: &impl Columns) -> Result<Place, StoreError> {
+    Ok(Place {
+        state: row.word("rollup_builds", "state", BuildState::of)?,
+        after: row.number("after_us")?,
+        began: row.number("began_us")?,
+        step: row.number("step")?,
+        clock: row.number("last_us")?,
+        forgotten: row.number("forgotten_us")?,
+    })
+}
+
+/// A change of the feed. Columns are read by place, since a page has many rows:
+/// stamp, id, whether it counts, when it began, agent's type, agent, source, and
+/// when each measure but the first was met. It counts where it is no test lead's;
+/// of what was removed nothing but stamp and id is known.
+pub fn change(set: MetricSet, row: &impl Columns) -> Result<Change, StoreError> {
+    let began: Option<Micros> = row.time_if(3)?;
+    let began = match row.flag(2)? {
+        true => began,
+        false => None,
+    };
+    let counted = began
+        .map(|began| {
+            let mut met = vec![true];
+            for place in 1..set.measures().len() {
+                met.push(row.time_if(6 + place)?.is_some());
+            }
+            Ok::<_, StoreError>(Counted {
+                slot: Slot::of(began),
+                key: Key::of(row.text_if(4)?, row.number_if(5)?, row.text_if(6)?),
+                measured: Measured::of(&met),
+            })
+        })
+        .transpose()?;
+    Ok(Change {
+        stamp: row.number(0)?,
+        id: row.id(1)?,
+        counted,
+    })
+}
+
+/// Its number is `key`; '' and 0 stand for none.
+pub fn key(row: &impl Columns) -> Result<(i64, Key), StoreError> {
+    let key = Key::of(
+        row.text_if("agent_type")?,
+        row.number_if("agent_id")?,
+        row.text_if("source")?,
+    );
+    Ok((row.number("key")?, key))
+}
+
+/// By place: id, slot, key, measured.
+pub fn fact(row: &impl Columns) -> Result<(Uuid, Fact), StoreError> {
+    let fact = Fact {
+        slot: Slot(row.small(1)?),
+        key: row.number(2)?,
+        measured: Measured(row.small(3)?),
+    };
+    Ok((row.id(0)?, fact))
+}
+
+/// Of `zone`, `tzdata` and `filled_slot`.
+pub fn cube(row: &impl Columns) -> Result<CubeRow, StoreError> {
+    Ok(CubeRow {
+        zone: row.text("zone")?,
+        tzdata: row.text("tzdata")?,
+        filled: Slot(row.small("filled_slot")?),
+    })
+}
+
+/// A zone that is asked for.
+pub fn zone_use(row: &impl Columns) -> Result<ZoneUse, StoreError> {
+    Ok(ZoneUse {
+        workspace: row.id("workspace_id")?,
+        zone: row.text("zone")?,
+        requests: row.number("requests")?,
+        used_at: row.time("used_at")?,
+    })
+}
+
+/// What an answer stands on: `build` and `version` of the one that serves, `as_of`,
+/// and `internal`, a JSON list of agents.
+pub fn state(row: &impl Columns) -> Result<RollupState, StoreError> {
+    let build: Option<i64> = row.number_if("build")?;
+    let Some(build) = build else {
+        return Ok(RollupState {
+            internal: row.json("internal")?,
+            ..RollupState::default()
+        });
+    };
+    Ok(RollupState {
+        version: Some((build, row.number("version")?)),
+        as_of: row.time_if("as_of")?,
+        internal: row.json("internal")?,
+    })
+}
+
+/// Every key of a workspace, from one row: JSON is read several times faster than
+/// as many rows. `[[key, agent_type, agent_id, source]..]`.
+pub fn keys(row: &impl Columns) -> Result<Vec<(i64, Key)>, StoreError> {
+    let keys: Vec<(i64, String, i64, String)> = row.json("keys")?;
+    let keys = keys.into_iter().map(|(number, agent_type, agent, source)| {
+        (number, Key::of(Some(agent_type), Some(agent), Some(source)))
+    });
+    Ok(keys.collect())
+}
+
+/// Counts of slots or of buckets, from one row: `[[slot or day, key, counts..]..]`.
+pub fn counts(row: &impl Columns) -> Result<Vec<(i32, i64, Counts)>, StoreError> {
+    let counts: Vec<(i32, i64, i64, i64, i64, i64, i64)> = row.json("counts")?;
+    let counts = counts
+        .into_iter()
+        .map(|(at, key, a, b, c, d, e)| (at, key, [a, b, c, d, e]));
+    Ok(counts.collect())
+}

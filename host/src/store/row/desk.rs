@@ -1,0 +1,34 @@
+//! A ticket as the desk shows it.
+
+use super::Columns;
+use super::deals::person;
+use crate::domain::id::{AgentId, OwnerId};
+use crate::domain::ticket::{OwnerPart, Status, TicketView};
+use crate::store::StoreError;
+
+pub fn view(row: &impl Columns) -> Result<TicketView, StoreError> {
+    let owner: Option<OwnerId> = row.id_if("owner_id")?;
+    let owner = owner
+        .map(|id| {
+            Ok::<_, StoreError>(OwnerPart {
+                id,
+                name: row.text("owner_name")?,
+                email: row.text("owner_email")?,
+            })
+        })
+        .transpose()?;
+    Ok(TicketView {
+        id: row.id("id")?,
+        status: row.word("tickets", "status", Status::of)?,
+        conversation_id: row.id_if("conversation_id")?,
+        deal_id: row.id_if("deal_id")?,
+        person: person(row)?,
+        agent_id: row.number_if("agent_id")?.map(AgentId),
+        owner,
+        special_instructions: row.text_if("special_instructions")?,
+        opened_at: row.time("opened_at")?,
+        answered_at: row.time_if("answered_at")?,
+        resolved_at: row.time_if("resolved_at")?,
+        updated_at: row.time("updated_at")?,
+    })
+}

@@ -1,0 +1,55 @@
+//! Messages as the worker sends them and as operators see them, and templates.
+
+use super::Columns;
+use crate::domain::id::AgentId;
+use crate::store::decide::SendState;
+use crate::store::{HeldSend, Lease, OutboxMessage, StoreError, TemplateList};
+
+/// For whoever is to make it; the state is that of before the claim.
+pub fn held_send(row: &impl Columns, lease: Lease) -> Result<HeldSend, StoreError> {
+    Ok(HeldSend {
+        lease,
+        workspace: row.id("workspace_id")?,
+        message: row.id("message_id")?,
+        conversation: row.id("conversation_id")?,
+        contact: row.id("contact_id")?,
+        connection: row.text_id("connection_id")?,
+        recipient: row.text("recipient")?,
+        payload: row.text("payload")?,
+        attempts: row.number("attempts")?,
+        until: row.time("until_at")?,
+        was_sending: row.word("sends", "state", SendState::of)? == SendState::Sending,
+        held_until: row.time_if("held_until_at")?,
+        is_banned: row.flag("banned")?,
+    })
+}
+
+pub fn template_list(row: &impl Columns) -> Result<TemplateList, StoreError> {
+    Ok(TemplateList {
+        synced_at: row.time_if("synced_at")?,
+        error: row.text_if("error")?,
+        is_unlisted: row.flag("unlisted")?,
+        templates: row.json("templates")?,
+    })
+}
+
+/// With its contact's name and number, and when it is due where it waits.
+pub fn outbox_message(row: &impl Columns) -> Result<OutboxMessage, StoreError> {
+    Ok(OutboxMessage {
+        id: row.id("id")?,
+        workspace_id: row.id("workspace_id")?,
+        conversation_id: row.id("conversation_id")?,
+        contact_id: row.id("contact_id")?,
+        contact_name: row.text_if("contact_name")?,
+        phone_number: row.text_if("phone_number")?,
+        instance_id: row.number_if("agent_id")?.map(AgentId),
+        created_at: row.time("created_at")?,
+        actor: row.text("actor")?,
+        kind: row.text("kind")?,
+        content: row.text_if("content")?,
+        metadata: row.json("metadata")?,
+        delivered_at: row.time_if("delivered_at")?,
+        read_at: row.time_if("read_at")?,
+        next_attempt_at: row.time_if("due_at")?,
+    })
+}

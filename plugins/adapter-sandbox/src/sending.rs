@@ -1,0 +1,140 @@
+//! What becomes of a message: what the configuration says of it, else what the
+//! list of templates allows, else it is delivered.
+
+use leadhost_sdk::requested::{Parameter, RequestedTemplate};
+use leadhost_sdk::{Accepted, Placeholder, Problem, Refused, SendAnswer, TemplateSend, digits};
+
+use crate::config::{Category, Config, Outcome, Template, TemplateStatus};
+use crate::templates;
+
+/// The id of a message in the sandbox.
+pub fn external_id(message_id: &str) -> String {
+    format!("sandbox:{message_id}")
+}
+
+/// The problem is a template that has no meaning.
+pub fn answer(config: &Config, message: &TemplateSend) -> Result<SendAnswer, Problem> {
+    let requested = message.requested()?;
+    let told = config
+        .outcomes
+        .iter()
+        .find(|outcome| concerns(outcome, &message.recipient, &requested.name));
+    if let Some(outcome) = told {
+        return Ok(as_told(outcome));
+    }
+    if let Some(templates) = &config.templates
+        && let Some(refused) = misfit(templates, &requested)
+    {
+        return Ok(refused.into());
+    }
+    Ok(Accepted::new(external_id(&message.message_id))
+        .recipient_id(message.recipient.clone())
+        .status(config.status.word())
+        .into())
+}
+
+fn concerns(outcome: &Outcome, recipient: &str, template: &str) -> bool {
+    let of_recipient = outcome
+        .recipient
+        .as_deref()
+        .is_none_or(|told| same_recipient(told, recipient));
+    let of_template = outcome
+        .template
+        .as_deref()
+        .is_none_or(|told| told == template);
+    of_recipient && of_template
+}
+
+fn same_recipient(told: &str, recipient: &str) -> bool {
+    let number = digits(told);
+    told == recipient || (!number.is_empty() && number == digits(recipient))
+}
+
+fn as_told(outcome: &Outcome) -> SendAnswer {
+    let category = outcome.category.word();
+    let text = outcome
+        .text
+        .clone()
+        .unwrap_or_else(|| format!("the sandbox was told to answer `{category}`"));
+    if outcome.category == Category::Unknown {
+        return SendAnswer::Unknown(text);
+    }
+    Refused::new(category, text)
+        .code(outcome.code.as_deref().unwrap_or("sandbox"))
+        .retry_after(outcome.retry_after_seconds)
+        .into()
+}
+
+/// Why the list of templates does not allow it.
+fn misfit(templates: &[Template], requested: &RequestedTemplate) -> Option<Refused> {
+    let RequestedTemplate { name, language, .. } = requested;
+    let Some(template) = templates
+        .iter()
+        .find(|template| template.name == *name && template.language == *language)
+    else {
+        let text = format!("there is no template `{name}` in `{language}`");
+        return Some(Refused::unknown_template(text).code("template-unknown"));
+    };
+    if template.status != TemplateStatus::Approved {
+        let status = template.status.word();
+        let text = format!("the template `{name}` in `{language}` is {status}");
+        return Some(Refused::template(text).code("template-not-approved"));
+    }
+    let placeholders = templates::placeholders(template);
+    let of = |component: &str, index: u32| -> Vec<&Placeholder> {
+        placeholders
+            .iter()
+            .filter(|placeholder| placeholder.component == component && placeholder.index == index)
+            .collect()
+    };
+    let buttons = template.buttons.len();
+    let header = ("header".to_owned(), of("header", 0), requested.header());
+    let body = ("body".to_owned(), of("body", 0), requested.body());
+    let buttons = (0_u32..).take(buttons).map(|index| {
+        let given = requested
+            .buttons()
+            .find(|(_, at, _)| *at == index)
+            .map_or(&[][..], |(_, _, parameters)| parameters);
+        (format!("button {index}"), of("button", index), given)
+    });
+    [header, body]
+        .into_iter()
+        .chain(buttons)
+        .find_map(|(part, wanted, given)| misfilled(name, &part, &wanted, given))
+}
+
+/// How the parameters of a part differ from what it takes. A button that only
+/// answers takes none, and its payload is let pass.
+fn misfilled(
+    template: &str,
+    part: &str,
+    wanted: &[&Placeholder],
+    given: &[Parameter],
+) -> Option<Refused> {
+    let kinds: Vec<&str> = given
+        .iter()
+        .map(|parameter| parameter.value.kind())
+        .filter(|kind| *kind != "payload")
+        .collect();
+    let wanted: Vec<&str> = wanted
+        .iter()
+        .map(|placeholder| placeholder.kind.as_str())
+        .collect();
+    if kinds == wanted {
+        return None;
+    }
+    let text = format!(
+        "the template `{template}` takes {} in its {part}, and {} came",
+        list(&wanted),
+        list(&kinds)
+    );
+    Some(Refused::request(text).code("parameters"))
+}
+
+fn list(kinds: &[&str]) -> String {
+    if kinds.is_empty() {
+        "nothing".to_owned()
+    } else {
+        kinds.join(", ")
+    }
+}

@@ -1,0 +1,49 @@
+//! The fields of a webhook. Twilio sends empty ones where there is nothing.
+
+use leadhost_sdk::{Delivery, Problem, body_bytes, form};
+
+pub struct Form(Vec<(String, String)>);
+
+impl Form {
+    /// The fields of a body; refuses what is no form.
+    pub fn of(delivery: &Delivery) -> Result<Self, Problem> {
+        let body = body_bytes(&delivery.body);
+        if body.trim_ascii().is_empty() {
+            return Err(Problem::new("the body is empty, a form was expected"));
+        }
+        if matches!(body.trim_ascii().first(), Some(b'{' | b'[' | b'<')) {
+            return Err(Problem::new(
+                "the body is no form: Twilio's webhooks are urlencoded forms",
+            ));
+        }
+        Ok(Self(form::fields(body)))
+    }
+
+    /// The first of these fields that is not empty.
+    pub fn get(&self, names: &[&str]) -> Option<&str> {
+        names.iter().find_map(|wanted| {
+            self.0
+                .iter()
+                .find(|(name, value)| name == wanted && !value.trim().is_empty())
+                .map(|(_, value)| value.trim())
+        })
+    }
+
+    /// [`Form::get`] of one field, as a text of its own.
+    pub fn text(&self, name: &str) -> Option<String> {
+        self.get(&[name]).map(str::to_owned)
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(field, _)| field == name)
+    }
+
+    /// Fields that begin so, with the rest of their names.
+    pub fn below<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+        self.0.iter().filter_map(move |(name, value)| {
+            let rest = name.strip_prefix(prefix)?;
+            let value = value.trim();
+            (!rest.is_empty() && !value.is_empty()).then_some((rest, value))
+        })
+    }
+}

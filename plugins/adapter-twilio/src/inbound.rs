@@ -1,0 +1,177 @@
+//! A message that a contact has written.
+//!
+//! A sender may have no phone: WhatsApp then names it by an id, as `whatsapp:`
+//! and the id in `From` and `ExternalUserId`.
+
+use leadhost_sdk::{
+    Event, InboundMessage, parse_json,
+    serde_json::{Map, Value, json},
+};
+
+use crate::{address, form::Form};
+
+pub fn event(form: &Form, id: &str, sender: &str) -> Event {
+    let media = media(form);
+    let kind = kind(form, &media);
+    let mut message = InboundMessage::new(id, sender, &kind)
+        .sender_phone(phone(form, sender))
+        .sender_name(
+            form.get(&["ProfileName", "ProfileUsername"])
+                .map(str::to_owned),
+        )
+        .content(content(form, &kind))
+        .reply_to(form.text("OriginalRepliedMessageSid"));
+    for (name, value) in attributes(form, &media, sender) {
+        message = message.attribute(name, &value);
+    }
+    message.into()
+}
+
+/// The sender's phone; none where WhatsApp does not give it.
+pub fn phone(form: &Form, sender: &str) -> Option<String> {
+    let wa_id = form.get(&["WaId"]);
+    [Some(sender), wa_id]
+        .into_iter()
+        .flatten()
+        .find(|text| address::is_phone(text))
+        .map(str::to_owned)
+}
+
+/// The files of a message: address and type.
+fn media(form: &Form) -> Vec<(String, String)> {
+    // Some channels leave the count out: what is there counts.
+    (0..MAX_MEDIA)
+        .map_while(|number| {
+            let url = form.text(&format!("MediaUrl{number}"))?;
+            let kind = form.text(&format!("MediaContentType{number}"));
+            Some((url, kind.unwrap_or_default().to_ascii_lowercase()))
+        })
+        .collect()
+}
+
+fn kind(form: &Form, media: &[(String, String)]) -> String {
+    let has = |names: &[&str]| form.get(names).is_some();
+    let said = form
+        .get(&["MessageType"])
+        .unwrap_or_default()
+        .to_ascii_lowercase();
+    if has(&["ButtonText", "ButtonPayload"]) {
+        return "button".into();
+    }
+    if has(&["ListId", "ListTitle", "FlowData", "InteractiveData"]) {
+        return "interactive".into();
+    }
+    if has(&["Latitude"]) && has(&["Longitude"]) {
+        return "location".into();
+    }
+    match said.as_str() {
+        "" | "text" | "media" => match media.first() {
+            Some((_, kind)) => of_media(kind).into(),
+            None => "text".into(),
+        },
+        "voice" => "audio".into(),
+        _ => said,
+    }
+}
+
+fn of_media(content_type: &str) -> &'static str {
+    match content_type.split(['/', ';']).next() {
+        Some("image") if content_type.starts_with("image/webp") => "sticker",
+        Some("image") => "image",
+        Some("video") => "video",
+        Some("audio") => "audio",
+        Some("text") if content_type.contains("vcard") => "contacts",
+        _ => "document",
+    }
+}
+
+/// What people read.
+fn content(form: &Form, kind: &str) -> Option<String> {
+    let said = match kind {
+        "button" => form.get(&["ButtonText", "Body", "ButtonPayload"]),
+        "interactive" => form.get(&["ListTitle", "Body", "ListId"]),
+        _ => form.get(&["Body"]),
+    };
+    if kind != "location" || said.is_some() {
+        return said.map(str::to_owned);
+    }
+    let named: Vec<&str> = ["Label", "Address"]
+        .into_iter()
+        .filter_map(|name| form.get(&[name]))
+        .collect();
+    Some(if named.is_empty() {
+        format!(
+            "{}, {}",
+            form.get(&["Latitude"])?,
+            form.get(&["Longitude"])?
+        )
+    } else {
+        named.join(", ")
+    })
+}
+
+fn attributes(form: &Form, media: &[(String, String)], sender: &str) -> Vec<(&'static str, Value)> {
+    let files: Vec<Value> = media
+        .iter()
+        .map(|(url, kind)| json!({"url": url, "contentType": kind}))
+        .collect();
+    let mut out = vec![
+        ("media", Value::Array(files)),
+        ("button", object(form.below("Button"))),
+        ("list", object(form.below("List"))),
+        (
+            "referral",
+            // The count stands in every message.
+            object(
+                form.below("Referral")
+                    .filter(|field| *field != ("NumMedia", "0")),
+            ),
+        ),
+        (
+            "location",
+            object(
+                ["Latitude", "Longitude", "Address", "Label"]
+                    .into_iter()
+                    .filter_map(|name| Some((name, form.get(&[name])?))),
+            ),
+        ),
+    ];
+    for (name, field) in [
+        ("interactive", "InteractiveData"),
+        ("flow", "FlowData"),
+        ("channel-metadata", "ChannelMetadata"),
+    ] {
+        if let Some(text) = form.get(&[field]) {
+            out.push((name, parse_json(text).unwrap_or_else(|_| json!(text))));
+        }
+    }
+    let user_id = form
+        .get(&["ExternalUserId"])
+        .map(address::bare)
+        .filter(|id| *id != sender);
+    for (name, text) in [
+        ("wa-id", form.get(&["WaId"])),
+        ("user-id", user_id),
+        ("username", form.get(&["ProfileUsername"])),
+        ("forwarded", form.get(&["Forwarded", "FrequentlyForwarded"])),
+    ] {
+        out.push((name, text.map_or(Value::Null, |text| json!(text))));
+    }
+    out.retain(|(_, value)| !leadhost_sdk::is_absent(value));
+    out
+}
+
+/// Fields as an object, their names with a small first letter.
+fn object<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> Value {
+    let fields: Map<String, Value> = fields
+        .map(|(name, value)| {
+            let mut letters = name.chars();
+            let first = letters.next().map(|first| first.to_ascii_lowercase());
+            (first.into_iter().chain(letters).collect(), json!(value))
+        })
+        .collect();
+    Value::Object(fields)
+}
+
+/// Twilio takes ten files in a message.
+const MAX_MEDIA: usize = 10;

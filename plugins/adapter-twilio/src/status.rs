@@ -1,0 +1,70 @@
+//! What became of a message that was sent. Twilio tells no time: the host takes
+//! the one of receipt.
+
+use leadhost_sdk::{ChannelError, Delivery, Event, StatusUpdate};
+
+use crate::{address, errors, form::Form, send::MESSAGE_ID};
+
+pub fn event(form: &Form, id: &str, word: &str, delivery: &Delivery) -> Event {
+    let update = StatusUpdate::new(
+        id,
+        match word {
+            "undelivered" => "failed",
+            word => word,
+        },
+    )
+    .message_id(delivery.query_field(MESSAGE_ID).map(str::to_owned))
+    .recipient_id(form.get(&["To"]).map(|to| address::bare(to).to_owned()));
+    match error(form) {
+        Some(error) => update.error(error),
+        None => update,
+    }
+    .into()
+}
+
+fn error(form: &Form) -> Option<ChannelError> {
+    let words = form.text("ChannelStatusMessage").unwrap_or_default();
+    let metas = metas_code(&words);
+    let code = form
+        .get(&["ErrorCode"])
+        .filter(|code| *code != "0")
+        .or(metas)?
+        .to_owned();
+    let number = code.parse().unwrap_or_default();
+    let title = errors::title(number);
+    // Meta's code says more than one of Twilio's that is not listed, and that the
+    // contact wants no more it says whatever Twilio's is.
+    let category = match metas.and_then(of_meta) {
+        Some("opt-out") => "opt-out",
+        Some(metas) if errors::listed(number).is_none() => metas,
+        _ => errors::category(number, 0),
+    };
+    let description = form.text("ErrorMessage");
+    Some(
+        ChannelError::new(code, category)
+            .title(title)
+            .description(description.unwrap_or_else(|| title.to_owned()))
+            .details(words),
+    )
+}
+
+/// A code of Meta's in the channel's words: six digits that stand alone.
+fn metas_code(words: &str) -> Option<&str> {
+    words
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .find(|word| {
+            word.len() == 6
+                && word.starts_with('1')
+                && word.bytes().all(|byte| byte.is_ascii_digit())
+        })
+}
+
+/// What Meta says of a recipient, behind a provider's code.
+fn of_meta(code: &str) -> Option<&'static str> {
+    Some(match code {
+        "130472" | "131026" | "131049" => "recipient",
+        "131047" => "window",
+        "131050" => "opt-out",
+        _ => return None,
+    })
+}

@@ -1,0 +1,33 @@
+//! The list of templates: what the configuration says. Twilio's own list has
+//! contents without the names and languages that senders use.
+
+use leadhost_sdk::{Placeholder, Template, serde_json::json};
+
+use crate::{Config, config::Content};
+
+pub fn of(config: &Config) -> Vec<Template> {
+    config.templates.iter().map(template).collect()
+}
+
+fn template(content: &Content) -> Template {
+    let template = Template::new(&content.name, &content.language, &content.status)
+        .category(&content.category)
+        .text(&content.text);
+    let template = if content.text.is_empty() {
+        template
+    } else {
+        template.components(&json!([{"type": "BODY", "text": content.text}]))
+    };
+    content
+        .variables()
+        .into_iter()
+        .fold(template, |template, variable| {
+            let counts = variable.name.bytes().all(|byte| byte.is_ascii_digit());
+            template.placeholder(Placeholder {
+                component: variable.component.word().into(),
+                index: variable.index,
+                kind: variable.kind.word().into(),
+                name: if counts { String::new() } else { variable.name },
+            })
+        })
+}

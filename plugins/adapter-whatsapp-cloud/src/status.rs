@@ -1,0 +1,81 @@
+//! What became of a message that was sent.
+
+use leadhost_sdk::{Event, StatusUpdate, epoch_to_rfc3339, serde_json::Value, text_at, text_of};
+
+use crate::errors::Reported;
+
+/// The event of one status. Words that are not known pass as they are.
+pub fn event(status: &Value) -> Result<Event, &'static str> {
+    let id = text_at(status, &["id"]).ok_or("the status names no message: `id` is missing")?;
+    let word = text_at(status, &["status"]).ok_or("the status has no `status`")?;
+    if text_at(status, &["type"]).as_deref() == Some("call") {
+        return Ok(Event::other(format!("the status `{word}` of a call")));
+    }
+    let mut update = StatusUpdate::new(id, &word)
+        .message_id(text_at(status, &["biz_opaque_callback_data"]))
+        .occurred_at(time(status.get("timestamp")))
+        .recipient_id(text_at(
+            status,
+            &[
+                "recipient_participant_id",
+                "recipient_id",
+                "recipient_user_id",
+            ],
+        ));
+    for error in list(status.get("errors")) {
+        update = update.error(Reported::read(error).of_message());
+    }
+    Ok(update.into())
+}
+
+/// Meta's times are seconds in a text. What is no such number is no time: the
+/// host takes the one of receipt.
+pub fn time(timestamp: Option<&Value>) -> Option<String> {
+    let text = timestamp.and_then(text_of)?;
+    let whole = text
+        .split_once('.')
+        .map_or(text.as_str(), |(whole, _)| whole);
+    let epoch = whole.parse::<i64>().ok()?;
+    if epoch < EARLIEST {
+        return None;
+    }
+    epoch_to_rfc3339(epoch)
+}
+
+/// The entries of a list, or the one that stands in its place.
+pub fn list(value: Option<&Value>) -> &[Value] {
+    match value {
+        Some(Value::Array(entries)) => entries,
+        Some(entry @ (Value::Object(_) | Value::Number(_) | Value::String(_))) => {
+            std::slice::from_ref(entry)
+        }
+        _ => &[],
+    }
+}
+
+/// WhatsApp is younger than 2009: a smaller number is no time.
+const EARLIEST: i64 = 1_230_768_000;
+
+#[cfg(test)]
+mod tests {
+    use leadhost_sdk::serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn times_that_are_no_numbers_are_none() {
+        let check = |value: Value, expect: Option<&str>| {
+            assert_eq!(time(Some(&value)).as_deref(), expect, "{value}");
+        };
+        check(json!("1772452799"), Some("2026-03-02T11:59:59Z"));
+        check(json!(1_772_452_799), Some("2026-03-02T11:59:59Z"));
+        check(json!("1772452799000"), Some("2026-03-02T11:59:59Z"));
+        check(json!("1772452799.25"), Some("2026-03-02T11:59:59Z"));
+        check(json!("soon"), None);
+        check(json!("0"), None);
+        check(json!("-1772452799"), None);
+        check(json!("99999999999999999999999"), None);
+        check(json!(null), None);
+        check(json!({}), None);
+    }
+}

@@ -1,0 +1,109 @@
+//! Walking a plugin's golden cases on the machine at hand.
+//!
+//! ```ignore
+//! #[test]
+//! fn golden_cases_hold() {
+//!     leadhost_sdk::testing::run_golden::<SiteForm>(concat!(env!("CARGO_MANIFEST_DIR"), "/golden"));
+//! }
+//! ```
+//!
+//! With `GOLDEN_WRITE=1` in the environment, a case that has no `expect` gets
+//! the plugin's answer written into its `case.json`, to be read and judged
+//! before it is committed. An `expect` that is there is never touched: to renew
+//! one, delete it first.
+
+mod given;
+mod walk;
+
+use std::path::Path;
+
+use leadhost_golden::{Call, Case, normalise};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::bindings::adapter::exports::leadhost::adapter::adapter::Guest as AdapterGuest;
+use crate::bindings::converter::exports::leadhost::converter::converter::Guest as ConverterGuest;
+use crate::{Adapter, Converter, Exported, ExportedAdapter};
+
+/// Runs all cases of a converter's folder, and panics with every difference if
+/// there is one.
+#[track_caller]
+pub fn run_golden<C: Converter>(dir: impl AsRef<Path>) {
+    walk::golden(dir.as_ref(), answer::<C>);
+}
+
+/// Calls a converter with damaged forms of every case of a folder: bodies,
+/// queries, configurations and states cut short and with bytes changed. What it
+/// answers is free; a panic fails the test, since in a component it is a trap.
+#[track_caller]
+pub fn run_damaged<C: Converter>(dir: impl AsRef<Path>) {
+    walk::damaged(dir.as_ref(), answer::<C>);
+}
+
+/// Runs all cases of an adapter's folder, and panics with every difference if
+/// there is one.
+#[track_caller]
+pub fn run_golden_adapter<A: Adapter>(dir: impl AsRef<Path>) {
+    walk::golden(dir.as_ref(), adapter_answer::<A>);
+}
+
+/// Calls an adapter with damaged forms of every case of a folder, templates and
+/// contexts too; as [`run_damaged`].
+#[track_caller]
+pub fn run_damaged_adapter<A: Adapter>(dir: impl AsRef<Path>) {
+    walk::damaged(dir.as_ref(), adapter_answer::<A>);
+}
+
+/// The normalised answer of a converter to a case.
+pub fn answer<C: Converter>(case: &Case) -> Value {
+    match case.call {
+        Call::Describe => plain(&Ok::<_, ()>(Exported::<C>::describe())),
+        Call::SenderChecks => plain(&Exported::<C>::sender_checks(case.delivery.config_text())),
+        Call::Handshake => plain(&Exported::<C>::handshake(given::delivery(case))),
+        Call::Convert => plain(&Exported::<C>::convert(given::delivery(case))),
+        Call::Complete => plain(&Exported::<C>::complete(given::completion(case))),
+        Call::Routes
+        | Call::Send
+        | Call::ReadAnswer
+        | Call::ReadWebhook
+        | Call::ListTemplates
+        | Call::ReadTemplates => not_there(case, "a converter"),
+    }
+}
+
+/// The normalised answer of an adapter to a case.
+pub fn adapter_answer<A: Adapter>(case: &Case) -> Value {
+    let config = || case.delivery.config_text();
+    match case.call {
+        Call::Describe => plain(&Ok::<_, ()>(ExportedAdapter::<A>::describe())),
+        Call::SenderChecks => plain(&ExportedAdapter::<A>::sender_checks(config())),
+        Call::Handshake => plain(&ExportedAdapter::<A>::handshake(given::delivery(case))),
+        Call::Routes => plain(&ExportedAdapter::<A>::routes(config())),
+        Call::Send => plain(&Ok::<_, ()>(ExportedAdapter::<A>::send(given::message(
+            case,
+        )))),
+        Call::ReadAnswer => plain(&Ok::<_, ()>(ExportedAdapter::<A>::read_answer(
+            given::message(case),
+            given::response(case, &case.response),
+        ))),
+        Call::ReadWebhook => plain(&ExportedAdapter::<A>::read_webhook(given::delivery(case))),
+        Call::ListTemplates => plain(&ExportedAdapter::<A>::list_templates(config())),
+        Call::ReadTemplates => plain(&ExportedAdapter::<A>::read_templates(
+            config(),
+            given::response(case, &case.response),
+        )),
+        Call::Convert | Call::Complete => not_there(case, "an adapter"),
+    }
+}
+
+fn plain(answer: &impl Serialize) -> Value {
+    normalise(serde_json::to_value(answer).expect("records and variants with text keys serialise"))
+}
+
+fn not_there(case: &Case, plugin: &str) -> ! {
+    panic!(
+        "case {} calls `{}`, which {plugin} does not have",
+        case.name,
+        case.call.name()
+    )
+}

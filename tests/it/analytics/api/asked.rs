@@ -1,0 +1,264 @@
+//! What may be asked, and what is refused.
+
+use leadhost_tests::{Answer, Host, On};
+use serde_json::{Value, json};
+
+use super::{Board, DAY};
+
+leadhost_tests::on_every_store! {
+    what_cannot_be_understood_is_refused_with_what_to_write,
+    what_is_not_there_is_not_found,
+    what_is_understood_in_many_spellings_is_one_question,
+    who_says_nothing_hears_of_thirty_days_in_sao_paulo,
+    what_belongs_to_another_workspace_counts_nothing,
+    four_hundred_days_by_three_dimensions_are_answered,
+    every_answer_tells_the_rate_and_a_refusal_for_it_costs_nothing,
+}
+
+#[track_caller]
+fn refused(answer: &Answer, what: &str) -> String {
+    let body = answer.json();
+    let keys: Vec<_> = body.as_object().expect("an object").keys().collect();
+    assert_eq!(keys, ["error"], "{what}");
+    assert!(!answer.headers.contains_key("etag"), "{what}");
+    assert!(answer.headers.contains_key("ratelimit"), "{what}");
+    body["error"].as_str().expect("a sentence").to_owned()
+}
+
+async fn what_cannot_be_understood_is_refused_with_what_to_write(on: On) {
+    let board = Board::new(on).await;
+    for (query, said) in [
+        ("from=", "`from` is a day such as"),
+        ("from=yesterday", "leave it out for 30 days ago"),
+        ("from=2030-01-01T00:00:00", "with its offset"),
+        ("from=2030-02-30", "`from`"),
+        ("from=1e9", "`from`"),
+        ("from=%00", "`from`"),
+        ("to=", "leave it out for now"),
+        ("to=2030-13-01", "`to`"),
+        ("from=2030-01-10&to=2030-01-10", "has to lie before `to`"),
+        ("from=2030-01-10&to=2030-01-09", "has to lie before `to`"),
+        (
+            "from=2030-01-10T00:00:00Z&to=2030-01-10T00:00:00%2B00:00",
+            "before `to`",
+        ),
+        ("from=2031-01-01", "before now"),
+        ("to=2020-01-01", "say `from` too"),
+        ("from=1979-12-31", "1980-01-01"),
+        ("from=1980-01-01&tz=UTC&to=1979-01-01", "before `to`"),
+        ("tz=", "IANA"),
+        ("tz=Nowhere/At_All", "IANA"),
+        ("tz=america/sao_paulo", "spelt as there"),
+        ("tz=UTC%2B3", "IANA"),
+        ("tz=..%2F..%2Fetc%2Fpasswd", "IANA"),
+        ("group_by=", "agent_type, agent_id, source"),
+        ("group_by=agent_type,", "agent_type, agent_id, source"),
+        ("group_by=period", "agent_type, agent_id, source"),
+        ("group_by=AGENT_ID", "agent_type, agent_id, source"),
+        ("agent_type=", "ai or human"),
+        ("agent_type=bot", "ai or human"),
+        ("agent_id=", "numbers"),
+        ("agent_id=voice", "numbers"),
+        ("agent_id=1,,2", "numbers"),
+        ("agent_ids=99999999999999999999", "`agent_ids`"),
+        ("source=", "names of sources"),
+        ("sources=site,,portal", "`sources`"),
+        // The first counts.
+        ("tz=&tz=UTC", "IANA"),
+    ] {
+        for set in ["conversations", "tickets"] {
+            let answer = board.get(&format!("{set}/day?{query}")).await.expect(400);
+            let told = refused(&answer, query);
+            assert!(told.contains(said), "{query}: {told}");
+        }
+    }
+}
+
+async fn what_is_not_there_is_not_found(on: On) {
+    let board = Board::new(on).await;
+    for target in [
+        "conversations/hour",
+        "conversations/Day",
+        "conversations/days?from=",
+        "tickets/year",
+        "tickets/",
+    ] {
+        let answer = board.get(target).await.expect(404);
+        let told = refused(&answer, target);
+        assert!(told.contains("day, week, month"), "{target}: {told}");
+    }
+    for target in [
+        "deals/day",
+        "conversations",
+        "freshness/day",
+        "conversations/day/x",
+    ] {
+        let answer = board.get(target).await.expect(404).json();
+        assert!(answer["error"].is_string(), "{target}");
+    }
+    // Nobody learns anything without a key.
+    for target in ["conversations/hour", "tickets/day?tz=x", "freshness"] {
+        let ask = board.host.get(&format!("/v1/analytics/{target}"));
+        ask.send().await.expect(401);
+    }
+    let key = format!("Bearer {}", board.declared.key("workspace"));
+    let post = board.host.post("/v1/analytics/conversations/day");
+    let post = post.header("authorization", &key).send().await.expect(405);
+    assert_eq!(post.header("allow"), "GET, HEAD");
+}
+
+async fn what_is_understood_in_many_spellings_is_one_question(on: On) {
+    let mut board = Board::new(on).await;
+    board.people_write("voice", 2).await;
+    board.host.advance(1).await;
+    board.count().await;
+    let same = async |one: &str, other: &str| {
+        let [one, other] = [one, other].map(|query| format!("conversations/day?{query}"));
+        let (first, second) = (board.get(&one).await, board.get(&other).await);
+        let (first, second) = (first.expect(200), second.expect(200));
+        assert_eq!(first.text(), second.text(), "{one} and {other}");
+        assert_eq!(
+            first.header("etag"),
+            second.header("etag"),
+            "{one} and {other}"
+        );
+    };
+    same("", "sort=asc&limit=ten&cursor=x").await;
+    same("group_by=source", "group_by=source,source").await;
+    same(
+        "group_by=source,agent_id",
+        "group_by=%20source%20,%20agent_id",
+    )
+    .await;
+    same("group_by=source", "group_by=source&group_by=agent_id").await;
+    same("agent_type=ai,human", "agent_types=human,ai,ai").await;
+    same("agent_id=1,2", "agent_ids=2,1").await;
+    same("source=a,b", "sources=b,a").await;
+    same("tz=Etc/GMT%2B3", "tz=Etc/GMT+3").await;
+    same("from=2030-01-10T03:00:00Z", "from=2030-01-10").await;
+    same(
+        "from=2030-01-10T03:00:00Z",
+        "from=2030-01-10T04:14:59.999+01:00",
+    )
+    .await;
+    same("to=2030-01-15T11:45:00.000001Z", "to=2030-01-15T12:00:00Z").await;
+}
+
+async fn who_says_nothing_hears_of_thirty_days_in_sao_paulo(on: On) {
+    let mut board = Board::new(on).await;
+    let nothing = board.told("conversations/day").await;
+    assert_eq!(
+        nothing,
+        json!({
+            "granularity": "day",
+            "tz": "America/Sao_Paulo",
+            "from": "2029-12-16T03:00:00.000000Z",
+            "to": "2030-01-15T12:00:00.000000Z",
+            "as_of": null,
+            "stale": true,
+            "group_by": [],
+            "data": [],
+            "count": 0,
+        })
+    );
+    board.host.advance(1).await;
+    board.people_write("voice", 1).await;
+    board.count().await;
+    let now = board.host.now().text();
+    let told = board.told("conversations/month").await;
+    assert_eq!(told["granularity"], "month");
+    assert_eq!(told["to"], "2030-01-15T12:15:00.000000Z");
+    assert_eq!(told["as_of"], now);
+    assert_eq!(told["stale"], false);
+    assert_eq!(told["data"][0]["period"], "2030-01-01");
+    assert_eq!(told["data"][0]["conversations_started"], 1);
+    // The name of a zone is told as it was asked for.
+    let alias = board.told("conversations/day?tz=Brazil/East").await;
+    assert_eq!(alias["tz"], "Brazil/East");
+    assert_eq!(alias["data"][0]["period"], "2030-01-15");
+    let far = board.told("conversations/day?to=2999-01-01").await;
+    assert_eq!(far["to"], "2999-01-01T03:00:00.000000Z");
+    assert_eq!(far["count"], 1);
+    let ahead = board
+        .told("tickets/week?from=2998-01-01&to=2999-01-01")
+        .await;
+    assert_eq!(ahead["count"], 0);
+    assert_eq!(ahead["as_of"], now);
+}
+
+async fn what_belongs_to_another_workspace_counts_nothing(on: On) {
+    let mut board = Board::new(on).await;
+    board.people_write("voice", 3).await;
+    let other = board.host.workspace("other").await;
+    // What is now is not before now.
+    board.host.advance(1).await;
+    board.count().await;
+    let voice = board.declared.instance("voice");
+    let ask = async |query: &str| -> Value {
+        let target = format!("/v1/analytics/conversations/day?{query}");
+        let ask = board.host.get(&target).bearer(&other.workspace_key);
+        ask.send().await.expect(200).json()
+    };
+    for query in [
+        String::new(),
+        format!("agent_id={voice}"),
+        "agent_type=ai".to_owned(),
+    ] {
+        assert_eq!(ask(&query).await["data"], json!([]), "{query}");
+    }
+    let own = format!("conversations/day?agent_id={voice}");
+    assert_eq!(board.rows(&own).await, ["2030-01-15: 3 0 0 0 0"]);
+}
+
+async fn four_hundred_days_by_three_dimensions_are_answered(on: On) {
+    let mut board = Board::new(on).await;
+    for _ in 0..20 {
+        board.people_write("voice", 2).await;
+        board.people_write("people", 1).await;
+        board.host.advance(20 * DAY).await;
+    }
+    board.count().await;
+    let by = "group_by=agent_type,agent_id,source&from=2030-01-15&to=2031-02-19";
+    for (zone, cube) in [("America/Sao_Paulo", "a cube"), ("Asia/Kathmandu", "slots")] {
+        let told = board
+            .told(&format!("conversations/day?{by}&tz={zone}"))
+            .await;
+        assert_eq!(told["count"], 40, "{cube}");
+        let rows = told["data"].as_array().expect("rows");
+        let started = |row: &Value| row["conversations_started"].as_i64().expect("a number");
+        assert_eq!(rows.iter().map(started).sum::<i64>(), 60, "{cube}");
+        let days: Vec<_> = rows.iter().map(|row| row["period"].to_string()).collect();
+        assert!(days.is_sorted(), "{cube}");
+        assert_eq!(rows[0]["agent_type"], "ai");
+        assert_eq!(rows[1]["agent_type"], "human");
+        assert_eq!(rows[0]["source"], Value::Null);
+    }
+}
+
+async fn every_answer_tells_the_rate_and_a_refusal_for_it_costs_nothing(on: On) {
+    let host = Host::new(on).await;
+    let few = host.workspace_with("few", |plan| plan.rate_limit = 4).await;
+    let ask = |target: &str| {
+        let ask = host.get(&format!("/v1/analytics/{target}"));
+        ask.bearer(&few.workspace_key)
+    };
+    let first = ask("freshness").send().await.expect(200);
+    assert_eq!(first.header("ratelimit-remaining"), "3");
+    let again = ask("freshness").header("if-none-match", first.header("etag"));
+    assert_eq!(
+        again.send().await.expect(304).header("ratelimit-remaining"),
+        "2"
+    );
+    let wrong = ask("conversations/day?tz=").send().await.expect(400);
+    assert_eq!(wrong.header("ratelimit-remaining"), "1");
+    let missing = ask("conversations/hour").send().await.expect(404);
+    assert_eq!(missing.header("ratelimit-remaining"), "0");
+    for _ in 0..3 {
+        let over = ask("tickets/day").send().await.expect(429);
+        assert_eq!(over.header("retry-after"), "15");
+        assert_eq!(over.header("ratelimit"), "\"workspace\";r=0;t=60");
+        assert!(over.json()["error"].is_string());
+    }
+    host.advance(15).await;
+    ask("tickets/day").send().await.expect(200);
+}

@@ -1,0 +1,224 @@
+//! What need not be sent again, and how old it is.
+
+use leadhost_tests::{Answer, On};
+use serde_json::{Value, json};
+
+use super::{Board, DAY};
+
+leadhost_tests::on_every_store! {
+    who_has_the_answer_is_not_sent_it_again,
+    who_has_the_answer_is_told_so_without_the_counts,
+    another_question_has_another_tag,
+    what_changes_the_answer_changes_its_tag_and_nothing_else_does,
+    a_copy_is_known_in_every_coding_and_form,
+    freshness_says_what_the_answers_say,
+}
+
+const TARGET: &str = "conversations/day?to=2030-02-01";
+
+async fn again(board: &Board, target: &str, tags: &str) -> Answer {
+    board.ask(target).header("if-none-match", tags).send().await
+}
+
+async fn who_has_the_answer_is_not_sent_it_again(on: On) {
+    let mut board = Board::new(on).await;
+    board.people_write("voice", 2).await;
+    board.count().await;
+    let first = board.get(TARGET).await.expect(200);
+    let tag = first.header("etag").to_owned();
+    assert!(tag.starts_with("W/\""), "{tag}");
+    for tags in [
+        tag.clone(),
+        tag.trim_start_matches("W/").to_owned(),
+        format!("\"other\", {tag}"),
+        "*".to_owned(),
+    ] {
+        let copy = again(&board, TARGET, &tags).await.expect(304);
+        assert!(copy.body.is_empty());
+        for name in [
+            "etag",
+            "x-data-as-of",
+            "cache-control",
+            "vary",
+            "ratelimit-limit",
+        ] {
+            assert_eq!(copy.header(name), first.header(name), "{name}");
+        }
+        assert_eq!(copy.header("cache-control"), "private, no-cache");
+        assert_eq!(copy.header("content-type"), "");
+    }
+    for tags in ["\"other\"", "", "W/", tag.trim_end_matches('"')] {
+        again(&board, TARGET, tags).await.expect(200);
+    }
+    let head = board.host.ask("HEAD", &format!("/v1/analytics/{TARGET}"));
+    let key = format!("Bearer {}", board.declared.key("workspace"));
+    let head = head.header("authorization", &key).send().await.expect(200);
+    assert!(head.body.is_empty());
+    assert_eq!(head.header("etag"), tag);
+    assert_eq!(head.header("x-data-as-of"), first.header("x-data-as-of"));
+}
+
+async fn who_has_the_answer_is_told_so_without_the_counts(on: On) {
+    let mut board = Board::new(on).await;
+    board.people_write("voice", 1).await;
+    board.host.advance(DAY).await;
+    board.count().await;
+    let target = "conversations/day?to=2030-01-16";
+    let tag = board.tag(target).await;
+    // The counts can be read no more.
+    let broken = "update rollup_days set cells = 'broken'";
+    let folder = board.host.folder.path();
+    board.host.on.change(folder, broken).await;
+    board.get(target).await.expect(500);
+    again(&board, target, &tag).await.expect(304);
+    board.get("freshness").await.expect(200);
+}
+
+async fn another_question_has_another_tag(on: On) {
+    let mut board = Board::new(on).await;
+    board.people_write("voice", 1).await;
+    board.count().await;
+    let mut tags = Vec::new();
+    for target in [
+        "conversations/day",
+        "conversations/week",
+        "tickets/day",
+        "conversations/day?tz=Brazil/East",
+        "conversations/day?from=2030-01-01",
+        "conversations/day?to=2030-01-02",
+        "conversations/day?group_by=source,agent_id",
+        "conversations/day?group_by=agent_id,source",
+        "conversations/day?agent_type=ai",
+        "conversations/day?agent_id=1",
+        "conversations/day?source=1",
+        "conversations/day?source=1,2",
+    ] {
+        tags.push(board.tag(target).await);
+    }
+    let other = board.host.workspace("other").await;
+    let ask = board.host.get("/v1/analytics/conversations/day");
+    let answer = ask.bearer(&other.workspace_key).send().await.expect(200);
+    tags.push(answer.header("etag").to_owned());
+    let count = tags.len();
+    tags.sort();
+    tags.dedup();
+    assert_eq!(tags.len(), count, "{tags:?}");
+}
+
+async fn what_changes_the_answer_changes_its_tag_and_nothing_else_does(on: On) {
+    let mut board = Board::new(on).await;
+    board.people_write("voice", 1).await;
+    board.count().await;
+    let first = board.tag(TARGET).await;
+    let short = board.tag("conversations/day").await;
+
+    // A round that finds nothing makes the copy younger, and no other.
+    board.host.advance(600).await;
+    board.count().await;
+    let copy = again(&board, TARGET, &first).await.expect(304);
+    assert_eq!(copy.header("x-data-as-of"), board.host.now().text());
+    again(&board, "conversations/day", &short).await.expect(200);
+    let now = board.tag("conversations/day").await;
+    board.host.advance(299).await;
+    again(&board, "conversations/day", &now).await.expect(304);
+    board.host.advance(2).await;
+    again(&board, "conversations/day", &now).await.expect(200);
+
+    // What was written counts once it is counted.
+    board.people_write("voice", 1).await;
+    again(&board, TARGET, &first).await.expect(304);
+    board.count().await;
+    let second = again(&board, TARGET, &first).await.expect(200);
+    let second = second.header("etag").to_owned();
+    assert_ne!(second, first);
+
+    // Thirteen idle hours are stale, and a round later fresh again.
+    board.host.advance(13 * 3_600).await;
+    let old = again(&board, TARGET, &second).await.expect(200);
+    assert_eq!(old.json()["stale"], true);
+    board.count().await;
+    let fresh = again(&board, TARGET, &second).await.expect(304);
+    assert_eq!(fresh.header("x-data-as-of"), board.host.now().text());
+
+    // Whom the workspace leaves out is part of the answer.
+    let file = super::FILE.replace("kind = \"human\"", "kind = \"human\"\ninternal = true");
+    board.host.declare(&file).await;
+    again(&board, TARGET, &second).await.expect(200);
+}
+
+async fn a_copy_is_known_in_every_coding_and_form(on: On) {
+    let mut board = Board::new(on).await;
+    for _ in 0..20 {
+        board.people_write("voice", 1).await;
+        board.host.advance(DAY).await;
+    }
+    board.count().await;
+    let target = "conversations/day";
+    let plain = board.get(target).await.expect(200);
+    assert!(plain.body.len() > 1_024);
+    for coding in ["gzip", "zstd"] {
+        for accept in ["application/json", "application/x-ndjson"] {
+            let ask = || board.ask(target).header("accept-encoding", coding);
+            let small = ask().header("accept", accept).send().await.expect(200);
+            assert_eq!(small.header("content-encoding"), coding);
+            assert!(small.body.len() * 2 < plain.body.len());
+            for name in ["etag", "vary", "cache-control", "x-data-as-of"] {
+                assert_eq!(small.header(name), plain.header(name), "{coding} {accept}");
+            }
+            let copy = ask().header("if-none-match", plain.header("etag"));
+            let copy = copy.header("accept", accept).send().await.expect(304);
+            assert_eq!(copy.header("content-encoding"), "");
+        }
+    }
+    assert_eq!(plain.header("vary"), "accept, accept-encoding");
+    assert_eq!(plain.headers.get_all("vary").iter().count(), 1);
+}
+
+async fn freshness_says_what_the_answers_say(on: On) {
+    let mut board = Board::new(on).await;
+    let row = |set: &str, as_of: Value, stale: bool| json!({"metricset": set, "etl_job": format!("{set}_rollup"), "as_of": as_of, "stale": stale});
+    let nothing = board.get("freshness").await.expect(200);
+    let rows = ["conversations", "tickets"].map(|set| row(set, Value::Null, true));
+    assert_eq!(nothing.json(), json!({"data": rows, "count": 2}));
+
+    board.people_write("voice", 1).await;
+    board.count().await;
+    let now = json!(board.host.now().text());
+    again(&board, "freshness", nothing.header("etag"))
+        .await
+        .expect(200);
+    let fresh = board.get("freshness").await.expect(200);
+    let rows = ["conversations", "tickets"].map(|set| row(set, now.clone(), false));
+    assert_eq!(fresh.json(), json!({"data": rows, "count": 2}));
+    for set in ["conversations", "tickets"] {
+        assert_eq!(board.told(&format!("{set}/week")).await["as_of"], now);
+    }
+
+    board.host.advance(12 * 3_600).await;
+    let copy = again(&board, "freshness", fresh.header("etag"))
+        .await
+        .expect(304);
+    assert!(copy.body.is_empty());
+    assert_eq!(copy.header("cache-control"), "private, no-cache");
+    board.host.advance(1).await;
+    let stale = again(&board, "freshness", fresh.header("etag"))
+        .await
+        .expect(200);
+    assert_eq!(stale.json()["data"][0], row("conversations", now, true));
+
+    let lines = board
+        .ask("freshness")
+        .header("accept", "application/x-ndjson");
+    let lines = lines.send().await.expect(200);
+    assert_eq!(lines.header("content-type"), "application/x-ndjson");
+    let lines: Vec<Value> = lines
+        .text()
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    assert_eq!(
+        lines[..2],
+        stale.json()["data"].as_array().expect("rows")[..]
+    );
+    assert_eq!(lines[2], json!({"count": 2}));
+}

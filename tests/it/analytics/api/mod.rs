@@ -1,0 +1,165 @@
+//! Analytics as a data client meets it: what may be asked, what is counted, and
+//! what need not be sent again.
+
+mod asked;
+mod copies;
+mod counts;
+mod schemas;
+mod story;
+
+use leadhost_tests::{Answer, Ask, Declared, Host, On, Options, guests};
+use serde_json::{Value, json};
+
+/// An assistant, a person, and an agent that is the workspace's own affair.
+const FILE: &str = r#"
+[[instances]]
+name = "voice"
+number = "+5511900000000"
+adapter = "sandbox"
+unanswered_after = "2h"
+[[instances]]
+name = "people"
+number = "+5511900000001"
+adapter = "sandbox"
+kind = "human"
+[[instances]]
+name = "audit"
+number = "+5511900000002"
+adapter = "sandbox"
+internal = true
+[[connections]]
+name = "form"
+partner = "acme"
+instance = "voice"
+plugin = "example-form"
+[[keys]]
+kind = "access-token"
+label = "token"
+partner = "acme"
+"#;
+
+const DAY: i64 = 86_400;
+
+struct Board {
+    host: Host,
+    declared: Declared,
+    /// Contacts so far.
+    contacts: u32,
+}
+
+impl Board {
+    /// Nothing happens by itself: time may pass in years.
+    async fn new(on: On) -> Self {
+        Self::on(Host::start(Options::patient(on)).await).await
+    }
+
+    async fn on(host: Host) -> Self {
+        host.converter(guests::sandbox()).await;
+        host.converter(guests::example_form()).await;
+        let declared = host.declare(FILE).await;
+        Self {
+            host,
+            declared,
+            contacts: 0,
+        }
+    }
+
+    // ---- what happens
+
+    /// So many people write for the first time.
+    async fn people_write(&mut self, instance: &str, count: u32) {
+        let events: Vec<Value> = (0..count)
+            .map(|number| {
+                let from = format!("+55119{:08}", self.contacts + number);
+                json!({"inbound": {"from": from, "text": "Oi"}})
+            })
+            .collect();
+        self.contacts += count;
+        let ask = self.host.post(&self.declared.webhook(instance));
+        let ask = ask.json(&json!({"events": events}));
+        ask.send().await.expect(200);
+    }
+
+    /// A partner notifies somebody.
+    async fn notify(&self, phone: &str, source: &str) {
+        let body = json!({
+            "name": "Ilda Prates",
+            "phoneNumber": phone,
+            "instanceId": self.declared.instance("voice"),
+            "source": source,
+            "template": {"name": "welcome", "language": {"code": "pt_BR"}},
+        });
+        let ask = self.host.post("/send-notification").json(&body);
+        let ask = ask.header("x-service-api-key", &self.declared.key("partner"));
+        ask.send().await.expect(200);
+    }
+
+    async fn count(&self) {
+        self.host.count_analytics().await;
+    }
+
+    // ---- what is asked
+
+    fn ask(&self, target: &str) -> Ask {
+        let key = format!("Bearer {}", self.declared.key("workspace"));
+        let ask = self.host.get(&format!("/v1/analytics/{target}"));
+        ask.header("authorization", &key)
+    }
+
+    async fn get(&self, target: &str) -> Answer {
+        self.ask(target).send().await
+    }
+
+    /// The answer, which is as the interface says.
+    async fn told(&self, target: &str) -> Value {
+        let answer = self.get(target).await.expect(200);
+        let body = answer.json();
+        let as_of = body["as_of"].as_str().unwrap_or_default();
+        assert_eq!(answer.header("x-data-as-of"), as_of, "{target}");
+        let rows = body["data"].as_array().expect("rows");
+        assert_eq!(body["count"], rows.len(), "{target}");
+        body
+    }
+
+    /// Its rows in short: period and dimensions, then counts.
+    async fn rows(&self, target: &str) -> Vec<String> {
+        let body = self.told(target).await;
+        let measures = measures(target);
+        let dimensions: Vec<_> = body["group_by"].as_array().expect("a list").clone();
+        let rows = body["data"].as_array().expect("rows").iter();
+        let short = |row: &Value| {
+            let keys = row.as_object().expect("an object").len();
+            assert_eq!(keys, 1 + dimensions.len() + measures.len(), "{row}");
+            let mut said = row["period"].as_str().expect("a period").to_owned();
+            for name in &dimensions {
+                said.push_str(&format!(" {}", row[name.as_str().expect("a name")]));
+            }
+            let counts: Vec<_> = measures.iter().map(|name| row[*name].to_string()).collect();
+            format!("{said}: {}", counts.join(" ")).replace('"', "")
+        };
+        rows.map(short).collect()
+    }
+
+    async fn tag(&self, target: &str) -> String {
+        let answer = self.get(target).await.expect(200);
+        answer.header("etag").to_owned()
+    }
+}
+
+fn measures(target: &str) -> &'static [&'static str] {
+    if target.starts_with("tickets") {
+        &["tickets_opened", "tickets_answered", "tickets_resolved"]
+    } else {
+        &[
+            "conversations_started",
+            "conversations_answered",
+            "conversations_no_response",
+            "appointments",
+            "transferred",
+        ]
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().expect("a text").to_owned()
+}

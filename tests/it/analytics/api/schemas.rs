@@ -1,0 +1,112 @@
+//! The schemas of rows are true: what the service answers fits them.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use leadhost::http::openapi::{self, Fit};
+use leadhost_tests::{Host, On, until};
+use serde_json::{Value, json};
+
+use super::Board;
+
+leadhost_tests::on_every_store! {
+    every_kind_of_row_fits_its_schema,
+}
+
+fn folder() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/schemas"))
+}
+
+/// As it is committed.
+fn schema(name: &str) -> Value {
+    let path = folder().join(format!("{name}.json"));
+    let text = std::fs::read_to_string(&path);
+    let text = text.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).expect("JSON")
+}
+
+#[test]
+fn the_committed_schemas_are_those_of_the_service() {
+    let rows = openapi::rows();
+    let files = std::fs::read_dir(folder()).expect("docs/schemas");
+    let files: BTreeSet<_> = files
+        .map(|file| {
+            file.expect("an entry")
+                .file_name()
+                .into_string()
+                .expect("UTF-8")
+        })
+        .collect();
+    let names: BTreeSet<_> = rows.keys().map(|name| format!("{name}.json")).collect();
+    assert_eq!(files, names, "`cargo xtask openapi` writes them");
+    for (name, expect) in rows {
+        assert_eq!(schema(&name), expect, "`cargo xtask openapi` writes {name}");
+    }
+}
+
+#[track_caller]
+fn fits(name: &str, rows: &[Value]) {
+    let fit = Fit::new(&json!({}), &schema(name));
+    assert!(!rows.is_empty(), "there is no {name}");
+    for row in rows {
+        assert_eq!(fit.complaint(row), None, "{name}: {row}");
+    }
+    // And it says something: a row without one of its keys does not fit.
+    let first = rows[0].as_object().expect("an object");
+    let needed = schema(name)["required"].clone();
+    for key in needed.as_array().expect("a list") {
+        let mut less = first.clone();
+        less.remove(key.as_str().expect("a name"));
+        assert!(fit.complaint(&Value::from(less)).is_some(), "{name} {key}");
+    }
+}
+
+async fn every_kind_of_row_fits_its_schema(on: On) {
+    let host = Host::working(on).await;
+    let mut board = Board::on(host).await;
+    board.people_write("voice", 2).await;
+    board.notify("+5511987650404", "site").await;
+    let failed = json!({"events": [{"status": {"id": "sandbox:nobody", "status": "failed", "code": "131"}}]});
+    let ask = board.host.post(&board.declared.webhook("voice"));
+    ask.json(&failed).send().await.expect(200);
+    board.host.pass(7_201).await;
+    until("a ticket is open", async || {
+        board.count().await;
+        let told = board.told("tickets/day").await;
+        (told["count"] == 1).then_some(())
+    })
+    .await;
+    let lead = json!({"id": "L-1", "nome": "Ilda Prates", "telefone": "+5511987650404"});
+    let ask = board.host.post(&board.declared.address("form")).json(&lead);
+    ask.send().await.expect(200);
+
+    for (name, entity) in [
+        ("conversation", "conversations"),
+        ("message", "messages"),
+        ("contact", "contacts"),
+        ("deal", "deals"),
+    ] {
+        fits(name, &board.host.rows(&board.declared, entity).await);
+    }
+    fits(
+        "id",
+        &board.host.rows(&board.declared, "contacts/ids").await,
+    );
+    let key = format!("Bearer {}", board.declared.key("workspace"));
+    let report = "/v1/reports/message_errors?updated_since=2030-01-15";
+    let report = board.host.get(report).header("authorization", &key);
+    let report = report.send().await.expect(200).json();
+    fits("message_error", report["data"].as_array().expect("rows"));
+    for set in ["conversations", "tickets"] {
+        for group_by in ["", "?group_by=source,agent_id,agent_type"] {
+            let told = board.told(&format!("{set}/day{group_by}")).await;
+            let rows = told["data"].as_array().expect("rows");
+            fits(&format!("analytics_{set}"), rows);
+        }
+    }
+    let fresh = board.get("freshness").await.expect(200).json();
+    fits(
+        "analytics_freshness",
+        fresh["data"].as_array().expect("rows"),
+    );
+}

@@ -1,0 +1,133 @@
+//! The whole way: what happens to people, and what is counted of it.
+
+use leadhost_tests::{Host, On, until};
+use serde_json::{Value, json};
+
+use super::{Board, text};
+
+leadhost_tests::on_every_store! {
+    what_happens_in_conversations_is_counted_where_they_began,
+    what_the_desk_does_is_counted_where_tickets_opened,
+}
+
+const TODAY: &str = "from=2030-01-15&to=2030-01-16&group_by=source";
+
+impl Board {
+    /// Somebody who was notified writes back.
+    async fn hears(&self, phone: &str) {
+        let event = json!({"inbound": {"from": phone, "text": "Quero visitar"}});
+        let ask = self.host.post(&self.declared.webhook("voice"));
+        let ask = ask.json(&json!({"events": [event]}));
+        ask.send().await.expect(200);
+    }
+
+    async fn desk(&self, method: &str, target: &str, body: &Value) -> Value {
+        let token = format!("Bearer {}", self.declared.key("token"));
+        let ask = self
+            .host
+            .ask(method, target)
+            .header("authorization", &token);
+        let ask = if body.is_null() { ask } else { ask.json(body) };
+        ask.send().await.expect(200).json()
+    }
+
+    /// The only ticket, once it is there.
+    async fn ticket(&self) -> String {
+        until("a ticket is open", async || {
+            let page = self.desk("GET", "/tickets", &Value::Null).await;
+            page["tickets"][0]["id"].as_str().map(str::to_owned)
+        })
+        .await
+    }
+
+    async fn stage(&self, deal: &str, stage: &str) {
+        let ask = self.host.ask("PATCH", &format!("/deal/{deal}"));
+        let ask = ask.header("x-service-api-key", &self.declared.key("partner"));
+        let ask = ask.json(&json!({"stageCode": stage}));
+        ask.send().await.expect(202);
+    }
+
+    async fn is(&self, target: &str, expect: &[&str]) {
+        self.count().await;
+        assert_eq!(self.rows(&format!("{target}?{TODAY}")).await, expect);
+    }
+}
+
+async fn what_happens_in_conversations_is_counted_where_they_began(on: On) {
+    let board = Board::on(Host::working(on).await).await;
+    let (answers, silent) = ("+5511987650101", "+5511987650202");
+    let lead = json!({"id": "L-1", "nome": "Ilda Prates", "telefone": answers});
+    let ask = board.host.post(&board.declared.address("form")).json(&lead);
+    let deal = text(&ask.send().await.expect(200).json()["leads"][0]["dealId"]);
+
+    board.notify(answers, "site").await;
+    board.notify(silent, "portal").await;
+    let day = "conversations/day";
+    board
+        .is(
+            day,
+            &["2030-01-15 portal: 1 0 0 0 0", "2030-01-15 site: 1 0 0 0 0"],
+        )
+        .await;
+    board.host.advance(60).await;
+    board.hears(answers).await;
+    board
+        .is(
+            day,
+            &["2030-01-15 portal: 1 0 0 0 0", "2030-01-15 site: 1 1 0 0 0"],
+        )
+        .await;
+    board.stage(&deal, "visit_scheduled").await;
+    board
+        .is(
+            day,
+            &["2030-01-15 portal: 1 0 0 0 0", "2030-01-15 site: 1 1 0 1 0"],
+        )
+        .await;
+    // Nobody answers for two hours: people take over.
+    board.host.pass(7_201).await;
+    board.ticket().await;
+    board
+        .is(
+            day,
+            &["2030-01-15 portal: 1 0 1 0 1", "2030-01-15 site: 1 1 0 1 0"],
+        )
+        .await;
+    // A late answer is one.
+    board.hears(silent).await;
+    board
+        .is(
+            day,
+            &["2030-01-15 portal: 1 1 0 0 1", "2030-01-15 site: 1 1 0 1 0"],
+        )
+        .await;
+    // Whatever came later counts where the conversation began.
+    let morning = "conversations/day?from=2030-01-15T12:00:00Z&to=2030-01-15T12:15:00Z";
+    assert_eq!(board.rows(morning).await, ["2030-01-15: 2 2 0 1 1"]);
+}
+
+async fn what_the_desk_does_is_counted_where_tickets_opened(on: On) {
+    let board = Board::on(Host::working(on).await).await;
+    board.notify("+5511987650303", "site").await;
+    board.is("tickets/day", &[]).await;
+    board.host.pass(7_201).await;
+    let ticket = board.ticket().await;
+    let day = "tickets/day";
+    board.is(day, &["2030-01-15 site: 1 0 0"]).await;
+    let target = format!("/tickets/{ticket}");
+    let status = |word: &str| json!({ "status": word });
+    board.desk("PATCH", &target, &status("answered")).await;
+    board.is(day, &["2030-01-15 site: 1 1 0"]).await;
+    board.desk("PATCH", &target, &status("resolved")).await;
+    board.is(day, &["2030-01-15 site: 1 1 1"]).await;
+    board.desk("PATCH", &target, &status("open")).await;
+    let voice = board.declared.instance("voice");
+    let by = "tickets/month?group_by=agent_type,agent_id";
+    let rows = board.rows(by).await;
+    assert_eq!(rows.len(), 1);
+    assert!(
+        rows[0].starts_with(&format!("2030-01-01 ai {voice}: 1 ")),
+        "{rows:?}"
+    );
+    assert_eq!(board.rows("tickets/day?agent_type=human").await, [""; 0]);
+}

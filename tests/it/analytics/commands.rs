@@ -1,0 +1,162 @@
+//! `leadhost etl`, as an operator types it.
+
+use leadhost_tests::{On, Service, until};
+use serde_json::{Value, json};
+
+use super::recount::{assert_all_counted, told};
+use super::world::{SLUG, World};
+
+leadhost_tests::on_every_store! {
+    #[tokio::test(flavor = "multi_thread")]
+    a_run_counts_what_was_committed_before_it_and_says_so,
+    a_rebuild_says_what_it_began_and_waits_until_it_serves,
+    what_cannot_be_counted_is_told_by_name_and_healed_by_a_rebuild,
+    what_does_not_exist_is_refused_in_words,
+}
+
+/// It counts at its start, and then when it is told to.
+const SELDOM: [&str; 2] = ["--set", "analytics.refresh_seconds=86400"];
+
+async fn seldom(world: &World) -> Service {
+    let service = world.host(0, &SELDOM).await;
+    until("it has counted what it began with", async || {
+        let status = status(&service);
+        let sets = status["metricSets"].as_array().expect("a list").iter();
+        let mut ages = sets.map(|set| &set["asOf"]);
+        ages.all(|as_of| as_of.is_string()).then_some(())
+    })
+    .await;
+    service
+}
+
+fn status(service: &Service) -> Value {
+    let said = service.run(&["etl", "status", "--json"]);
+    serde_json::from_str(&said).expect("JSON")
+}
+
+fn conversations(status: &Value) -> &Value {
+    let set = &status["metricSets"][0];
+    assert_eq!(set["metricSet"], "conversations");
+    set
+}
+
+async fn a_run_counts_what_was_committed_before_it_and_says_so(on: On) {
+    let world = World::new(on, 1).await;
+    let service = seldom(&world).await;
+    world.notify(&service, "note", 3).await;
+    world.settles().await;
+    let said = service.run(&["etl", "run"]);
+    assert!(said.contains("conversations as of "), "{said}");
+    assert!(said.contains("tickets as of "), "{said}");
+    let told = told(&world, &service, "UTC").await;
+    let started: i64 = told.values().map(|counts| counts[0]).sum();
+    assert_eq!(started, 3);
+
+    let ran: Value = serde_json::from_str(&service.run(&["etl", "run", "--json"])).expect("JSON");
+    assert_eq!(ran["more"], false);
+    assert_eq!(ran["runs"][0]["metricSet"], "conversations");
+    assert!(ran["runs"][0]["changes"].is_u64(), "{ran}");
+    let shown = status(&service);
+    assert_eq!(ran["runs"][0]["asOf"], conversations(&shown)["asOf"]);
+
+    let said = service.run(&["etl", "status"]);
+    assert!(said.contains("time zones 20"), "{said}");
+    assert!(said.contains("METRIC SET"), "{said}");
+    let said = service.run(&["status"]);
+    assert!(said.contains("analytics: conversations as of 20"), "{said}");
+    assert!(said.contains("; time zones 20"), "{said}");
+    assert!(!said.contains("(stale)"), "{said}");
+}
+
+async fn a_rebuild_says_what_it_began_and_waits_until_it_serves(on: On) {
+    let world = World::new(on, 1).await;
+    let service = seldom(&world).await;
+    world.notify(&service, "note", 3).await;
+    world.settles().await;
+    let all = service.run(&["etl", "rebuild", "--wait"]);
+    assert!(
+        all.contains("conversations of all workspaces: the new counts serve."),
+        "{all}"
+    );
+    assert!(
+        all.contains("tickets of all workspaces: the new counts serve."),
+        "{all}"
+    );
+    assert_all_counted(&world, &service).await;
+
+    let one = ["etl", "rebuild", "--workspace", SLUG, "--set", "tickets"];
+    let said = service.run(&one);
+    assert!(said.contains("tickets of counted: 1 begun"), "{said}");
+    assert!(!said.contains("conversations"), "{said}");
+    let json = service.run(&[&one[..], &["--wait", "--json"]].concat());
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["workspace"], SLUG);
+    assert!(json["begun"]["tickets"].is_u64(), "{json}");
+    assert_eq!(json["serves"], true);
+    let status = status(&service);
+    for set in status["metricSets"].as_array().expect("a list") {
+        assert_eq!(set["making"], json!([]));
+    }
+}
+
+async fn what_cannot_be_counted_is_told_by_name_and_healed_by_a_rebuild(on: On) {
+    let world = World::new(on, 1).await;
+    let service = seldom(&world).await;
+    world.notify(&service, "before", 1).await;
+    world.settles().await;
+    service.run(&["etl", "run"]);
+    let broken = "update rollup_days set cells = 'broken'";
+    world.on.change(world.folder(0), broken).await;
+    world.notify(&service, "after", 2).await;
+    world.settles().await;
+    for _ in 0..2 {
+        let said = service.fail(&["etl", "run"]);
+        assert!(
+            said.contains("could not be counted: conversations of counted"),
+            "{said}"
+        );
+        assert!(said.contains("leadhost etl rebuild --workspace"), "{said}");
+    }
+    let said = service.run(&["etl", "status"]);
+    assert!(said.contains("BEHIND"), "{said}");
+    let log = service.log();
+    let told = log
+        .lines()
+        .filter(|line| line.contains("cannot be counted"));
+    let told: Vec<_> = told
+        .filter(|line| line.contains("set=\"conversations\""))
+        .collect();
+    assert_eq!(told.len(), 1, "it is told once:\n{}", told.join("\n"));
+    assert!(told[0].contains("workspace=\"counted\""), "{}", told[0]);
+
+    service.run(&["etl", "rebuild", "--workspace", SLUG, "--wait"]);
+    service.run(&["etl", "run"]);
+    assert_eq!(conversations(&status(&service))["behind"], json!([]));
+    assert_all_counted(&world, &service).await;
+}
+
+async fn what_does_not_exist_is_refused_in_words(on: On) {
+    let world = World::new(on, 1).await;
+    let service = seldom(&world).await;
+    let said = service.fail(&["etl", "rebuild", "--workspace", "nope"]);
+    assert!(said.contains("no workspace `nope`"), "{said}");
+    assert!(said.contains("leadhost workspace list"), "{said}");
+    let said = service.fail(&["etl", "rebuild", "--set", "deals"]);
+    assert!(said.contains("no metric set `deals`"), "{said}");
+    assert!(said.contains("conversations and tickets"), "{said}");
+    let answer = world.operator(&service, "POST", "/etl/rebuilds");
+    let answer = answer
+        .json(&json!({ "workspaces": ["counted"] }))
+        .send()
+        .await;
+    answer.expect(400);
+    let nobody = service.ask("admin", "GET", "/admin/v1/etl").send().await;
+    nobody.expect(401);
+    let said = service.fail(&["etl", "status", "--admin-key", "ak_bad"]);
+    assert!(
+        said.contains("--admin-key is no admin key: after ak_"),
+        "{said}"
+    );
+    let said = service.fail(&["etl", "run", "--wait-seconds", "0"]);
+    assert!(said.contains("it goes on"), "{said}");
+}

@@ -1,0 +1,239 @@
+//! The rounds that count.
+
+use leadhost::domain::analytics::MetricSet;
+use leadhost::domain::time::{self, Micros};
+use leadhost_tests::{Declared, Host, On, Options, guests};
+use serde_json::{Value, json};
+
+leadhost_tests::on_every_store! {
+    a_round_counts_what_was_committed_before_it,
+    thirteen_idle_hours_are_not_stale_and_thirteen_without_a_round_are,
+    a_workspace_that_cannot_be_counted_stays_as_it_was_while_others_move_on,
+    a_rebuild_heals_what_was_broken,
+    a_zone_gets_its_days_after_the_third_request_for_it,
+    without_a_round_the_service_is_ready_all_the_same,
+}
+
+const VOICE: &str = r#"
+[[instances]]
+name = "voice"
+number = "+5511900000000"
+adapter = "sandbox"
+"#;
+
+/// A host that counts when it is told to and not before, and takes in what contacts write.
+struct Counting {
+    host: Host,
+    declared: Declared,
+    operator: String,
+    /// Contacts so far.
+    contacts: u32,
+}
+
+impl Counting {
+    async fn new(on: On) -> Self {
+        let host = Host::start(Options::patient(on)).await;
+        host.converter(guests::sandbox()).await;
+        let declared = host.declare(VOICE).await;
+        let operator = format!("Bearer {}", host.admin_key().await.reveal());
+        Self {
+            host,
+            declared,
+            operator,
+            contacts: 0,
+        }
+    }
+
+    /// So many people write for the first time.
+    async fn people_write(&mut self, count: u32) {
+        let events: Vec<Value> = (0..count)
+            .map(|number| {
+                let from = format!("+55119{:08}", self.contacts + number);
+                json!({ "inbound": { "from": from, "text": "Oi" } })
+            })
+            .collect();
+        self.contacts += count;
+        let ask = self.host.post(&self.declared.webhook("voice"));
+        let body = json!({ "events": events });
+        ask.json(&body).send().await.expect(200);
+    }
+
+    /// Conversations that are counted as started.
+    async fn started(&self) -> i64 {
+        let query = "
+            select cast(coalesce(sum(s.count_1), 0) as bigint)
+            from rollup_slots as s
+            join rollup_builds as b on b.build = s.build
+            where b.metric_set = 1
+            and b.state = 'serving'";
+        self.host.count(query).await
+    }
+
+    /// What operators see of conversations.
+    async fn status(&self) -> Value {
+        let ask = self.host.admin("GET", "/admin/v1/etl");
+        let ask = ask.header("authorization", &self.operator);
+        let status = ask.send().await.expect(200).json();
+        let sets = status["metricSets"].as_array().expect("a list");
+        assert_eq!(sets.len(), MetricSet::ALL.len());
+        let found = sets.iter().find(|set| set["metricSet"] == "conversations");
+        found.expect("conversations are counted").clone()
+    }
+
+    /// The first day that has counts can be read no more.
+    async fn break_days(&self) {
+        let broken = "update rollup_days set cells = 'broken'";
+        self.host.on.change(self.host.folder.path(), broken).await;
+    }
+}
+
+fn time_of(value: &Value) -> Option<Micros> {
+    value
+        .as_str()
+        .map(|text| time::parse(text).expect("a time"))
+}
+
+async fn a_round_counts_what_was_committed_before_it(on: On) {
+    let mut counting = Counting::new(on).await;
+    assert_eq!(time_of(&counting.status().await["asOf"]), None);
+    assert_eq!(counting.status().await["stale"], true);
+    counting.people_write(3).await;
+    assert_eq!(counting.started().await, 0);
+
+    let round = counting.host.count_analytics().await;
+    let first = counting.host.now();
+    assert_eq!(counting.started().await, 3);
+    let ran = &round.runs[0];
+    assert_eq!(ran.set, MetricSet::Conversations);
+    assert_eq!((ran.as_of, ran.changes), (first, 3));
+    assert!(ran.failed.is_empty() && ran.unfinished.is_empty());
+    let status = counting.status().await;
+    assert_eq!(time_of(&status["asOf"]), Some(first));
+    assert_eq!(status["stale"], false);
+    assert_eq!(
+        (&status["behind"], &status["making"]),
+        (&json!([]), &json!([]))
+    );
+    assert_eq!(
+        (&status["cubes"], &status["cubesMaking"]),
+        (&json!(1), &json!(0))
+    );
+
+    counting.host.advance(60).await;
+    counting.people_write(1).await;
+    assert_eq!(counting.started().await, 3, "nobody has counted again");
+    assert_eq!(time_of(&counting.status().await["asOf"]), Some(first));
+    let round = counting.host.count_analytics().await;
+    assert_eq!(counting.started().await, 4);
+    assert_eq!(round.runs[0].changes, 1);
+    let status = counting.status().await;
+    assert_eq!(time_of(&status["asOf"]), Some(counting.host.now()));
+    assert_eq!(status["changes"], 1);
+}
+
+async fn thirteen_idle_hours_are_not_stale_and_thirteen_without_a_round_are(on: On) {
+    let mut counting = Counting::new(on).await;
+    counting.people_write(1).await;
+    counting.host.count_analytics().await;
+    counting.host.advance(13 * 3_600).await;
+    let status = counting.status().await;
+    assert_eq!(status["stale"], true, "nobody has counted since");
+
+    counting.host.count_analytics().await;
+    let status = counting.status().await;
+    assert_eq!(status["stale"], false, "nothing has happened since");
+    assert_eq!(time_of(&status["asOf"]), Some(counting.host.now()));
+}
+
+async fn a_workspace_that_cannot_be_counted_stays_as_it_was_while_others_move_on(on: On) {
+    let mut counting = Counting::new(on).await;
+    counting.host.workspace("other").await;
+    counting.people_write(2).await;
+    counting.host.count_analytics().await;
+    let first = counting.host.now();
+    counting.break_days().await;
+
+    for attempt in 0..2 {
+        counting.host.advance(60).await;
+        counting.people_write(1).await;
+        let round = counting.host.count_analytics().await;
+        let failed = &round.runs[0].failed;
+        assert_eq!(failed.len(), 1, "attempt {attempt}: {failed:?}");
+        assert!(failed[0].1.contains("the cells of a day"), "{failed:?}");
+        assert_eq!(counting.started().await, 2, "what was counted is untouched");
+        let status = counting.status().await;
+        assert_eq!(time_of(&status["asOf"]), Some(counting.host.now()));
+        let behind = json!([{ "workspace": "demo", "asOf": first }]);
+        assert_eq!(status["behind"], behind, "attempt {attempt}");
+    }
+    let said = counting.host.admin("GET", "/metrics").send().await;
+    let behind = "leadhost_rollup_behind{set=\"conversations\"} 1";
+    assert!(said.text().contains(behind), "{}", said.text());
+}
+
+async fn a_rebuild_heals_what_was_broken(on: On) {
+    let mut counting = Counting::new(on).await;
+    counting.people_write(2).await;
+    counting.host.count_analytics().await;
+    counting.break_days().await;
+    counting.host.advance(60).await;
+    counting.people_write(3).await;
+    let round = counting.host.count_analytics().await;
+    assert_eq!(round.runs[0].failed.len(), 1);
+
+    let ask = counting.host.admin("POST", "/admin/v1/etl/rebuilds");
+    let ask = ask.header("authorization", &counting.operator);
+    let begun = ask.json(&json!({ "workspace": "demo", "metricSet": "conversations" }));
+    let begun = begun.send().await.expect(202).json();
+    assert_eq!(begun["begun"], json!({ "conversations": 1 }));
+    assert_eq!(begun["workspace"], "demo");
+    assert_eq!(
+        counting.started().await,
+        2,
+        "what was there serves until then"
+    );
+    assert_eq!(counting.status().await["making"][0]["workspace"], "demo");
+
+    counting.host.count_analytics().await;
+    counting.host.advance(60).await;
+    let round = counting.host.count_analytics().await;
+    assert!(round.runs[0].failed.is_empty(), "{round:?}");
+    assert_eq!(counting.started().await, 5);
+    let status = counting.status().await;
+    assert_eq!(
+        (&status["behind"], &status["making"]),
+        (&json!([]), &json!([]))
+    );
+}
+
+async fn a_zone_gets_its_days_after_the_third_request_for_it(on: On) {
+    let mut counting = Counting::new(on).await;
+    counting.people_write(1).await;
+    let workspaces = counting.host.store().workspaces().await.expect("a store");
+    let used = |times: usize| {
+        for _ in 0..times {
+            let rollup = &counting.host.app.pipeline.rollup;
+            rollup.used(workspaces[0].id, "Asia/Kolkata", counting.host.now());
+        }
+    };
+    let cubes = "
+        select count(*)
+        from rollup_cubes as c
+        join rollup_builds as b on b.build = c.build
+        where b.metric_set = 1
+        and c.zone = 'Asia/Kolkata'";
+    used(2);
+    counting.host.count_analytics().await;
+    assert_eq!(counting.host.count(cubes).await, 0);
+    used(1);
+    counting.host.count_analytics().await;
+    assert_eq!(counting.host.count(cubes).await, 1);
+    assert_eq!(counting.status().await["cubesMaking"], 0);
+}
+
+async fn without_a_round_the_service_is_ready_all_the_same(on: On) {
+    let counting = Counting::new(on).await;
+    assert_eq!(counting.status().await["stale"], true);
+    let ready = counting.host.get("/health/ready").send().await;
+    ready.expect(200);
+}

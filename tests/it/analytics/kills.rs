@@ -1,0 +1,163 @@
+//! The service dies while it counts: what it shows afterwards is what was there to
+//! be counted, each once.
+
+use leadhost_tests::{On, Service, until};
+use serde_json::{Value, json};
+
+use super::recount::{assert_all_counted, told};
+use super::world::{SLUG, World};
+use crate::bad_days::{gateways, size};
+
+leadhost_tests::on_every_store! {
+    #[tokio::test(flavor = "multi_thread")]
+    however_often_it_is_killed_everything_is_counted_once,
+    a_rebuild_shows_no_empty_and_no_half_answer,
+}
+
+/// Ends of the service in one run. On a database each costs more of the machine.
+fn kills(on: &On) -> usize {
+    match on {
+        On::Sqlite => size(40, 200),
+        On::Postgres(_) => size(20, 200),
+    }
+}
+
+/// Partners at work when it ends.
+const PARTNERS: usize = 8;
+
+/// Acknowledged notifications after which a life ends: the count differs from life
+/// to life, so that it ends at every point of a round.
+fn lifetime(life: usize) -> usize {
+    3 + (life * 17) % 41
+}
+
+async fn however_often_it_is_killed_everything_is_counted_once(on: On) {
+    let kills = kills(&on);
+    let world = World::new(on, 1).await;
+    let mut service = world.host(0, &[]).await;
+    let targets = gateways(&[&service]);
+    let load = world.load("note", &targets, PARTNERS);
+    let mut in_a_build = 0;
+    for life in 0..kills {
+        // Often enough that builds die while they are made, and while they are cleared away.
+        if life % 4 == 0 {
+            let ask = world.operator(&service, "POST", "/etl/rebuilds");
+            ask.json(&json!({})).send().await.expect(202);
+        }
+        load.goes_on(lifetime(life)).await;
+        service.kill();
+        let unfinished = "select count(*) from rollup_builds where state <> 'serving'";
+        in_a_build += usize::from(world.count(unfinished).await > 0);
+        service = world.host(0, &[]).await;
+        targets.replace(0, service.address("gateway"));
+    }
+    load.goes_on(20).await;
+    let sent = load.stop().await;
+    sent.assert_well_formed();
+    world.settles().await;
+    assert_all_counted(&world, &service).await;
+    assert!(in_a_build > 0, "of {kills} lives some ended in a build");
+    until("a while in which no ticket opens", async || {
+        let query = "select count(*) from tickets";
+        let before = world.count(query).await;
+        world.counted(&service).await;
+        let told = tickets(&world, &service).await;
+        let is_quiet = world.count(query).await == before;
+        is_quiet.then(|| assert_eq!(told, before, "tickets"))
+    })
+    .await;
+}
+
+/// Tickets that are counted as opened.
+async fn tickets(world: &World, host: &Service) -> i64 {
+    let ask = host.ask("data", "GET", "/v1/analytics/tickets/month");
+    let ask = ask.header("authorization", &format!("Bearer {}", world.key()));
+    let answer = ask.send().await.expect(200).json();
+    let rows = answer["data"].as_array().expect("rows").iter();
+    rows.map(|row| row["tickets_opened"].as_i64().expect("a count"))
+        .sum()
+}
+
+async fn a_rebuild_shows_no_empty_and_no_half_answer(on: On) {
+    let world = World::new(on, 1).await;
+    let service = world.host(0, &[]).await;
+    world.notify(&service, "before", 60).await;
+    world.counted(&service).await;
+    let load = world.load("note", &gateways(&[&service]), 2);
+    let mut last = started(&world, &service).await;
+    assert!(last >= 60, "{last} are counted");
+    for _ in 0..size(4, 40) {
+        let ask = world.operator(&service, "POST", "/etl/rebuilds");
+        let body = json!({ "workspace": SLUG, "metricSet": "conversations" });
+        let begun = ask.json(&body).send().await.expect(202).json();
+        assert_eq!(begun["begun"]["conversations"], 1);
+        until("the new counts serve", async || {
+            let now = started(&world, &service).await;
+            assert!(now >= last, "{now} after {last} were told");
+            last = now;
+            let making = conversations(&world, &service).await["making"].clone();
+            (making == json!([])).then_some(())
+        })
+        .await;
+    }
+    load.stop().await.assert_well_formed();
+    world.settles().await;
+    assert_all_counted(&world, &service).await;
+}
+
+/// Conversations that a data client is told of.
+async fn started(world: &World, host: &Service) -> i64 {
+    let counted = told(world, host, "America/Sao_Paulo").await;
+    counted.values().map(|counts| counts[0]).sum()
+}
+
+/// What operators see of conversations.
+async fn conversations(world: &World, host: &Service) -> Value {
+    let status = world.operator(host, "GET", "/etl").send().await.expect(200);
+    let sets = status.json()["metricSets"].clone();
+    let sets = sets.as_array().expect("a list").iter();
+    let found = sets.clone().find(|set| set["metricSet"] == "conversations");
+    found.expect("conversations are counted").clone()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn when_the_host_that_counts_dies_another_goes_on_and_nothing_goes_back() {
+    let Some(on) = On::postgres().await else {
+        return;
+    };
+    let world = World::new(on, 2).await;
+    let mut first = world.host(0, &["--set", "server.name=first"]).await;
+    until("the first one has counted", async || {
+        let status = conversations(&world, &first).await;
+        status["asOf"].is_string().then_some(())
+    })
+    .await;
+    let second = world.host(1, &["--set", "server.name=second"]).await;
+    let targets = gateways(&[&second]);
+    let load = world.load("note", &targets, 2);
+    let mut last = String::new();
+    let mut look = async || {
+        let status = conversations(&world, &second).await;
+        let as_of = status["asOf"].as_str().expect("a time").to_owned();
+        assert!(as_of >= last, "{as_of} after {last}");
+        let is_news = as_of > last;
+        last = as_of;
+        is_news.then_some(())
+    };
+    for _ in 0..5 {
+        until("the first one goes on", &mut look).await;
+    }
+    assert!(!second.log().contains("job=\"analytics\""));
+    first.kill();
+    until("the second one takes over", async || {
+        look().await;
+        second.log().contains("job=\"analytics\"").then_some(())
+    })
+    .await;
+    for _ in 0..5 {
+        until("the second one goes on", &mut look).await;
+    }
+    load.stop().await.assert_well_formed();
+    world.settles().await;
+    assert_all_counted(&world, &second).await;
+}

@@ -1,0 +1,172 @@
+//! Who asks: a workspace of a host that analytics is asked about, and all that the
+//! export and the desk tell of it.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use leadhost::domain::id::{AgentId, DealId};
+use leadhost::domain::key::{KeyKind, PlainKey};
+use leadhost::domain::time::{self, Micros};
+use leadhost_tests::{Answer, Host};
+use serde_json::{Value, json};
+
+use super::question::{Expected, Fact, Facts, Question, Set, recompute};
+use crate::store::deals::acme;
+use crate::store::world::{World, plan};
+
+pub struct Asker<'a> {
+    pub host: &'a Host,
+    pub world: World,
+    pub internal: AgentId,
+    /// Of those who were leads before they wrote, in their order.
+    pub deals: Vec<DealId>,
+    key: PlainKey,
+    token: PlainKey,
+}
+
+impl<'a> Asker<'a> {
+    pub async fn of(host: &'a Host) -> Self {
+        let store = Arc::clone(&host.app.store);
+        let mut world = World::of(store, Arc::clone(&host.clock), Box::new(())).await;
+        world.on = host.on.clone();
+        let mut plan = plan("demo");
+        plan.rate_limit = 1_000_000;
+        let mut internal = plan.agents[0].clone();
+        internal.name = "Eva".to_owned();
+        internal.internal = true;
+        plan.agents.push(internal);
+        let applied = world.store.apply(&plan, world.now(), false).await;
+        let applied = applied.expect("the plan holds");
+        let workspace = Some(world.workspace);
+        let partner = acme(&world).await.partner;
+        let key = host.key(KeyKind::Workspace, workspace, None).await.0;
+        let token = host.key(KeyKind::AccessToken, workspace, Some(partner));
+        Self {
+            host,
+            internal: applied.instances["Eva"],
+            deals: Vec::new(),
+            key,
+            token: token.await.0,
+            world,
+        }
+    }
+
+    /// An answer of analytics.
+    pub async fn get(&self, path: &str) -> Answer {
+        let target = format!("/v1/analytics/{path}");
+        let answer = self.host.get(&target).bearer(&self.key).send().await;
+        assert_eq!(answer.status, 200, "{target}: {}", answer.text());
+        answer
+    }
+
+    /// Asks, and compares; the question, and what was answered.
+    pub async fn check(&self, facts: &Facts, question: &Question) -> (String, String) {
+        let path = question.path();
+        let answer = self.get(&path).await;
+        let said = answer.json();
+        let Expected { from, to, rows } = recompute(facts, question, self.internal.0);
+        assert_eq!(said["from"], json!(Micros(from)), "{path}");
+        assert_eq!(said["to"], json!(Micros(to)), "{path}");
+        assert_eq!(said["tz"], question.zone, "{path}");
+        let data = said["data"].as_array().expect("rows");
+        for (one, other) in data.iter().zip(&rows) {
+            assert_eq!(one, other, "{path}");
+        }
+        assert_eq!(data.len(), rows.len(), "{path}");
+        assert_eq!(said["count"], rows.len(), "{path}");
+        (path, answer.text().to_owned())
+    }
+
+    /// What there is, as it is exported and as the desk lists it.
+    pub async fn raw(&self) -> Facts {
+        let mut tests = BTreeSet::new();
+        for deal in self.rows("deals").await.values() {
+            if deal["props"]["test"] == true {
+                tests.insert(text(deal, "id").expect("an id"));
+            }
+        }
+        let conversations = self.rows("conversations").await;
+        let counted = conversations.values().filter_map(|row| {
+            let is_test = text(row, "deal_id").is_some_and(|deal| tests.contains(&deal));
+            let started = instant(row, "first_message_at").filter(|_| !is_test)?;
+            Some(Fact {
+                started,
+                agent: row["agent_id"].as_i64(),
+                agent_type: text(row, "agent_type"),
+                source: text(row, "source"),
+                met: vec![
+                    true,
+                    !row["answered_at"].is_null(),
+                    !row["no_response_at"].is_null(),
+                    !row["appointment_at"].is_null(),
+                    !row["transferred_at"].is_null(),
+                ],
+            })
+        });
+        let tickets = self.tickets().await;
+        let tickets = tickets.iter().map(|ticket| {
+            let talk = text(ticket, "conversationId").map(|id| &conversations[&id]);
+            Fact {
+                started: instant(ticket, "openedAt").expect("it has opened"),
+                agent: ticket["agentId"].as_i64(),
+                agent_type: talk.and_then(|talk| text(talk, "agent_type")),
+                source: talk.and_then(|talk| text(talk, "source")),
+                met: vec![
+                    true,
+                    !ticket["answeredAt"].is_null(),
+                    !ticket["resolvedAt"].is_null(),
+                ],
+            }
+        });
+        Facts::from([
+            (Set::Conversations, counted.collect()),
+            (Set::Tickets, tickets.collect()),
+        ])
+    }
+
+    /// All rows of an entity, by id.
+    async fn rows(&self, entity: &str) -> HashMap<String, Value> {
+        let mut rows = HashMap::new();
+        let mut cursor = String::new();
+        loop {
+            let target = format!("/v1/export/{entity}?limit=1000{cursor}");
+            let page = self.host.get(&target).bearer(&self.key).send().await;
+            let page = page.expect(200).json();
+            for row in page["data"].as_array().expect("rows") {
+                rows.insert(text(row, "id").expect("an id"), row.clone());
+            }
+            match page["next_cursor"].as_str() {
+                Some(next) => cursor = format!("&cursor={next}"),
+                None => return rows,
+            }
+        }
+    }
+
+    /// All tickets as the desk lists them.
+    pub async fn tickets(&self) -> Vec<Value> {
+        let mut tickets = Vec::new();
+        let mut cursor = String::new();
+        loop {
+            let target = format!("/tickets?limit=100{cursor}");
+            let page = self.host.get(&target).bearer(&self.token).send().await;
+            let page = page.expect(200).json();
+            tickets.extend(page["tickets"].as_array().expect("tickets").clone());
+            match page["nextCursor"].as_str() {
+                Some(next) => cursor = format!("&cursor={next}"),
+                None => return tickets,
+            }
+        }
+    }
+}
+
+/// None of what is empty too: no dimension has such a value.
+fn text(row: &Value, name: &str) -> Option<String> {
+    let text = row[name].as_str()?;
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+fn instant(row: &Value, name: &str) -> Option<i64> {
+    row[name]
+        .as_str()
+        .map(|text| time::parse(text).expect("a time").0)
+}

@@ -1,0 +1,173 @@
+//! What analytics answers against a recomputation by other hands: from the rows of
+//! the export and of the desk, with the days of another library of time zones. Both
+//! stores answer the same bytes.
+//!
+//! Conversations begin anywhere in some years and, half of them, near days that
+//! zones have shifted; they are answered, or not, handed over, about test leads, of
+//! an internal agent, with and without a source. Meanwhile things change, zones get
+//! cubes, and in the end everything is counted anew.
+
+mod asker;
+mod days;
+mod question;
+mod seed;
+
+use std::collections::BTreeSet;
+
+use leadhost::domain::analytics::MetricSet;
+use leadhost_tests::{Host, On};
+
+use self::asker::Asker;
+use self::days::zones;
+use self::question::{ERAS, Question, Set};
+
+/// Questions beside one for each zone, in rounds.
+const ROUNDS: usize = 3;
+const QUESTIONS: usize = 50;
+
+/// Zones that are asked for often, so that their days are counted.
+const FAVOURITES: [&str; 4] = [
+    "America/Sao_Paulo",
+    "Europe/Lisbon",
+    "Australia/Lord_Howe",
+    "Asia/Kathmandu",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_answer_is_what_a_recomputation_says_on_both_stores() {
+    let postgres = async {
+        let on = On::postgres().await?;
+        Some(answers(on).await)
+    };
+    let sqlite = Box::pin(answers(On::Sqlite));
+    let (on_sqlite, on_postgres) = tokio::join!(sqlite, Box::pin(postgres));
+    let Some(on_postgres) = on_postgres else {
+        return;
+    };
+    assert_eq!(on_sqlite.len(), on_postgres.len());
+    for (one, other) in on_sqlite.iter().zip(&on_postgres) {
+        assert_eq!(one, other);
+    }
+}
+
+/// Questions and the bytes of their answers, each of them checked.
+async fn answers(on: On) -> Vec<(String, String)> {
+    let host = Host::new(on).await;
+    let mut asker = Asker::of(&host).await;
+    asker.seed().await;
+    host.count_analytics().await;
+    let mut raw = asker.raw().await;
+    let mut chance = Chance(0x5eed);
+    let mut answers = Vec::new();
+    for era in &ERAS {
+        for zone in &zones(era) {
+            let question = Question::any(&mut chance, era, zone);
+            answers.push(asker.check(&raw, &question).await);
+        }
+    }
+    favourites(&asker, &mut chance).await;
+    for round in 0..ROUNDS {
+        asker.change(round).await;
+        host.count_analytics().await;
+        raw = asker.raw().await;
+        for _ in 0..QUESTIONS {
+            let era = chance.of(&ERAS);
+            let zone = *chance.of(&FAVOURITES);
+            let question = Question::any(&mut chance, era, zone);
+            answers.push(asker.check(&raw, &question).await);
+        }
+    }
+    sums_agree(&asker).await;
+    // Counted anew, in other batches than before, everything is the same.
+    let said = answers.split_off(answers.len() - QUESTIONS);
+    for set in MetricSet::ALL {
+        let rebuilt = host.store().rollup_rebuild(set, None).await;
+        assert_eq!(rebuilt.expect("it begins"), 1);
+    }
+    host.count_analytics().await;
+    for (path, answer) in &said {
+        assert_eq!(asker.get(path).await.text(), answer, "{path}");
+    }
+    answers.extend(said);
+    host.stop(std::time::Duration::from_secs(5)).await;
+    answers
+}
+
+/// That the days of a zone are counted changes no answer.
+async fn favourites(asker: &Asker<'_>, chance: &mut Chance) {
+    let cubes = "select count(distinct zone) from rollup_cubes";
+    let raw = asker.raw().await;
+    for name in FAVOURITES {
+        for era in &ERAS {
+            let mut question = Question::any(chance, era, name);
+            question.granularity = "day";
+            let mut said = BTreeSet::new();
+            for _ in 0..6 {
+                said.insert(asker.check(&raw, &question).await.1);
+                asker.host.count_analytics().await;
+            }
+            assert_eq!(said.len(), 1, "{question:?}");
+        }
+    }
+    assert!(asker.host.count(cubes).await >= 4);
+}
+
+/// Sums over days, weeks and months of a range that ends and begins with both are the
+/// same, in every zone of some, and grouped by anything.
+async fn sums_agree(asker: &Asker<'_>) {
+    // From a Monday that is the first of a month to another.
+    for range in [
+        "from=2018-01-01&to=2018-10-01",
+        "from=2029-10-01&to=2030-04-01",
+    ] {
+        for zone in [
+            "America/Sao_Paulo",
+            "America/St_Johns",
+            "Australia/Lord_Howe",
+        ] {
+            let mut sums = BTreeSet::new();
+            for granularity in ["day", "week", "month"] {
+                for group in [
+                    "",
+                    "&group_by=source",
+                    "&group_by=agent_type,agent_id,source",
+                ] {
+                    let path = format!("conversations/{granularity}?{range}&tz={zone}{group}");
+                    let answer = asker.get(&path).await.json();
+                    let rows = answer["data"].as_array().expect("rows");
+                    let measures = Set::Conversations.measures();
+                    let sum: Vec<i64> = measures
+                        .iter()
+                        .map(|measure| rows.iter().filter_map(|row| row[measure].as_i64()).sum())
+                        .collect();
+                    assert!(sum[0] > 0, "{path}");
+                    assert!(sum[1..].iter().all(|part| *part <= sum[0]), "{path}");
+                    sums.insert(sum);
+                }
+            }
+            assert_eq!(sums.len(), 1, "{zone}: {sums:?}");
+        }
+    }
+}
+
+/// A small generator, so that a run can be had again.
+pub struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+
+    fn of<'a, T>(&mut self, some: &'a [T]) -> &'a T {
+        let place = self.below(some.len() as u64);
+        &some[usize::try_from(place).expect("small")]
+    }
+
+    fn micros(&mut self, bound: i64) -> i64 {
+        let bound = u64::try_from(bound).expect("positive");
+        i64::try_from(self.below(bound)).expect("below it")
+    }
+}

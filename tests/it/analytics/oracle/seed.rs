@@ -1,0 +1,207 @@
+//! What happens in the workspace: contacts that write first, at any time; then
+//! notifications, one after the other, and what becomes of them.
+
+use leadhost::domain::contact::channel_keys;
+use leadhost::domain::deal::Stage;
+use leadhost::domain::id::DealId;
+use leadhost::domain::lead::Action;
+use leadhost::domain::message::State;
+use leadhost::domain::ticket::Status;
+use leadhost::domain::time::{self, Micros};
+use leadhost::store::*;
+use serde_json::json;
+
+use super::Chance;
+use super::asker::Asker;
+use crate::store::deals::{acme, lead_of, wish};
+use crate::store::messages::{
+    accepted, event, inbound, line, notification, number, other_line, sent, state_of, stored,
+};
+use crate::store::world::{lead, object};
+
+const STRANGERS: usize = 2_000;
+const NOTIFIED: usize = 120;
+/// Every so many of the strangers are leads already, every second of them in a trial.
+const LEADS: usize = 20;
+
+impl Asker<'_> {
+    fn lines(&self) -> [Channel; 3] {
+        let eva = Channel {
+            agent: self.internal,
+            ..line(&self.world)
+        };
+        [line(&self.world), other_line(&self.world), eva]
+    }
+
+    pub async fn seed(&mut self) {
+        let mut chance = Chance(0xacc0);
+        let lines = self.lines();
+        for some in (0..STRANGERS).collect::<Vec<_>>().chunks(200) {
+            let mut writes = Vec::new();
+            for person in some {
+                if person % LEADS == 0 {
+                    let deal = self.lead(*person, Action::Create, person % (2 * LEADS) == 0);
+                    self.deals.push(deal.await);
+                }
+                let mut first = inbound(&self.world, &format!("first-{person}"));
+                let phone = phone(*person);
+                first.sender_id = phone[1..].to_owned();
+                first.contact_keys = channel_keys("whatsapp", &first.sender_id);
+                first.phone = Some(number(&phone));
+                first.at = instant(&mut chance);
+                let item = event(chance.of(&lines).clone(), Event::Inbound(Box::new(first)));
+                writes.push(self.world.accept(vec![item]));
+            }
+            self.world.commit(&writes).await;
+        }
+        for turn in 0..NOTIFIED {
+            self.notify(turn, &mut chance).await;
+        }
+        self.elapse().await;
+    }
+
+    async fn lead(&self, person: usize, action: Action, is_test: bool) -> DealId {
+        let mut new = lead_of(&self.world, &format!("L{person}"), &phone(person));
+        new.action = action;
+        if is_test {
+            new.deal_props = object(json!({"test": true}));
+        }
+        let item = self.world.item(lead(new)).await;
+        item.deal_id.expect("a deal")
+    }
+
+    /// A notification that is accepted and perhaps answered; time passes.
+    async fn notify(&self, turn: usize, chance: &mut Chance) {
+        let world = &self.world;
+        let phone = phone(STRANGERS + turn);
+        let mut new = notification(world, &phone);
+        new.channel = chance.of(&self.lines()).clone();
+        new.source = (*chance.of(&["crm", "portal", "Fórum & cia", "crm,portal"])).to_owned();
+        new.transfer = chance.below(2) == 0;
+        new.lease_until = Some(world.now().plus(Micros::MINUTE));
+        let channel = new.channel.clone();
+        let written = world.commit(&[Write::Notify(Box::new(new))]).await;
+        let Some(Written::Notified(notified)) = written.into_iter().next() else {
+            panic!("no notification");
+        };
+        let message = stored(notified).message;
+        let external_id = format!("out-{turn}");
+        let outcome = accepted(world, &external_id);
+        let settled = world
+            .commit(&[sent(channel.clone(), message, 0, outcome)])
+            .await;
+        assert_eq!(state_of(&settled[0]), State::Accepted);
+        self.host.advance(chance.micros(40_000)).await;
+        if chance.below(2) == 0 {
+            let mut answer = inbound(world, &format!("answer-{turn}"));
+            answer.sender_id = phone[1..].to_owned();
+            answer.contact_keys = channel_keys("whatsapp", &answer.sender_id);
+            answer.phone = Some(number(&phone));
+            answer.reply_to = Some(external_id);
+            let item = event(channel, Event::Inbound(Box::new(answer)));
+            world.commit(&[world.accept(vec![item])]).await;
+        }
+    }
+
+    /// What time has come for.
+    async fn elapse(&self) {
+        for _ in 0..10 {
+            let due = self.world.store.conversations_due(self.world.now(), 1_000);
+            let due = due.await.expect("it lists");
+            let writes: Vec<Write> = due.into_iter().map(Write::Elapse).collect();
+            if writes.is_empty() {
+                return;
+            }
+            for some in writes.chunks(200) {
+                self.world.commit(some).await;
+            }
+        }
+        panic!("time comes for something again and again");
+    }
+
+    /// More of everything; appointments, tickets that are settled, a lead that turns
+    /// out a test, people who are erased.
+    pub async fn change(&self, round: usize) {
+        let mut chance = Chance(round as u64 + 1);
+        for turn in 0..10 {
+            self.notify(10_000 + round * 100 + turn, &mut chance).await;
+        }
+        self.host.advance(2 * 86_400).await;
+        self.elapse().await;
+        let by = acme(&self.world).await;
+        for deal in self.deals.iter().skip(round).step_by(7) {
+            let stage = *chance.of(&[Stage::VisitScheduled, Stage::Transferred]);
+            let patch = DealPatch {
+                stage: Some(stage),
+                ..wish(by, *deal)
+            };
+            self.world
+                .commit(&[Write::PatchDeal(Box::new(patch))])
+                .await;
+        }
+        let mut tickets = self.tickets().await;
+        tickets.sort_by_key(|ticket| ticket["person"]["phoneNumber"].to_string());
+        for ticket in tickets.iter().skip(round).step_by(3) {
+            let status = *chance.of(&[Status::Answered, Status::Resolved]);
+            let id = ticket["id"].as_str().expect("an id");
+            let patch = TicketPatch {
+                workspace: self.world.workspace,
+                ticket: id.parse().expect("an id"),
+                status: Some(status),
+                owner_email: None,
+            };
+            self.world
+                .commit(&[Write::PatchTicket(Box::new(patch))])
+                .await;
+        }
+        let person = (4 * round + 1) * LEADS;
+        self.lead(person, Action::Update, true).await;
+        for person in [round, 11 * LEADS + 2 * LEADS * round, STRANGERS + 3 * round] {
+            self.erase(person).await;
+        }
+    }
+
+    async fn erase(&self, person: usize) {
+        let order = json!({
+            "workspace": "demo",
+            "phone": phone(person),
+            "dryRun": false,
+        });
+        let key = self.host.admin_key().await;
+        let ask = self.host.admin("POST", "/admin/v1/contacts/erase");
+        let receipt = ask
+            .bearer(&key)
+            .json(&order)
+            .send()
+            .await
+            .expect(200)
+            .json();
+        assert!(receipt["erased"]["conversations"] != 0, "{receipt}");
+    }
+}
+
+fn phone(person: usize) -> String {
+    format!("+5511981{person:06}")
+}
+
+/// Somewhere in three years, or near a day that some zone has shifted.
+fn instant(chance: &mut Chance) -> Micros {
+    const ODD: [&str; 8] = [
+        "2018-11-04T03:00:00Z",
+        "2018-02-18T02:00:00Z",
+        "2018-03-25T01:00:00Z",
+        "2018-10-28T01:00:00Z",
+        "2018-04-07T15:00:00Z",
+        "2018-10-06T15:30:00Z",
+        "2018-01-01T00:00:00Z",
+        "2018-03-24T00:00:00Z",
+    ];
+    let (from, within) = if chance.below(2) == 0 {
+        let near = time::parse(chance.of::<&str>(&ODD)).expect("a time");
+        (near.plus(-Micros::DAY), 2 * Micros::DAY)
+    } else {
+        let first = time::parse("2017-01-01").expect("a time");
+        (first, 3 * 365 * Micros::DAY)
+    };
+    from.plus(chance.micros(within))
+}

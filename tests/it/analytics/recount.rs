@@ -1,0 +1,99 @@
+//! Conversations counted once more, from what is exported, in a few lines that have
+//! nothing in common with how the service counts.
+
+use std::collections::BTreeMap;
+
+use leadhost::clock::{Clock as _, SystemClock};
+use leadhost::domain::time::{self, Micros};
+use leadhost_tests::load::exported;
+use leadhost_tests::{Service, until};
+use serde_json::Value;
+
+use super::world::World;
+
+/// By local day, agent type, agent and source.
+pub type Counted = BTreeMap<[String; 4], [i64; 5]>;
+
+/// When each measure of a conversation was met, but the first.
+const MET: [&str; 4] = [
+    "answered_at",
+    "no_response_at",
+    "appointment_at",
+    "transferred_at",
+];
+
+const MEASURES: [&str; 5] = [
+    "conversations_started",
+    "conversations_answered",
+    "conversations_no_response",
+    "appointments",
+    "transferred",
+];
+
+/// Zones whose local days are so many hours behind those of UTC, all year round.
+pub const ZONES: [(&str, i64); 2] = [("America/Sao_Paulo", 3), ("UTC", 0)];
+
+/// What the exported conversations come to in a zone.
+pub async fn recounted(world: &World, host: &Service, hours_behind: i64) -> Counted {
+    let mut counted = Counted::new();
+    for row in exported(host.address("data"), world.key(), "conversations").await {
+        let Some(began) = row["first_message_at"].as_str() else {
+            continue;
+        };
+        let began = time::parse(began).expect("a time");
+        let local = began.plus(-hours_behind * Micros::HOUR).text();
+        let key = key(&local[..10], &row);
+        let counts = counted.entry(key).or_default();
+        counts[0] += 1;
+        for (count, met) in counts[1..].iter_mut().zip(MET) {
+            *count += i64::from(!row[met].is_null());
+        }
+    }
+    counted
+}
+
+/// What analytics says, days around today.
+pub async fn told(world: &World, host: &Service, zone: &str) -> Counted {
+    let day = |days: i64| SystemClock.now().plus(days * Micros::DAY).text()[..10].to_owned();
+    let (from, to) = (day(-3), day(3));
+    let target = format!(
+        "/v1/analytics/conversations/day?from={from}&to={to}&tz={zone}&group_by=agent_type,agent_id,source"
+    );
+    let ask = host.ask("data", "GET", &target);
+    let ask = ask.header("authorization", &format!("Bearer {}", world.key()));
+    let answer = ask.send().await.expect(200).json();
+    let rows = answer["data"].as_array().expect("rows").iter();
+    rows.map(|row| {
+        let period = row["period"].as_str().expect("a day");
+        let counts = MEASURES.map(|name| row[name].as_i64().expect("a count"));
+        (key(period, row), counts)
+    })
+    .collect()
+}
+
+fn key(day: &str, row: &Value) -> [String; 4] {
+    let text = |name: &str| row[name].to_string();
+    [
+        day.to_owned(),
+        text("agent_type"),
+        text("agent_id"),
+        text("source"),
+    ]
+}
+
+/// What is told is what a recount comes to, in every zone. Time goes on meanwhile,
+/// and conversations with it: only what was the same before and after is compared.
+pub async fn assert_all_counted(world: &World, host: &Service) {
+    for (zone, hours_behind) in ZONES {
+        let (expect, told) = until("a while in which nothing changes", async || {
+            let before = recounted(world, host, hours_behind).await;
+            world.counted(host).await;
+            let told = told(world, host, zone).await;
+            let after = recounted(world, host, hours_behind).await;
+            (before == after).then_some((after, told))
+        })
+        .await;
+        assert!(!expect.is_empty(), "there is something to count");
+        assert_eq!(told, expect, "by the days of {zone}");
+    }
+}

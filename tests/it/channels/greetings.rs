@@ -1,0 +1,199 @@
+//! Lead, deal, conversation and first message from one webhook, and what becomes
+//! of a greeting that nobody answers.
+
+use leadhost::store::OutboxFilter;
+use leadhost_tests::{Declared, Host, On, guests, until};
+use serde_json::{Value, json};
+
+use super::{VOICE, events, inbound, voice};
+
+leadhost_tests::on_every_store! {
+    a_new_lead_is_greeted_in_the_commit_that_makes_its_deal,
+    only_what_is_new_and_no_test_is_greeted,
+    a_greeting_that_cannot_be_composed_costs_no_lead_and_says_why,
+    an_unanswered_conversation_is_handed_to_people,
+    an_answer_in_time_keeps_a_conversation_from_people,
+    an_idle_conversation_closes_and_the_next_message_starts_another,
+}
+
+const GREETED: &str = r#"
+[[connections]]
+name = "form"
+partner = "acme"
+plugin = "mapping"
+config = { fields = { externalId = "id", name = "name", phones = "phone", listings = "unit", message = "text", isTest = "test" } }
+[connections.greeting]
+instance = "voice"
+template = "welcome"
+parameters = ["{firstName}", "{listing}"]
+"#;
+
+async fn greeted(on: On, more: &str) -> (Host, Declared) {
+    let host = Host::working(on).await;
+    host.converter(guests::sandbox()).await;
+    host.converter(guests::rust_component("converter-mapping"))
+        .await;
+    let file = format!("{VOICE}{GREETED}{more}");
+    let declared = host.declare(&file).await;
+    // A list that was never asked for says nothing.
+    let list = host.list_templates(&declared.channel("voice")).await;
+    assert_eq!(list.templates.len(), 1);
+    (host, declared)
+}
+
+async fn lead(host: &Host, declared: &Declared, lead: &Value) -> leadhost_tests::Answer {
+    let ask = host.post(&declared.address("form")).json(lead);
+    ask.send().await.expect(200)
+}
+
+/// The messages, once there are so many and none is under way.
+async fn settled(host: &Host, declared: &Declared, count: usize) -> Vec<Value> {
+    let filter = OutboxFilter {
+        limit: 100,
+        ..OutboxFilter::default()
+    };
+    until("the messages are out", async || {
+        let found = host.store().outbox(&filter).await.expect("a store");
+        let under_way = found.iter().any(|message| {
+            let status = message.metadata["status"].as_str();
+            matches!(status, Some("waiting" | "sending"))
+        });
+        (found.len() == count && !under_way).then_some(())
+    })
+    .await;
+    host.rows(declared, "messages").await
+}
+
+/// Time passes, and what is due of it has been done.
+async fn pass(host: &Host, seconds: i64) {
+    host.pass(seconds).await;
+    until("time has passed for every conversation", async || {
+        let due = host.store().conversations_due(host.now(), 1).await;
+        due.expect("a store").is_empty().then_some(())
+    })
+    .await;
+}
+
+fn ana(id: &str) -> Value {
+    json!({ "id": id, "name": "Ana Prado", "phone": "11 90000-0001", "unit": "AP-7", "text": "Oi" })
+}
+
+async fn conversation(host: &Host, declared: &Declared) -> Value {
+    let mut found = host.rows(declared, "conversations").await;
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.remove(0)
+}
+
+async fn a_new_lead_is_greeted_in_the_commit_that_makes_its_deal(on: On) {
+    let (host, declared) = greeted(on, "").await;
+    let answer = lead(&host, &declared, &ana("1")).await;
+    let deal = answer.json()["leads"][0]["dealId"].clone();
+    // It was stored with the lead; the worker sends it.
+    let conversation = conversation(&host, &declared).await;
+    assert_eq!(conversation["deal_id"], deal);
+    assert_eq!(conversation["agent_id"], declared.instance("voice"));
+    let messages = settled(&host, &declared, 1).await;
+    let message = &messages[0];
+    assert_eq!(message["type"], "template");
+    assert_eq!(message["actor"], "agent");
+    assert_eq!(message["content"], "Olá Ana, podemos conversar sobre AP-7?");
+    assert_eq!(message["metadata"]["status"], "delivered");
+    assert_eq!(message["metadata"]["template"]["name"], "welcome");
+    assert!(message["delivered_at"].is_string());
+
+    events(&host, &declared, &[inbound("5511900000001", "Pode ser!")])
+        .await
+        .expect(200);
+    let conversation = self::conversation(&host, &declared).await;
+    assert_eq!(conversation["status"], "answered");
+}
+
+async fn only_what_is_new_and_no_test_is_greeted(on: On) {
+    let (host, declared) = greeted(on, "").await;
+    let mut test = ana("t");
+    test["test"] = json!(true);
+    lead(&host, &declared, &test).await;
+    assert!(host.rows(&declared, "messages").await.is_empty());
+    lead(&host, &declared, &ana("1")).await;
+    let again = lead(&host, &declared, &ana("1")).await;
+    assert_eq!(again.json()["status"], "duplicate");
+    settled(&host, &declared, 1).await;
+}
+
+async fn a_greeting_that_cannot_be_composed_costs_no_lead_and_says_why(on: On) {
+    let other = GREETED
+        .replace("\"form\"", "\"other\"")
+        .replace("\"welcome\"", "\"farewell\"");
+    let (host, declared) = greeted(on, &other).await;
+    let notes = async |address: String, lead: &Value| {
+        let answer = host.post(&address).json(lead).send().await.expect(200);
+        assert_eq!(answer.json()["status"], "converted");
+        host.delivery(&answer).await.notes.join("; ")
+    };
+    let form = declared.address("form");
+    let found = notes(
+        form.clone(),
+        &json!({ "id": "1", "phone": "11 90000-0001" }),
+    )
+    .await;
+    assert!(
+        found.contains("`welcome`: the lead has no firstName"),
+        "{found}"
+    );
+    let mut nameless = ana("2");
+    nameless["phone"] = json!("");
+    let found = notes(form, &nameless).await;
+    assert!(found.contains("no phone"), "{found}");
+    let found = notes(declared.address("other"), &ana("3")).await;
+    assert!(found.contains("Template 'farewell' not found"), "{found}");
+    assert!(host.rows(&declared, "messages").await.is_empty());
+}
+
+async fn an_unanswered_conversation_is_handed_to_people(on: On) {
+    let (host, declared) = greeted(on, "").await;
+    lead(&host, &declared, &ana("1")).await;
+    settled(&host, &declared, 1).await;
+    pass(&host, 2 * 3_600 - 60).await;
+    assert_eq!(conversation(&host, &declared).await["status"], "open");
+    pass(&host, 120).await;
+    let row = conversation(&host, &declared).await;
+    assert_eq!(row["status"], "transferred");
+    assert!(row["no_response_at"].is_string());
+    // A late answer clears it.
+    events(&host, &declared, &[inbound("+5511900000001", "Desculpe")])
+        .await
+        .expect(200);
+    let row = conversation(&host, &declared).await;
+    assert!(row["no_response_at"].is_null());
+    assert!(row["answered_at"].is_string());
+}
+
+async fn an_answer_in_time_keeps_a_conversation_from_people(on: On) {
+    let (host, declared) = greeted(on, "transfer = false\n").await;
+    lead(&host, &declared, &ana("1")).await;
+    let mut other = ana("2");
+    other["phone"] = json!("11 90000-0002");
+    lead(&host, &declared, &other).await;
+    settled(&host, &declared, 2).await;
+    events(&host, &declared, &[inbound("+5511900000001", "Sim")])
+        .await
+        .expect(200);
+    pass(&host, 3 * 3_600).await;
+    let rows = host.rows(&declared, "conversations").await;
+    let words: Vec<_> = rows.iter().map(|row| row["status"].as_str()).collect();
+    assert!(words.contains(&Some("answered")), "{words:?}");
+    // Nobody asked for its transfer.
+    assert!(rows.iter().all(|row| row["transferred_at"].is_null()));
+}
+
+async fn an_idle_conversation_closes_and_the_next_message_starts_another(on: On) {
+    let (host, declared) = voice(on).await;
+    events(&host, &declared, &[inbound("+5511900000001", "Oi")])
+        .await
+        .expect(200);
+    pass(&host, 31 * 24 * 3_600).await;
+    events(&host, &declared, &[inbound("+5511900000001", "Oi de novo")])
+        .await
+        .expect(200);
+    assert_eq!(host.rows(&declared, "conversations").await.len(), 2);
+}

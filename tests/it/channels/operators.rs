@@ -1,0 +1,330 @@
+//! What operators do about instances and messages, over the admin API.
+
+use leadhost::domain::key::PlainKey;
+use leadhost_tests::{Answer, Declared, Host, On, guests, until};
+use serde_json::{Value, json};
+
+use super::{events, inbound, voice, with_voice};
+
+leadhost_tests::on_every_store! {
+    an_instance_is_shown_with_its_address_and_templates,
+    an_instance_is_paused_and_resumed_by_any_of_its_names,
+    a_contact_of_the_sandbox_is_played,
+    only_the_sandbox_is_played,
+    only_a_message_that_nobody_knows_of_is_resolved,
+    what_nobody_knows_of_is_sent_again_or_given_up_as_the_operator_says,
+    what_is_to_be_sent_waits_while_its_instance_is_paused,
+    a_webhook_s_delivery_names_the_instance,
+}
+
+struct Operator {
+    host: Host,
+    declared: Declared,
+    key: PlainKey,
+}
+
+impl Operator {
+    async fn new(on: On) -> Self {
+        let (host, declared) = voice(on).await;
+        let key = host.admin_key().await;
+        Self {
+            host,
+            declared,
+            key,
+        }
+    }
+
+    async fn ask(&self, method: &str, path: &str, body: &Value) -> Answer {
+        let ask = self.host.admin(method, &format!("/admin/v1{path}"));
+        ask.bearer(&self.key).json(body).send().await
+    }
+
+    async fn get(&self, path: &str) -> Value {
+        self.ask("GET", path, &json!({})).await.expect(200).json()
+    }
+
+    async fn post(&self, path: &str, body: &Value) -> Answer {
+        self.ask("POST", path, body).await
+    }
+
+    /// A partner sends the template; how far the message is then.
+    async fn notify(&self) -> (String, String) {
+        let body = json!({
+            "name": "Ana Prado",
+            "phoneNumber": "+5511900000001",
+            "instanceId": self.declared.instance("voice"),
+            "source": "crm",
+            "messageTemplate": "welcome",
+            "replacements": ["Ana", "AP-7"],
+        });
+        let ask = self.host.post("/send-notification").json(&body);
+        let ask = ask.header("x-service-api-key", &self.declared.key("partner"));
+        let answer = ask.send().await.expect(200);
+        let of = |name: &str| answer.header(name).to_owned();
+        (of("x-message-id"), of("x-message-status"))
+    }
+
+    /// Waits until the message is in this state.
+    async fn becomes(&self, message: &str, state: &str) {
+        until(&format!("{message} becomes {state}"), async || {
+            let found = self.outbox().await;
+            let is = |one: &&Value| one["id"] == message && one["metadata"]["status"] == state;
+            found.iter().find(is).map(|_| ())
+        })
+        .await;
+    }
+
+    async fn outbox(&self) -> Vec<Value> {
+        let found = self.get("/outbox").await;
+        found["messages"].as_array().expect("a list").clone()
+    }
+}
+
+async fn an_instance_is_shown_with_its_address_and_templates(on: On) {
+    let operator = Operator::new(on).await;
+    let number = operator.declared.instance("voice");
+    let found = operator.get("/instances").await;
+    let instances = found["instances"].as_array().expect("a list");
+    let desk = &instances[0];
+    assert_eq!(desk["name"], "desk");
+    assert!(desk["webhook"].is_null() && desk["adapter"].is_null());
+    let voice = &instances[1];
+    assert_eq!(voice["id"], number);
+    assert_eq!(voice["webhook"], operator.declared.webhook("voice"));
+    assert_eq!(voice["channel"], "sandbox");
+    assert_eq!(voice["unansweredAfterSeconds"], 7_200);
+
+    let synced = operator
+        .post("/instances/voice/sync-templates", &json!({}))
+        .await;
+    assert_eq!(synced.expect(200).json()["approved"], 1);
+    let shown = operator.get(&format!("/instances/{number}")).await;
+    let template = &shown["templates"]["list"][0];
+    assert_eq!(
+        (template["name"].as_str(), template["status"].as_str()),
+        (Some("welcome"), Some("approved"))
+    );
+    operator
+        .post("/instances/desk/sync-templates", &json!({}))
+        .await
+        .expect(409);
+    operator
+        .post("/instances/nobody/sync-templates", &json!({}))
+        .await
+        .expect(404);
+}
+
+async fn an_instance_is_paused_and_resumed_by_any_of_its_names(on: On) {
+    let operator = Operator::new(on).await;
+    let number = operator.declared.instance("voice").to_string();
+    for name in ["voice", "demo%2Fvoice", &number] {
+        let path = format!("/instances/{name}");
+        let pause = json!({ "reason": "the number moves" });
+        operator
+            .post(&format!("{path}/pause"), &pause)
+            .await
+            .expect(200);
+        let shown = operator.get(&path).await;
+        assert_eq!(shown["paused"]["reason"], "the number moves");
+        // What comes back is taken in all the same.
+        events(
+            &operator.host,
+            &operator.declared,
+            &[inbound("+5511900000001", "Oi")],
+        )
+        .await
+        .expect(200);
+        operator
+            .post(&format!("{path}/resume"), &json!({}))
+            .await
+            .expect(200);
+        assert!(operator.get(&path).await["paused"].is_null());
+    }
+    operator
+        .post("/instances/desk/pause", &json!({}))
+        .await
+        .expect(409);
+    // A connection's command does not reach it.
+    operator
+        .post("/connections/voice/pause", &json!({}))
+        .await
+        .expect(404);
+}
+
+async fn a_contact_of_the_sandbox_is_played(on: On) {
+    let operator = Operator::new(on).await;
+    let reply = json!({ "to": "(11) 90000-0001", "text": "Tem vaga?" });
+    let answer = operator
+        .post("/outbox/reply", &reply)
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(answer["status"], "converted");
+    let outbox = operator.outbox().await;
+    assert_eq!(outbox.len(), 1);
+    let message = &outbox[0];
+    assert_eq!(message["content"], "Tem vaga?");
+    assert_eq!(message["phoneNumber"], "+5511900000001");
+    assert_eq!(message["instanceId"], operator.declared.instance("voice"));
+    // The same person writes again, found by a message.
+    operator.host.advance(1).await;
+    let again = json!({ "to": message["id"], "text": "Alô?" });
+    operator.post("/outbox/reply", &again).await.expect(200);
+    assert_eq!(operator.outbox().await.len(), 2);
+    assert_eq!(
+        operator
+            .host
+            .rows(&operator.declared, "conversations")
+            .await
+            .len(),
+        1
+    );
+    let received = operator
+        .get("/outbox?instance=voice&state=received&limit=1")
+        .await;
+    assert_eq!(received["messages"][0]["content"], "Alô?");
+    let next = received["next"].as_str().expect("there is more");
+    let rest = operator.get(&format!("/outbox?before={next}")).await;
+    assert_eq!(rest["messages"][0]["id"], message["id"]);
+
+    for (wrong, status) in [
+        (json!({ "to": "nobody", "text": "Oi" }), 400),
+        (json!({ "to": "+5511900000001", "text": " " }), 400),
+        (
+            json!({ "to": "+5511900000001", "text": "Oi", "instance": "desk" }),
+            409,
+        ),
+        (
+            json!({ "to": "018f0000-0000-7000-8000-000000000000", "text": "Oi" }),
+            404,
+        ),
+    ] {
+        operator.post("/outbox/reply", &wrong).await.expect(status);
+    }
+    operator
+        .post("/outbox/x/status", &json!({ "status": "read" }))
+        .await
+        .expect(404);
+    let path = format!("/outbox/{}/status", message["id"].as_str().expect("an id"));
+    operator
+        .post(&path, &json!({ "status": "seen" }))
+        .await
+        .expect(400);
+}
+
+async fn only_the_sandbox_is_played(on: On) {
+    let host = Host::working(on).await;
+    host.converter(guests::rust_component("adapter-whatsapp-cloud"))
+        .await;
+    let real = r#"
+[[instances]]
+name = "real"
+adapter = "whatsapp-cloud"
+config = { phoneNumberId = "700100" }
+secrets = { access-token = "made-up" }
+"#;
+    let declared = with_voice(&host, real).await;
+    let key = host.admin_key().await;
+    let operator = Operator {
+        host,
+        declared,
+        key,
+    };
+    let reply = json!({ "to": "+5511900000001", "text": "Oi", "instance": "real" });
+    let refused = operator.post("/outbox/reply", &reply).await.expect(409);
+    assert!(
+        refused.text().contains("only with `sandbox`"),
+        "{}",
+        refused.text()
+    );
+}
+
+async fn only_a_message_that_nobody_knows_of_is_resolved(on: On) {
+    let operator = Operator::new(on).await;
+    let reply = json!({ "to": "+5511900000001", "text": "Oi" });
+    operator.post("/outbox/reply", &reply).await.expect(200);
+    let outbox = operator.outbox().await;
+    let path = format!(
+        "/outbox/{}/resolve",
+        outbox[0]["id"].as_str().expect("an id")
+    );
+    let refused = operator
+        .post(&path, &json!({ "verdict": "give-up" }))
+        .await
+        .expect(409);
+    assert!(refused.text().contains("received"), "{}", refused.text());
+    operator
+        .post(&path, &json!({ "verdict": "perhaps" }))
+        .await
+        .expect(400);
+    let nobody = "/outbox/018f0000-0000-7000-8000-000000000000/resolve";
+    operator
+        .post(nobody, &json!({ "verdict": "give-up" }))
+        .await
+        .expect(404);
+}
+
+/// The line to the sandbox is always cut.
+const CUT: &str = r#"
+[[instances.config.outcomes]]
+category = "unknown"
+text = "The line was cut"
+"#;
+
+async fn what_nobody_knows_of_is_sent_again_or_given_up_as_the_operator_says(on: On) {
+    let host = Host::working(on).await;
+    let declared = with_voice(&host, CUT).await;
+    let key = host.admin_key().await;
+    let operator = Operator {
+        host,
+        declared,
+        key,
+    };
+    let (message, state) = operator.notify().await;
+    assert_eq!(state, "unknown");
+    let unknown = operator.get("/outbox?state=unknown").await;
+    assert_eq!(unknown["messages"][0]["id"], message);
+    let path = format!("/outbox/{message}/resolve");
+    let verdict = |word: &str| json!({ "verdict": word });
+    let resolved = operator.post(&path, &verdict("send-again")).await;
+    assert_eq!(resolved.expect(200).json()["state"], "waiting");
+    // It went out once more, and nobody knows again.
+    operator.becomes(&message, "unknown").await;
+    let resolved = operator.post(&path, &verdict("give-up")).await;
+    assert_eq!(resolved.expect(200).json()["state"], "failed");
+    operator
+        .post(&path, &verdict("send-again"))
+        .await
+        .expect(409);
+}
+
+async fn what_is_to_be_sent_waits_while_its_instance_is_paused(on: On) {
+    let operator = Operator::new(on).await;
+    let path = |verb: &str| format!("/instances/voice/{verb}");
+    operator.post(&path("pause"), &json!({})).await.expect(200);
+    let (message, state) = operator.notify().await;
+    assert_eq!(state, "waiting");
+    operator.becomes(&message, "waiting").await;
+    operator.post(&path("resume"), &json!({})).await.expect(200);
+    operator.host.pass(60).await;
+    operator.becomes(&message, "delivered").await;
+}
+
+async fn a_webhook_s_delivery_names_the_instance(on: On) {
+    let operator = Operator::new(on).await;
+    let number = operator.declared.instance("voice");
+    events(&operator.host, &operator.declared, &[])
+        .await
+        .expect(200);
+    let list = operator.get("/deliveries?instance=voice").await;
+    let delivery = &list["deliveries"][0];
+    assert_eq!(delivery["instanceId"], number);
+    assert_eq!(delivery["connection"], "voice");
+    let shown = operator
+        .get(&format!(
+            "/deliveries/{}",
+            delivery["id"].as_str().expect("an id")
+        ))
+        .await;
+    assert_eq!(shown["instanceId"], number);
+}

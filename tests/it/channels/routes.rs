@@ -1,0 +1,162 @@
+//! One callback for many numbers: an event goes to the instance that its route
+//! names, whichever address it came to.
+
+use leadhost::domain::delivery::DeliveryStatus;
+use leadhost_tests::{Declared, Host, On, guests};
+use serde_json::{Value, json};
+
+leadhost_tests::on_every_store! {
+    an_event_goes_to_the_instance_that_has_its_number,
+    a_change_of_a_template_counts_for_every_number_of_the_account,
+    an_address_that_asks_for_no_proof_does_not_speak_for_a_number_that_does,
+    the_handshake_is_answered_to_who_knows_the_token,
+}
+
+/// Two numbers of one account and one of another, on one app.
+const NUMBERS: &str = r#"
+[[instances]]
+name = "sales"
+adapter = "whatsapp-cloud"
+config = { phoneNumberId = "700100", wabaId = "900" }
+secrets = { access-token = "made-up", verify-token = "a-word" }
+[[instances]]
+name = "rentals"
+adapter = "whatsapp-cloud"
+config = { phoneNumberId = "700200", wabaId = "900" }
+secrets = { access-token = "made-up" }
+[[instances]]
+name = "launches"
+adapter = "whatsapp-cloud"
+config = { phoneNumberId = "700300", wabaId = "901" }
+secrets = { access-token = "made-up" }
+"#;
+
+/// What Meta signs the webhooks of `rentals` with.
+const APP_SECRET: &str = "a-made-up-app-secret";
+
+async fn numbers(on: On) -> (Host, Declared) {
+    numbers_of(on, NUMBERS).await
+}
+
+async fn numbers_of(on: On, file: &str) -> (Host, Declared) {
+    let host = Host::start(leadhost_tests::Options::patient(on)).await;
+    let adapter = guests::rust_component("adapter-whatsapp-cloud");
+    host.converter(adapter).await;
+    let declared = host.declare(file).await;
+    (host, declared)
+}
+
+/// A message to this number, as WhatsApp tells of it.
+fn message(number: &str, id: &str) -> Value {
+    json!({ "field": "messages", "value": {
+        "messaging_product": "whatsapp",
+        "metadata": { "display_phone_number": "5511900000000", "phone_number_id": number },
+        "contacts": [{ "profile": { "name": "Rui" }, "wa_id": "5521988887777" }],
+        "messages": [{
+            "from": "5521988887777", "id": id, "timestamp": "1894708700",
+            "type": "text", "text": { "body": "Bom dia" }
+        }]
+    } })
+}
+
+fn template_change() -> Value {
+    json!({ "field": "message_template_status_update", "value": {
+        "event": "PAUSED", "message_template_name": "welcome",
+        "message_template_language": "pt_BR", "reason": "NONE"
+    } })
+}
+
+async fn post(host: &Host, declared: &Declared, account: &str, changes: &[Value]) {
+    let body = json!({
+        "object": "whatsapp_business_account",
+        "entry": [{ "id": account, "changes": changes }]
+    });
+    let ask = host.post(&declared.webhook("sales")).json(&body);
+    ask.send().await.expect(200);
+}
+
+async fn an_event_goes_to_the_instance_that_has_its_number(on: On) {
+    let (host, declared) = numbers(on).await;
+    let changes = [
+        message("700200", "wamid.1"),
+        message("700100", "wamid.2"),
+        message("700999", "wamid.3"),
+    ];
+    post(&host, &declared, "900", &changes).await;
+    let agents = |rows: &[Value]| {
+        let mut agents: Vec<_> = rows
+            .iter()
+            .map(|row| row["agent_id"].as_i64().expect("an instance"))
+            .collect();
+        agents.sort_unstable();
+        agents
+    };
+    let conversations = host.rows(&declared, "conversations").await;
+    let expect = [declared.instance("sales"), declared.instance("rentals")];
+    assert_eq!(agents(&conversations), expect);
+    // One person on both, by the phone.
+    assert_eq!(host.rows(&declared, "contacts").await.len(), 1);
+    let kept = host.with_status(DeliveryStatus::Converted).await;
+    let kept = host.stored(kept[0]).await;
+    let words: Vec<_> = kept.items.iter().map(|item| item.status.as_str()).collect();
+    assert_eq!(words, ["converted", "converted", "unrouted"]);
+
+    // Of a number that nobody has nothing comes, and the provider is not to try again.
+    post(&host, &declared, "900", &[message("700999", "wamid.4")]).await;
+    assert_eq!(host.with_status(DeliveryStatus::Unrouted).await.len(), 1);
+}
+
+async fn a_change_of_a_template_counts_for_every_number_of_the_account(on: On) {
+    let (host, declared) = numbers(on).await;
+    post(&host, &declared, "900", &[template_change()]).await;
+    let kept = host.with_status(DeliveryStatus::Converted).await;
+    let kept = host.stored(kept[0]).await;
+    assert_eq!(kept.items.len(), 2, "{:?}", kept.items);
+}
+
+async fn an_address_that_asks_for_no_proof_does_not_speak_for_a_number_that_does(on: On) {
+    let rentals = "config = { phoneNumberId = \"700200\", wabaId = \"900\" }\n";
+    let plain = format!("{rentals}secrets = {{ access-token = \"made-up\" }}");
+    let signed = format!(
+        "{rentals}secrets = {{ access-token = \"made-up\", app-secret = \"{APP_SECRET}\" }}"
+    );
+    let (host, declared) = numbers_of(on, &NUMBERS.replace(&plain, &signed)).await;
+    let changes = [
+        message("700200", "wamid.1"),
+        template_change(),
+        message("700300", "wamid.2"),
+    ];
+    post(&host, &declared, "900", &changes).await;
+    let kept = host.with_status(DeliveryStatus::Converted).await;
+    let kept = host.stored(kept[0]).await;
+    let items: Vec<_> = kept
+        .items
+        .iter()
+        .map(|item| (item.status.as_str(), item.message.as_deref()))
+        .collect();
+    // `launches` asks for no proof either, and `sales` has the account's change.
+    let words: Vec<_> = items.iter().map(|(word, _)| *word).collect();
+    assert_eq!(words, ["unrouted", "updated", "unrouted", "converted"]);
+    for index in [0, 2] {
+        let why = items[index].1.expect("why");
+        assert!(why.contains("asks its senders for a proof"), "{why}");
+    }
+    let conversations = host.rows(&declared, "conversations").await;
+    assert_eq!(conversations.len(), 1);
+    assert_eq!(conversations[0]["agent_id"], declared.instance("launches"));
+}
+
+async fn the_handshake_is_answered_to_who_knows_the_token(on: On) {
+    let (host, declared) = numbers(on).await;
+    let ask = |token: &str| {
+        let query = format!("hub.mode=subscribe&hub.challenge=4711&hub.verify_token={token}");
+        host.get(&format!("{}?{query}", declared.webhook("sales")))
+    };
+    let answer = ask("a-word").send().await.expect(200);
+    assert_eq!(answer.text(), "4711");
+    ask("another").send().await.expect(403);
+    let bare = host.get(&declared.webhook("sales")).send().await;
+    let bare = bare.expect(405);
+    assert_eq!(bare.header("allow"), "POST");
+    assert!(bare.text().contains("hub.challenge"), "{}", bare.text());
+}

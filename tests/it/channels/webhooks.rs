@@ -1,0 +1,146 @@
+//! A provider's webhook goes the way of a source's delivery: durable before it
+//! is answered, checked, kept whatever becomes of it.
+
+use leadhost::domain::delivery::DeliveryStatus;
+use leadhost::pipeline::replay::{self, ReplayOptions};
+use leadhost_tests::{Host, On};
+use serde_json::json;
+
+use super::{VOICE, events, inbound, voice, with_voice};
+
+leadhost_tests::on_every_store! {
+    only_its_own_address_leads_to_an_instance,
+    a_webhook_is_answered_with_nothing_once_it_is_kept,
+    what_the_adapter_cannot_read_is_refused_and_kept,
+    an_event_that_cannot_be_read_does_not_harm_the_others,
+    a_provider_that_cannot_prove_itself_is_kept_apart_until_it_can,
+    an_adapter_without_a_handshake_says_what_it_takes,
+    a_body_over_the_limit_is_refused,
+}
+
+async fn only_its_own_address_leads_to_an_instance(on: On) {
+    let host = Host::working(on).await;
+    host.converter(leadhost_tests::guests::example_form()).await;
+    let form = "[[connections]]\nname = \"form\"\npartner = \"acme\"\nplugin = \"example-form\"\n";
+    let other = VOICE
+        .replace("\"voice\"", "\"other\"")
+        .replace("00000\"", "00009\"");
+    let declared = with_voice(&host, &format!("{other}{form}")).await;
+    let body = json!({ "events": [] });
+    let (instance, token) = (declared.instance("voice"), declared.channel("voice"));
+    let right = format!("/channel-webhook/{instance}/{token}");
+    assert_eq!(declared.webhook("voice"), right);
+    host.post(&right).json(&body).send().await.expect(200);
+    let form = declared.id("form");
+    for wrong in [
+        format!("/channel-webhook/{}/{token}", declared.instance("other")),
+        format!("/channel-webhook/{instance}/{}", declared.channel("other")),
+        format!("/channel-webhook/{instance}/{form}"),
+        format!("/channel-webhook/{instance}/short"),
+        format!("/channel-webhook/voice/{token}"),
+        format!("/channel-webhook/{instance}/AAAAAAAAAAAAAAAAAAAAAA"),
+        format!("/ingest-lead/{token}"),
+    ] {
+        let answer = host.post(&wrong).json(&body).send().await.expect(404);
+        assert_eq!(answer.json()["statusCode"], 404, "{wrong}");
+        host.get(&wrong).send().await.expect(404);
+    }
+    // A lead's address takes leads as before.
+    let lead = json!({ "id": "1", "nome": "Ana", "telefone": "11 90000-0001" });
+    let ask = host.post(&declared.address("form")).json(&lead);
+    assert_eq!(ask.send().await.expect(200).json()["status"], "converted");
+}
+
+async fn a_webhook_is_answered_with_nothing_once_it_is_kept(on: On) {
+    let (host, declared) = voice(on).await;
+    let answer = events(&host, &declared, &[]).await.expect(200);
+    assert!(answer.body.is_empty(), "{:?}", answer.body);
+    let kept = host.with_status(DeliveryStatus::Ignored).await;
+    let kept = host.stored(kept[0]).await;
+    assert_eq!(kept.request.connection, declared.channel("voice"));
+    assert_eq!(kept.request.body, br#"{"events":[]}"#);
+}
+
+async fn what_the_adapter_cannot_read_is_refused_and_kept(on: On) {
+    let (host, declared) = voice(on).await;
+    let ask = host.post(&declared.webhook("voice"));
+    let answer = ask.body("{\"events\": 7}").send().await.expect(400);
+    assert!(answer.text().contains("list `events`"), "{}", answer.text());
+    let kept = host.with_status(DeliveryStatus::Rejected).await;
+    assert_eq!(host.stored(kept[0]).await.request.body, b"{\"events\": 7}");
+}
+
+async fn an_event_that_cannot_be_read_does_not_harm_the_others(on: On) {
+    let (host, declared) = voice(on).await;
+    let some = [json!({ "inbound": {} }), inbound("+5511900000001", "Oi")];
+    events(&host, &declared, &some).await.expect(200);
+    let kept = host.with_status(DeliveryStatus::Converted).await;
+    let kept = host.stored(kept[0]).await;
+    let words: Vec<_> = kept.items.iter().map(|item| item.status.as_str()).collect();
+    assert_eq!(words, ["invalid", "converted"]);
+    assert_eq!(host.rows(&declared, "messages").await.len(), 1);
+}
+
+const CHECKED: &str = r#"
+[instances.secrets]
+token = "made-up-word"
+[[instances.checks]]
+secret = "token"
+scheme = "equals"
+proof = { place = "header", name = "X-Token" }
+"#;
+
+async fn a_provider_that_cannot_prove_itself_is_kept_apart_until_it_can(on: On) {
+    let host = Host::working(on).await;
+    let declared = with_voice(&host, &CHECKED.replace("made-up-word", "misspelt")).await;
+    let body = json!({ "events": [inbound("+5511900000001", "Oi")] });
+    let ask = || host.post(&declared.webhook("voice")).json(&body);
+    ask().send().await.expect(401);
+    ask()
+        .header("x-token", "made-up-word")
+        .send()
+        .await
+        .expect(401);
+    let kept = host.with_status(DeliveryStatus::Quarantined).await;
+    assert_eq!(kept.len(), 2);
+
+    with_voice(&host, CHECKED).await;
+    let options = ReplayOptions {
+        release: true,
+        ..ReplayOptions::default()
+    };
+    // Only the one that had the right word all along.
+    let mut became = Vec::new();
+    for id in kept {
+        let released = replay::one(&host.app, id, options).await;
+        became.extend(released.ok().map(|outcome| outcome.status));
+    }
+    assert_eq!(became, [DeliveryStatus::Converted]);
+    ask()
+        .header("x-token", "made-up-word")
+        .send()
+        .await
+        .expect(200);
+    assert_eq!(host.rows(&declared, "messages").await.len(), 2);
+}
+
+async fn an_adapter_without_a_handshake_says_what_it_takes(on: On) {
+    let (host, declared) = voice(on).await;
+    let answer = host
+        .get(&declared.webhook("voice"))
+        .send()
+        .await
+        .expect(405);
+    assert_eq!(answer.header("allow"), "POST");
+}
+
+async fn a_body_over_the_limit_is_refused(on: On) {
+    let (host, declared) = voice(on).await;
+    let ask = |bytes: usize| {
+        host.post(&declared.webhook("voice"))
+            .body(vec![b' '; bytes])
+    };
+    let limit = leadhost::limits::DELIVERY_BYTES;
+    ask(limit + 1).send().await.expect(413);
+    ask(limit).send().await.expect(400);
+}

@@ -1,0 +1,114 @@
+//! What a page looks like: its rows, as JSON or as lines, compressed or not.
+
+use leadhost_tests::{Answer, Host, On};
+use serde_json::Value;
+
+use super::{export, leads, page, rows};
+
+leadhost_tests::on_every_store! {
+    every_key_is_on_every_row,
+    rows_come_as_lines_when_asked_for,
+    large_answers_are_compressed_for_who_can_read_them,
+}
+
+async fn every_key_is_on_every_row(on: On) {
+    let host = Host::new(on).await;
+    let seeded = host.workspace("demo").await;
+    host.lead(&seeded, "Ana", "", "ana@example.com").await;
+    let check = async |entity: &str, keys: &[&str]| {
+        let page = page(&host, &seeded, entity).await;
+        let row = rows(&page)[0].as_object().expect("an object").clone();
+        for key in keys
+            .iter()
+            .chain(&["id", "workspace_id", "cursor_at", "props"])
+        {
+            assert!(row.contains_key(*key), "{entity}.{key}");
+        }
+        assert_eq!(row["workspace_id"], seeded.workspace.to_string());
+        assert!(row["props"].is_object());
+        row
+    };
+    let contact = check("contacts", &["name", "email", "phone_number", "banned_at"]).await;
+    assert_eq!(contact["email"], "ana@example.com");
+    assert!(contact["phone_number"].is_null());
+    let keys = [
+        "person_id",
+        "agent_id",
+        "owner_id",
+        "status",
+        "title",
+        "stage_code",
+        "external_id",
+    ];
+    let deal = check("deals", &keys).await;
+    assert_eq!(deal["person_id"], contact["id"]);
+    assert_eq!(deal["external_id"], "lead-Ana");
+}
+
+async fn rows_come_as_lines_when_asked_for(on: On) {
+    let host = Host::new(on).await;
+    let seeded = host.workspace("demo").await;
+    leads(&host, &seeded, "p", 3).await;
+    let json = page(&host, &seeded, "deals?limit=2").await;
+    let ask = export(&host, &seeded, "deals?limit=2").header("accept", "application/x-ndjson");
+    let answer = ask.send().await.expect(200);
+    assert_eq!(answer.header("content-type"), "application/x-ndjson");
+    let lines: Vec<Value> = answer
+        .text()
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    assert_eq!(&lines[..2], &rows(&json)[..]);
+    assert_eq!(lines[2]["count"], 2);
+    assert!(lines[2]["next_cursor"].is_string());
+    assert_eq!(lines.len(), 3);
+}
+
+async fn large_answers_are_compressed_for_who_can_read_them(on: On) {
+    let host = Host::new(on).await;
+    let seeded = host.workspace("demo").await;
+    leads(&host, &seeded, "p", 200).await;
+    let get = async |accept: &str| {
+        let ask = export(&host, &seeded, "deals?limit=200").header("accept-encoding", accept);
+        ask.send().await.expect(200)
+    };
+    let plain = get("identity").await;
+    assert_eq!(plain.header("content-encoding"), "");
+    for (accept, coding) in [
+        ("gzip, deflate", "gzip"),
+        ("gzip, zstd", "zstd"),
+        ("zstd;q=0, gzip", "gzip"),
+    ] {
+        let answer = get(accept).await;
+        assert_eq!(answer.header("content-encoding"), coding, "{accept}");
+        assert!(answer.body.len() * 3 < plain.body.len(), "{accept}");
+        let magic: &[u8] = if coding == "gzip" {
+            &[0x1f, 0x8b]
+        } else {
+            &[0x28, 0xb5, 0x2f, 0xfd]
+        };
+        assert!(answer.body.starts_with(magic), "{accept}");
+        assert!(varies_by(&answer, "accept-encoding"));
+    }
+    assert!(varies_by(&plain, "accept-encoding") && varies_by(&plain, "accept"));
+    let small = host.get("/v1/whoami").bearer(&seeded.workspace_key);
+    let small = small
+        .header("accept-encoding", "gzip")
+        .send()
+        .await
+        .expect(200);
+    assert_eq!(small.header("content-encoding"), "");
+    assert!(varies_by(&small, "accept-encoding"));
+    let page = export(&host, &seeded, "deals?limit=1").send().await;
+    let page = page.expect(200);
+    assert_eq!(page.header("vary"), "accept, accept-encoding");
+    assert_eq!(page.headers.get_all("vary").iter().count(), 1);
+}
+
+fn varies_by(answer: &Answer, name: &str) -> bool {
+    let values = answer.headers.get_all("vary").iter();
+    values
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .any(|value| value.trim().eq_ignore_ascii_case(name))
+}

@@ -1,0 +1,47 @@
+//! The data API as a client meets it that keeps a copy of a workspace.
+
+mod consumers;
+mod form;
+mod ids;
+mod keys;
+mod pages;
+mod parameters;
+
+use leadhost::domain::id::DealId;
+use leadhost_tests::{Ask, Host, Seeded};
+use serde_json::Value;
+
+fn export(host: &Host, seeded: &Seeded, rest: &str) -> Ask {
+    host.get(&format!("/v1/export/{rest}"))
+        .bearer(&seeded.workspace_key)
+}
+
+async fn page(host: &Host, seeded: &Seeded, rest: &str) -> Value {
+    // A test asks more often than a client does.
+    host.advance(1).await;
+    export(host, seeded, rest).send().await.expect(200).json()
+}
+
+fn rows(page: &Value) -> &Vec<Value> {
+    let rows = page["data"].as_array().expect("rows");
+    assert_eq!(page["count"], rows.len());
+    rows
+}
+
+fn texts(rows: &[Value], key: &str) -> Vec<String> {
+    let text = |row: &Value| row[key].as_str().expect("a text").to_owned();
+    rows.iter().map(text).collect()
+}
+
+fn ids(deals: &[DealId]) -> Vec<String> {
+    deals.iter().map(DealId::to_string).collect()
+}
+
+/// `count` leads of one delivery; their deals.
+async fn leads(host: &Host, seeded: &Seeded, prefix: &str, count: usize) -> Vec<DealId> {
+    let names: Vec<_> = (0..count)
+        .map(|number| format!("{prefix}{number}"))
+        .collect();
+    let people: Vec<_> = names.iter().map(|name| (name.as_str(), "", "")).collect();
+    host.leads(seeded, &people).await
+}

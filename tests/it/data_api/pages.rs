@@ -1,0 +1,162 @@
+//! A pull, page by page, and the cursors that hold it together.
+
+use leadhost::domain::cursor::Cursor;
+use leadhost_tests::{Host, On};
+use serde_json::Value;
+
+use super::{export, ids, leads, page, rows, texts};
+
+leadhost_tests::on_every_store! {
+    rows_come_in_pages_until_the_cursor_is_null,
+    a_full_last_page_is_the_last,
+    an_empty_feed_is_one_empty_page,
+    the_lower_bound_is_inclusive_in_every_spelling,
+    a_pull_ends_where_the_feed_stood_at_its_first_page,
+    a_cursor_serves_its_own_export_only,
+    a_cursor_of_another_state_of_the_store_says_rebuild,
+}
+
+async fn rows_come_in_pages_until_the_cursor_is_null(on: On) {
+    let host = Host::new(on).await;
+    let seeded = host.workspace("demo").await;
+    let deals = leads(&host, &seeded, "p", 25).await;
+    let mut found = Vec::new();
+    let mut stamps = Vec::new();
+    let mut next = Value::Null;
+    for expect in [10, 10, 5] {
+        // Clients send all their parameters with every page.
+        let cursor = match next.as_str() {
+            Some(cursor) => format!("&cursor={cursor}"),
+            None => String::new(),
+        };
+        let rest = format!("deals?limit=10&updated_since=2020-01-01&sort=asc{cursor}");
+        let page = page(&host, &seeded, &rest).await;
+        assert_eq!(rows(&page).len(), expect);
+        found.extend(texts(rows(&page), "id"));
+        stamps.extend(texts(rows(&page), "cursor_at"));
+        next = page["next_cursor"].clone();
+    }
+    assert!(next.is_null());
+    found.sort();
+    let mut expect = ids(&deals);
+    expect.sort();
+    assert_eq!(found, expect);
+    // Ascending and unique, as text too.
+    assert!(
+        stamps.windows(2).all(|pair| pair[0] < pair[1]),
+        "{stamps:?}"
+    );
+    assert!(stamps.iter().all(|stamp| stamp.len() == 27));
+}
+
+async fn a_full_last_page_is_the_last(on: On) {
+    let host = Host::new(on).await;
+    let seeded = host.workspace("demo").await;
+    leads(&host, &seeded, "p", 10).await;
+    let page = page(&host, &seeded, "deals?limit=10").await;
+    assert_eq!(rows(&page).len(), 10);
+    assert!(page["next_cursor"].is_null());
+}
+
+async fn an_empty_feed_is_one_empty_page(on: On) {
+    let host = Host::new(on).await;
+    let seeded = host.workspace("demo").await;
+    for entity in ["conversations", "messages", "contacts", "deals"] {
+        let page = page(&host, &seeded, entity).await;
+        assert_eq!(
+            page.to_string(),
+            r#"{"count":0,"data":[],"next_cursor":null}"#,
+            "{entity}"
+        );
+    }
+}
+
+async fn the_lower_bound_is_inclusive_in_every_spelling(on: On) {
+    let host = Host::new(on).await;
+    let seeded = host.workspace("demo").await;
+    leads(&host, &seeded, "p", 5).await;
+    let all = page(&host, &seeded, "deals").await;
+    let third = texts(rows(&all), "cursor_at")[2].clone();
+    let plain = third.trim_end_matches('Z');
+    for spelling in [
+        third.clone(),
+        format!("{plain}%2B00:00"),
+        format!("{plain}+00:00"),
+        format!("{plain}123Z"),
+    ] {
+        let page = page(&host, &seeded, &format!("deals?updated_since={spelling}")).await;
+        assert_eq!(rows(&page), &rows(&all)[2..], "{spelling}");
+    }
+    let later = page(&host, &seeded, "deals?updated_since=2999-01-01").await;
+    assert_eq!(rows(&later).len(), 0);
+}
+
+async fn a_pull_ends_where_the_feed_stood_at_its_first_page(on: On) {
+    let host = Host::new(on).await;
+    let seeded = host.workspace("demo").await;
+    leads(&host, &seeded, "before", 4).await;
+    let first = page(&host, &seeded, "deals?limit=2").await;
+    let after = leads(&host, &seeded, "after", 3).await;
+    let cursor = first["next_cursor"].as_str().expect("more");
+    let second = page(&host, &seeded, &format!("deals?limit=2&cursor={cursor}")).await;
+    assert!(second["next_cursor"].is_null(), "the pull goes on for ever");
+    // What came meanwhile comes with the next pull.
+    let greatest = texts(rows(&second), "cursor_at").pop().expect("rows");
+    let next = page(&host, &seeded, &format!("deals?updated_since={greatest}")).await;
+    let mut found = texts(rows(&next), "id");
+    assert_eq!(found.remove(0), texts(rows(&second), "id")[1]);
+    found.sort();
+    let mut expect = ids(&after);
+    expect.sort();
+    assert_eq!(found, expect);
+}
+
+async fn a_cursor_serves_its_own_export_only(on: On) {
+    let host = Host::new(on).await;
+    let (mine, theirs) = (host.workspace("mine").await, host.workspace("theirs").await);
+    leads(&host, &mine, "p", 3).await;
+    leads(&host, &theirs, "p", 3).await;
+    let first = page(&host, &theirs, "deals?limit=1").await;
+    let cursor = first["next_cursor"].as_str().expect("more").to_owned();
+    let mut damaged = cursor.clone().into_bytes();
+    damaged[20] ^= 1;
+    let damaged = String::from_utf8(damaged).expect("ASCII");
+    for (seeded, rest) in [
+        (&mine, format!("deals?cursor={cursor}")),
+        (&theirs, format!("contacts?cursor={cursor}")),
+        (&theirs, format!("deals?cursor={damaged}")),
+        (&theirs, "deals?cursor=".to_owned()),
+        (&theirs, "deals?cursor=null".to_owned()),
+    ] {
+        let answer = export(&host, seeded, &rest).send().await.expect(400);
+        assert!(answer.json()["error"].is_string(), "{rest}");
+    }
+    // Its own goes on, whatever else is sent along.
+    let own = format!("deals?updated_since=nonsense&cursor={cursor}");
+    assert_eq!(rows(&page(&host, &theirs, &own).await).len(), 2);
+}
+
+async fn a_cursor_of_another_state_of_the_store_says_rebuild(on: On) {
+    let host = Host::new(on).await;
+    let seeded = host.workspace("demo").await;
+    let of = |store| Cursor {
+        filter: String::new(),
+        workspace: seeded.workspace,
+        feed: 4,
+        store,
+        after: 0,
+        upper: i64::MAX,
+    };
+    let own = of(host.store().id()).encode();
+    let answer = export(&host, &seeded, &format!("deals?cursor={own}"))
+        .send()
+        .await;
+    // One file has no replica that lags: what is behind was restored.
+    assert!(answer.expect(400).text().contains("rebuild"));
+    let other = of(Default::default()).encode();
+    let answer = export(&host, &seeded, &format!("deals?cursor={other}"))
+        .send()
+        .await;
+    let error = answer.expect(400).json()["error"].to_string();
+    assert!(error.contains("rebuild"), "{error}");
+}

@@ -1,0 +1,170 @@
+//! From the hand-over to the end of the conversation.
+
+use leadhost_tests::{On, until};
+use serde_json::{Value, json};
+
+use super::{Desk, E164, text};
+
+leadhost_tests::on_every_store! {
+    a_notification_that_nobody_answers_is_handed_over_with_all_that_is_known,
+    who_asked_for_no_hand_over_gets_no_ticket,
+    a_ticket_is_taken_answered_and_resolved_and_ends_its_conversation,
+    a_ticket_may_be_let_go_and_opened_again,
+    a_deal_that_a_partner_transfers_is_handed_over_with_its_conversation,
+    a_deal_that_nobody_talks_about_is_handed_over_alone,
+    a_ticket_whose_place_was_taken_stays_resolved,
+}
+
+async fn a_notification_that_nobody_answers_is_handed_over_with_all_that_is_known(on: On) {
+    let desk = Desk::new(on).await;
+    let deal = desk.lead("L-1", E164).await;
+    let words = "Fala só português; visita no sábado.";
+    let conversation = desk.notify(json!({"specialInstructions": words})).await;
+    assert_eq!(desk.tickets("").await, Vec::<Value>::new());
+    desk.host.advance(7_201).await;
+    let ticket = desk.ticket().await;
+    assert_eq!(ticket["status"], "open");
+    assert_eq!(ticket["conversationId"], conversation);
+    assert_eq!(ticket["dealId"], deal);
+    assert_eq!(ticket["agentId"], desk.declared.instance("voice"));
+    assert_eq!(ticket["specialInstructions"], words);
+    let person = &ticket["person"];
+    assert_eq!(person["name"], "Ilda Prates");
+    assert_eq!(person["phoneNumber"], E164);
+    assert!(person["id"].is_string());
+    let now = desk.host.now().text();
+    assert_eq!(ticket["openedAt"], now);
+    assert_eq!(ticket["updatedAt"], now);
+    for nothing in ["owner", "answeredAt", "resolvedAt"] {
+        assert!(ticket[nothing].is_null(), "{nothing}");
+    }
+    let row = desk.conversation(&conversation).await;
+    assert_eq!(row["transferred_at"], now);
+    assert_eq!(row["no_response_at"], now);
+}
+
+async fn who_asked_for_no_hand_over_gets_no_ticket(on: On) {
+    let desk = Desk::new(on).await;
+    let more = json!({"ignoreTransferToDeskIfUnanswered": true});
+    let conversation = desk.notify(more).await;
+    desk.host.advance(7_201).await;
+    until("nobody has answered", async || {
+        let now = desk.host.now();
+        let due = desk.host.store().conversations_due(now, 10).await;
+        due.expect("a store").is_empty().then_some(())
+    })
+    .await;
+    let row = desk.conversation(&conversation).await;
+    assert!(row["no_response_at"].is_string());
+    assert!(row["transferred_at"].is_null());
+    assert_eq!(desk.tickets("").await, Vec::<Value>::new());
+}
+
+async fn a_ticket_is_taken_answered_and_resolved_and_ends_its_conversation(on: On) {
+    let desk = Desk::new(on).await;
+    let conversation = desk.notify(json!({})).await;
+    desk.host.advance(7_201).await;
+    let ticket = desk.ticket().await;
+
+    desk.host.advance(60).await;
+    let taken = desk
+        .changed(&ticket, &json!({"ownerEmail": "Nilda@Example.com"}))
+        .await;
+    assert_eq!(taken["owner"]["name"], "Nilda Prado");
+    assert_eq!(taken["owner"]["email"], "nilda@example.com");
+    assert_eq!(taken["status"], "open");
+    assert_eq!(taken["updatedAt"], desk.host.now().text());
+
+    desk.host.advance(60).await;
+    let answered = desk.changed(&ticket, &json!({"status": "answered"})).await;
+    assert_eq!(answered["answeredAt"], desk.host.now().text());
+    assert_eq!(answered["owner"], taken["owner"]);
+    // What is so already is no change.
+    desk.host.advance(60).await;
+    let again = desk.changed(&ticket, &json!({"status": "answered"})).await;
+    assert_eq!(again, answered);
+
+    let row = desk.conversation(&conversation).await;
+    assert!(row["closed_at"].is_null());
+    let resolved = desk.changed(&ticket, &json!({"status": "resolved"})).await;
+    let now = desk.host.now().text();
+    assert_eq!(resolved["resolvedAt"], now);
+    assert_eq!(resolved["answeredAt"], answered["answeredAt"]);
+    let row = desk.conversation(&conversation).await;
+    assert_eq!(row["status"], "closed");
+    assert_eq!(row["closed_at"], now);
+
+    desk.host.advance(60).await;
+    desk.hears("Oi, ainda está disponível?").await;
+    let rows = desk.conversations().await;
+    assert_eq!(rows.len(), 2);
+    assert_ne!(rows[1]["id"], conversation);
+    assert_eq!(rows[1]["status"], "open");
+    assert_eq!(rows[0]["closed_at"], now);
+}
+
+async fn a_ticket_may_be_let_go_and_opened_again(on: On) {
+    let desk = Desk::new(on).await;
+    desk.notify(json!({})).await;
+    desk.host.advance(7_201).await;
+    let ticket = desk.ticket().await;
+    let both = json!({"status": "resolved", "ownerEmail": "nilda@example.com"});
+    let resolved = desk.changed(&ticket, &both).await;
+    assert_eq!(resolved["status"], "resolved");
+    let back = json!({"status": "open", "ownerEmail": null});
+    let opened = desk.changed(&ticket, &back).await;
+    assert_eq!(opened["status"], "open");
+    assert!(opened["owner"].is_null());
+    assert!(opened["resolvedAt"].is_null());
+}
+
+async fn a_deal_that_a_partner_transfers_is_handed_over_with_its_conversation(on: On) {
+    let desk = Desk::new(on).await;
+    let deal = desk.lead("L-1", E164).await;
+    let conversation = desk
+        .notify(json!({"specialInstructions": "Com calma."}))
+        .await;
+    desk.transfer(&deal).await;
+    let ticket = desk.ticket().await;
+    assert_eq!(ticket["dealId"], deal);
+    assert_eq!(ticket["conversationId"], conversation);
+    assert_eq!(ticket["specialInstructions"], "Com calma.");
+    let row = desk.conversation(&conversation).await;
+    assert!(row["transferred_at"].is_string());
+    // It is in people's hands: time changes nothing, and no second ticket opens.
+    desk.stage(&deal, "in_service").await;
+    desk.transfer(&deal).await;
+    desk.host.advance(7_201).await;
+    assert_eq!(desk.ticket().await["id"], ticket["id"]);
+}
+
+async fn a_deal_that_nobody_talks_about_is_handed_over_alone(on: On) {
+    let desk = Desk::new(on).await;
+    let deal = desk.lead("L-1", E164).await;
+    desk.transfer(&deal).await;
+    let ticket = desk.ticket().await;
+    assert_eq!(ticket["dealId"], deal);
+    assert!(ticket["conversationId"].is_null());
+    assert_eq!(ticket["person"]["phoneNumber"], E164);
+    desk.changed(&ticket, &json!({"status": "resolved"})).await;
+}
+
+async fn a_ticket_whose_place_was_taken_stays_resolved(on: On) {
+    let desk = Desk::new(on).await;
+    let deal = desk.lead("L-1", E164).await;
+    desk.transfer(&deal).await;
+    let first = desk.ticket().await;
+    desk.changed(&first, &json!({"status": "resolved"})).await;
+    desk.host.advance(60).await;
+    desk.stage(&deal, "negotiating").await;
+    desk.transfer(&deal).await;
+    let open = desk.tickets("status=open").await;
+    assert_eq!(open.len(), 1);
+    assert_ne!(open[0]["id"], first["id"]);
+    let refused = desk.patch(&first, &json!({"status": "open"})).await;
+    let refused = refused.expect(409).json();
+    assert_eq!(refused["statusCode"], 409);
+    assert!(text(&refused["message"]).contains("work on that one"));
+    let stays = desk.get(&format!("/tickets/{}", text(&first["id"]))).await;
+    assert_eq!(stays["status"], "resolved");
+}

@@ -1,0 +1,169 @@
+//! The desk as people meet it who take over from the assistant: tickets by real
+//! HTTP, opened by time and by partners.
+
+mod flows;
+mod listing;
+mod refusals;
+
+use leadhost::domain::id::{PartnerId, WorkspaceId};
+use leadhost::domain::key::{KeyKind, PlainKey};
+use leadhost_tests::{Answer, Ask, Declared, Host, On, guests, until};
+use serde_json::{Value, json};
+
+/// An instance `voice` of the sandbox, a form, and people.
+const FILE: &str = r#"
+[[instances]]
+name = "voice"
+number = "+5511900000000"
+adapter = "sandbox"
+unanswered_after = "2h"
+[[connections]]
+name = "form"
+partner = "acme"
+instance = "voice"
+plugin = "example-form"
+[[owners]]
+name = "Nilda Prado"
+email = "nilda@example.com"
+"#;
+
+/// A contact's phone, as partners write it and as it is stored.
+const PHONE: &str = "(11) 98765-0101";
+const E164: &str = "+5511987650101";
+
+struct Desk {
+    host: Host,
+    declared: Declared,
+    /// An access token of the workspace's partner.
+    token: PlainKey,
+}
+
+impl Desk {
+    async fn new(on: On) -> Self {
+        let host = Host::working(on).await;
+        host.converter(guests::sandbox()).await;
+        host.converter(guests::example_form()).await;
+        let declared = host.declare(FILE).await;
+        let (workspace, partner) = Self::acme(&declared);
+        let token = host.key(KeyKind::AccessToken, Some(workspace), Some(partner));
+        let token = token.await.0;
+        Self {
+            host,
+            declared,
+            token,
+        }
+    }
+
+    fn acme(declared: &Declared) -> (WorkspaceId, PartnerId) {
+        let report = &declared.report;
+        (report.workspace_id, report.partners["acme"])
+    }
+
+    // ---- what the desk asks
+
+    /// With the token.
+    fn ask(&self, method: &str, target: &str) -> Ask {
+        self.host.ask(method, target).bearer(&self.token)
+    }
+
+    async fn get(&self, target: &str) -> Value {
+        let ask = self.ask("GET", target);
+        ask.send().await.expect(200).json()
+    }
+
+    /// A page of tickets, with this in the query.
+    async fn tickets(&self, query: &str) -> Vec<Value> {
+        let page = self.get(&format!("/tickets?{query}")).await;
+        let tickets = page["tickets"].as_array().expect("a list").clone();
+        assert_eq!(page["count"], tickets.len());
+        tickets
+    }
+
+    /// The only ticket that there is, once it is there.
+    async fn ticket(&self) -> Value {
+        let found = until("a ticket is open", async || {
+            let tickets = self.tickets("").await;
+            (!tickets.is_empty()).then_some(tickets)
+        });
+        let mut found = found.await;
+        assert_eq!(found.len(), 1);
+        found.remove(0)
+    }
+
+    async fn patch(&self, ticket: &Value, body: &Value) -> Answer {
+        let id = ticket["id"].as_str().expect("an id");
+        let ask = self.ask("PATCH", &format!("/tickets/{id}"));
+        ask.json(body).send().await
+    }
+
+    /// The ticket as it is after a change.
+    async fn changed(&self, ticket: &Value, body: &Value) -> Value {
+        let changed = self.patch(ticket, body).await.expect(200).json();
+        let id = ticket["id"].as_str().expect("an id");
+        assert_eq!(changed, self.get(&format!("/tickets/{id}")).await);
+        changed
+    }
+
+    // ---- what happens around it
+
+    /// A lead of the form: its deal.
+    async fn lead(&self, id: &str, phone: &str) -> String {
+        let lead = json!({"id": id, "nome": "Ilda Prates", "telefone": phone});
+        let ask = self.host.post(&self.declared.address("form")).json(&lead);
+        let answer = ask.send().await.expect(200).json();
+        text(&answer["leads"][0]["dealId"])
+    }
+
+    /// A notification with this more in it: its conversation.
+    async fn notify(&self, more: Value) -> String {
+        let mut body = json!({
+            "name": "Ilda Prates",
+            "phoneNumber": PHONE,
+            "instanceId": self.declared.instance("voice"),
+            "source": "site",
+            "template": {"name": "welcome", "language": {"code": "pt_BR"}},
+        });
+        let body_fields = body.as_object_mut().expect("an object");
+        body_fields.extend(more.as_object().expect("an object").clone());
+        let ask = self.host.post("/send-notification").json(&body);
+        let ask = ask.header("x-service-api-key", &self.declared.key("partner"));
+        text(&ask.send().await.expect(200).json()["conversationId"])
+    }
+
+    /// The contact writes.
+    async fn hears(&self, words: &str) {
+        let event = json!({"inbound": {"from": E164, "text": words}});
+        let ask = self.host.post(&self.declared.webhook("voice"));
+        let ask = ask.json(&json!({"events": [event]}));
+        ask.send().await.expect(200);
+    }
+
+    /// A partner hands a deal over.
+    async fn transfer(&self, deal: &str) {
+        self.stage(deal, "transferred").await;
+    }
+
+    async fn stage(&self, deal: &str, stage: &str) {
+        let ask = self.host.ask("PATCH", &format!("/deal/{deal}"));
+        let ask = ask.header("x-service-api-key", &self.declared.key("partner"));
+        let ask = ask.json(&json!({"stageCode": stage}));
+        ask.send().await.expect(202);
+    }
+
+    /// The exported conversations, by when they began.
+    async fn conversations(&self) -> Vec<Value> {
+        let mut rows = self.host.rows(&self.declared, "conversations").await;
+        rows.sort_by_key(|row| text(&row["created_at"]));
+        rows
+    }
+
+    async fn conversation(&self, id: &str) -> Value {
+        let rows = self.conversations().await;
+        let found = rows.into_iter().find(|row| row["id"] == id);
+        found.expect("the conversation is exported")
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().expect("a text").to_owned()
+}

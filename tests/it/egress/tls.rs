@@ -1,0 +1,144 @@
+//! TLS to the outside: names are held against certificates, connections are kept
+//! and sessions resumed, and what fails before the request was sent says so.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use leadhost::egress::{Egress, EgressError, Settings};
+use tokio::io::AsyncWriteExt as _;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::pki_types::PrivateKeyDer;
+use tokio_rustls::rustls::{HandshakeKind, ServerConfig, crypto};
+
+use super::far::{Far, PATIENCE, hasty, reset, until_closed};
+
+/// A far end with a certificate for that name, and an egress that trusts it.
+struct Secured {
+    far: Far,
+    trusted: Vec<u8>,
+    handshakes: Arc<Mutex<Vec<HandshakeKind>>>,
+}
+
+impl Secured {
+    async fn named(name: &str) -> Self {
+        let own = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
+        let trusted = own.cert.der().to_vec();
+        let key = PrivateKeyDer::Pkcs8(own.signing_key.serialize_der().into());
+        let provider = Arc::new(crypto::ring::default_provider());
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![own.cert.der().clone()], key)
+            .unwrap();
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        let handshakes = Arc::new(Mutex::new(Vec::new()));
+        let done = Arc::clone(&handshakes);
+        let far = Far::start(move |_, stream, seen| {
+            let (acceptor, done) = (acceptor.clone(), Arc::clone(&done));
+            async move {
+                let Ok(mut stream) = acceptor.accept(stream).await else {
+                    return;
+                };
+                let kind = stream.get_ref().1.handshake_kind().unwrap();
+                done.lock().unwrap().push(kind);
+                while seen.request(&mut stream).await {
+                    let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+                    stream.write_all(answer).await.unwrap();
+                    stream.flush().await.unwrap();
+                }
+            }
+        })
+        .await;
+        Self {
+            far,
+            trusted,
+            handshakes,
+        }
+    }
+
+    fn egress(&self, kept: Duration) -> Egress {
+        Egress::with(Settings {
+            kept,
+            trusted: vec![self.trusted.clone()],
+            ..Settings::new(PATIENCE)
+        })
+    }
+}
+
+fn unreachable(error: EgressError) -> String {
+    let EgressError::Unreachable { reason, .. } = error else {
+        panic!("{error}");
+    };
+    reason
+}
+
+#[tokio::test]
+async fn a_connection_over_tls_is_kept() {
+    let secured = Secured::named("localhost").await;
+    let egress = secured.egress(PATIENCE);
+    for number in 0..20 {
+        let body = number.to_string();
+        let response = secured.far.call(&egress, "POST", "https", &body).await;
+        assert_eq!(response.unwrap().body, b"ok");
+    }
+    assert_eq!(
+        (secured.far.accepted(), secured.far.requests().len()),
+        (1, 20)
+    );
+}
+
+#[tokio::test]
+async fn a_further_connection_resumes_the_session() {
+    let secured = Secured::named("localhost").await;
+    let egress = secured.egress(Duration::ZERO);
+    for _ in 0..3 {
+        secured
+            .far
+            .call(&egress, "POST", "https", "x")
+            .await
+            .unwrap();
+    }
+    let handshakes = secured.handshakes.lock().unwrap().clone();
+    assert_eq!(handshakes[0], HandshakeKind::Full);
+    assert_eq!(handshakes[1..], [HandshakeKind::Resumed; 2]);
+}
+
+#[tokio::test]
+async fn a_certificate_for_another_name_is_refused_before_anything_is_sent() {
+    let secured = Secured::named("elsewhere.example").await;
+    let egress = secured.egress(PATIENCE);
+    let error = secured
+        .far
+        .call(&egress, "POST", "https", "x")
+        .await
+        .unwrap_err();
+    let reason = unreachable(error);
+    assert!(reason.contains("certificate"), "{reason}");
+    assert!(secured.far.requests().is_empty());
+}
+
+#[tokio::test]
+async fn a_certificate_that_nobody_vouches_for_is_refused() {
+    let secured = Secured::named("localhost").await;
+    let error = secured
+        .far
+        .call(&super::far::egress(), "POST", "https", "x")
+        .await;
+    let reason = unreachable(error.unwrap_err());
+    assert!(reason.contains("certificate"), "{reason}");
+    assert!(secured.far.requests().is_empty());
+}
+
+#[tokio::test]
+async fn a_far_end_that_hangs_or_breaks_off_before_the_handshake_got_nothing() {
+    let hanging = Far::start(|_, mut stream, _| async move { until_closed(&mut stream).await });
+    let error = hanging.await.call(&hasty(), "POST", "https", "x").await;
+    unreachable(error.unwrap_err());
+    let breaking = Far::start(|_, stream, _| async move { reset(stream) }).await;
+    let error = breaking
+        .call(&super::far::egress(), "POST", "https", "x")
+        .await;
+    unreachable(error.unwrap_err());
+}

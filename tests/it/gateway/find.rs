@@ -1,0 +1,194 @@
+//! The gateway as a partner's system meets it.
+
+use leadhost::domain::id::DealId;
+use leadhost::domain::key::{KeyKind, PlainKey};
+use leadhost_tests::{Host, On, Seeded};
+use serde_json::Value;
+
+leadhost_tests::on_every_store! {
+    a_deal_shows_four_objects,
+    a_deal_is_found_by_each_key_and_by_all_together,
+    the_newest_deal_comes_first_and_no_more_than_a_hundred,
+    a_search_for_nothing_or_by_no_email_is_refused,
+    a_partner_finds_nothing_of_another_workspace,
+    every_key_but_a_live_partner_key_hears_the_same_refusal,
+    a_partner_finds_the_deals_of_its_own_connections_only,
+}
+
+async fn find(host: &Host, seeded: &Seeded, query: &str) -> Vec<String> {
+    let ask = host
+        .get(&format!("/deal?{query}"))
+        .partner(&seeded.partner_key);
+    let answer = ask.send().await.expect(200).json();
+    let deals = answer.as_array().expect("an array");
+    deals.iter().map(|view| text(&view["deal"]["id"])).collect()
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().expect("a text").to_owned()
+}
+
+fn ids(deals: &[DealId]) -> Vec<String> {
+    deals.iter().map(DealId::to_string).collect()
+}
+
+async fn a_deal_shows_four_objects(on: On) {
+    let host = Host::new(on).await;
+    let seeded = host.workspace("demo").await;
+    host.lead(&seeded, "Ana", "11 98765-4321", "ana@example.com")
+        .await;
+    let ask = host
+        .get("/deal?email=ana@example.com")
+        .partner(&seeded.partner_key);
+    let answer = ask.send().await.expect(200).json();
+    let view = &answer[0];
+    assert_eq!(view["deal"]["status"], "open");
+    assert_eq!(view["deal"]["createdAt"].as_str().map(str::len), Some(27));
+    assert_eq!(view["deal"]["props"]["externalIntegrationId"], "lead-Ana");
+    assert_eq!(view["person"]["name"], "Ana");
+    assert_eq!(view["person"]["email"], "ana@example.com");
+    assert_eq!(view["person"]["phoneNumber"], "+5511987654321");
+    assert!(view["property"]["id"].is_null());
+    assert!(view["agent"]["id"].is_i64());
+}
+
+async fn a_deal_is_found_by_each_key_and_by_all_together(on: On) {
+    let host = Host::new(on).await;
+    let seeded = host.workspace("demo").await;
+    let ana = host
+        .lead(&seeded, "Ana", "11 98765-4321", "ana@example.com")
+        .await;
+    let bia = host
+        .lead(&seeded, "Bia", "21 99876-5432", "bia@example.com")
+        .await;
+    let check = async |query: &str, expect: &[DealId]| {
+        assert_eq!(find(&host, &seeded, query).await, ids(expect), "{query}");
+    };
+    for query in [
+        "phoneNumber=%2B5511987654321",
+        "phoneNumber=+5511987654321",
+        "phone=11987654321",
+        // Without the ninth digit it is the same person.
+        "phoneNumber=%2B551187654321",
+        "email=ANA@example.com",
+        "externalId=lead-Ana",
+        "externalIntegrationId=lead-Ana",
+        &format!("dealId={ana}"),
+        &format!("id={ana}&email=ana@example.com&externalId=lead-Ana&phone=11987654321"),
+    ] {
+        check(query, &[ana]).await;
+    }
+    check("email=bia@example.com", &[bia]).await;
+    for query in [
+        "email=ana@example.com&externalId=lead-Bia",
+        "email=nobody@example.com",
+        "phoneNumber=123",
+        "dealId=17",
+        "dealId=00000000-0000-7000-8000-000000000000",
+        "externalId=lead-",
+    ] {
+        check(query, &[]).await;
+    }
+}
+
+async fn the_newest_deal_comes_first_and_no_more_than_a_hundred(on: On) {
+    let host = Host::new(on).await;
+    let seeded = host.workspace("demo").await;
+    let mut deals = Vec::new();
+    let names: Vec<_> = (0..120).map(|number| format!("n{number}")).collect();
+    for name in &names {
+        host.advance(1).await;
+        deals.push(host.lead(&seeded, name, "11 98765-4321", "").await);
+    }
+    deals.reverse();
+    let found = find(&host, &seeded, "phone=11987654321").await;
+    assert_eq!(found, ids(&deals[..100]));
+}
+
+async fn a_search_for_nothing_or_by_no_email_is_refused(on: On) {
+    let host = Host::new(on).await;
+    let seeded = host.workspace("demo").await;
+    for target in [
+        "/deal",
+        "/deal?phoneNumber=",
+        "/deal?name=Ana",
+        "/deal?email=ana",
+        "/deal?email=a@b@c.d",
+    ] {
+        let answer = host
+            .get(target)
+            .partner(&seeded.partner_key)
+            .send()
+            .await
+            .expect(400);
+        let body = answer.json();
+        assert_eq!(body["statusCode"], 400, "{target}");
+        assert!(body["message"].is_string(), "{target}");
+    }
+}
+
+async fn a_partner_finds_nothing_of_another_workspace(on: On) {
+    let host = Host::new(on).await;
+    let (mine, theirs) = (host.workspace("mine").await, host.workspace("theirs").await);
+    let deal = host
+        .lead(&theirs, "Ana", "11 98765-4321", "ana@example.com")
+        .await;
+    for query in [
+        "email=ana@example.com",
+        "phone=11987654321",
+        &format!("dealId={deal}"),
+    ] {
+        assert_eq!(find(&host, &mine, query).await.len(), 0, "{query}");
+        assert_eq!(find(&host, &theirs, query).await.len(), 1, "{query}");
+    }
+}
+
+async fn every_key_but_a_live_partner_key_hears_the_same_refusal(on: On) {
+    let host = Host::new(on).await;
+    let seeded = host.workspace("demo").await;
+    let ask = || host.get("/deal?email=a@b.co");
+    let nothing = ask().send().await.expect(401);
+    assert_eq!(nothing.json()["statusCode"], 401);
+    assert!(!nothing.header("www-authenticate").is_empty());
+    let admin = host.admin_key().await;
+    for wrong in [
+        ask().partner(&seeded.workspace_key),
+        ask().partner(&seeded.access_token),
+        ask().partner(&admin),
+        ask().partner(&PlainKey::generate(KeyKind::Partner)),
+        ask().bearer(&seeded.partner_key),
+        ask().header("x-service-api-key", "pk_typo"),
+        ask().header("x-service-api-key", ""),
+    ] {
+        let answer = wrong.send().await.expect(401);
+        assert_eq!(answer.body, nothing.body);
+    }
+    ask().partner(&seeded.partner_key).send().await.expect(200);
+}
+
+async fn a_partner_finds_the_deals_of_its_own_connections_only(on: On) {
+    let host = Host::new(on).await;
+    let seeded = host
+        .workspace_with("demo", |plan| plan.partners.push("other".to_owned()))
+        .await;
+    host.lead(&seeded, "Ana", "11 98765-4321", "ana@example.com")
+        .await;
+    let partners = host.store().partners(seeded.workspace).await.unwrap();
+    let other = partners
+        .iter()
+        .find(|partner| partner.name == "other")
+        .unwrap();
+    let (key, _) = host
+        .key(KeyKind::Partner, Some(seeded.workspace), Some(other.id))
+        .await;
+    assert_eq!(find(&host, &seeded, "email=ana@example.com").await.len(), 1);
+    for query in [
+        "email=ana@example.com",
+        "externalId=lead-Ana",
+        "phone=11987654321",
+    ] {
+        let ask = host.get(&format!("/deal?{query}")).partner(&key);
+        let found = ask.send().await.expect(200).json();
+        assert_eq!(found, Value::Array(vec![]), "{query}");
+    }
+}

@@ -1,0 +1,262 @@
+//! What a partner notes of a deal: kept whole, shown with the deal, once for a key.
+
+use std::collections::BTreeSet;
+
+use leadhost::domain::key::KeyKind;
+use leadhost_tests::{Answer, On};
+use serde_json::{Value, json};
+
+use super::{NOBODY, Seat, check_places, note, past, refusal, text};
+
+leadhost_tests::on_every_store! {
+    a_note_is_kept_and_shown_with_its_deal,
+    the_newest_five_notes_are_shown_and_all_are_kept,
+    a_note_is_one_stamp_and_one_row_of_history,
+    each_mistake_is_an_issue_and_all_are_told_at_once,
+    a_deal_of_somebody_else_is_not_there,
+    the_same_note_twice_under_a_key_is_one,
+    a_key_that_comes_many_times_at_once_is_one_note,
+    only_an_access_token_notes,
+}
+
+#[track_caller]
+fn id_of(answer: &Answer) -> String {
+    text(&answer.json()["id"])
+}
+
+async fn a_note_is_kept_and_shown_with_its_deal(on: On) {
+    let seat = Seat::new(on).await;
+    let deal = seat.ana().await;
+    seat.host.advance(60).await;
+    let answer = seat.log(deal, note()).await.expect(201);
+    let body = answer.json();
+    assert_eq!(body.as_object().expect("an object").len(), 3, "{body}");
+    assert_eq!(body["dealId"], deal.to_string());
+    assert_eq!(body["createdAt"], seat.host.now().text());
+    let expect = json!([{
+        "id": body["id"],
+        "type": "success",
+        "subject": "Success fee",
+        "metadata": note()["metadata"],
+        "createdAt": body["createdAt"],
+    }]);
+    assert_eq!(seat.shown(deal).await["deal"]["props"]["logs"], expect);
+    assert_eq!(seat.exported(deal).await["props"]["logs"], expect);
+    let logs = seat.past(deal).await.logs;
+    assert_eq!(logs.len(), 1);
+    assert_eq!(logs[0].description.as_deref(), Some("Sold within a week"));
+    assert_eq!(logs[0].partner_id, seat.seeded.partner);
+    // Type and subject are all that it needs, and what is unknown is ignored.
+    seat.host.advance(1).await;
+    let least = json!({"type": "fee", "subject": " S ", "salesPrice": 1});
+    let answer = seat.log(deal, least).await.expect(201);
+    let logs = seat.past(deal).await.logs;
+    assert_eq!(logs[0].id.to_string(), id_of(&answer));
+    assert_eq!(
+        (logs[0].kind.as_str(), logs[0].subject.as_str()),
+        ("fee", "S")
+    );
+    assert!(logs[0].description.is_none() && logs[0].metadata.is_empty());
+    // A note changes nothing else.
+    assert_eq!(seat.shown(deal).await["deal"]["status"], "open");
+}
+
+async fn the_newest_five_notes_are_shown_and_all_are_kept(on: On) {
+    let seat = Seat::new(on).await;
+    let deal = seat.ana().await;
+    let mut ids = Vec::new();
+    for number in 0..7 {
+        seat.host.advance(1).await;
+        let body = json!({"type": "success", "subject": format!("note {number}")});
+        ids.push(id_of(&seat.log(deal, body).await.expect(201)));
+    }
+    ids.reverse();
+    let view = seat.shown(deal).await;
+    let shown = view["deal"]["props"]["logs"].as_array().expect("a list");
+    let shown: Vec<_> = shown.iter().map(|log| text(&log["id"])).collect();
+    assert_eq!(shown, ids[..5]);
+    let kept = seat.past(deal).await.logs;
+    let kept: Vec<_> = kept.iter().map(|log| log.id.to_string()).collect();
+    assert_eq!(kept, ids);
+}
+
+async fn a_note_is_one_stamp_and_one_row_of_history(on: On) {
+    let seat = Seat::new(on).await;
+    let deal = seat.ana().await;
+    let before = seat.exported(deal).await;
+    seat.host.advance(60).await;
+    let answer = seat.log(deal, note()).await.expect(201);
+    let after = seat.exported(deal).await;
+    assert!(text(&before["cursor_at"]) < text(&after["cursor_at"]));
+    let history = seat.past(deal).await.history;
+    assert_eq!(history.len(), 1);
+    assert_eq!(history[0].changes[0].field, "log");
+    assert_eq!(history[0].changes[0].after, id_of(&answer));
+    assert_eq!(seat.rows("deals").await.len(), 1);
+}
+
+async fn each_mistake_is_an_issue_and_all_are_told_at_once(on: On) {
+    let seat = Seat::new(on).await;
+    let deal = seat.ana().await;
+    let check = async |change: Value, expect: &[(&str, &str)]| {
+        let mut body = note();
+        for (name, value) in change.as_object().expect("an object") {
+            body[name] = value.clone();
+        }
+        check_places(&seat.log(deal, body).await, expect, change);
+    };
+    for body in [json!([]), json!(null), json!("note"), json!(7)] {
+        check_places(
+            &seat.log(deal, body.clone()).await,
+            &[("invalid_type", "")],
+            body,
+        );
+    }
+    check_places(
+        &seat.log(deal, json!({})).await,
+        &[("invalid_type", "type"), ("invalid_type", "subject")],
+        "nothing",
+    );
+    for field in ["type", "subject", "description"] {
+        for value in [json!(null), json!(7), json!(true), json!([]), json!({})] {
+            check(json!({field: value}), &[("invalid_type", field)]).await;
+        }
+        check(json!({field: "a\0"}), &[("invalid_string", field)]).await;
+    }
+    for (field, longest) in [("type", 64), ("subject", 255), ("description", 4_000)] {
+        check(
+            json!({field: "é".repeat(longest + 1)}),
+            &[("too_big", field)],
+        )
+        .await;
+        let mut body = note();
+        body[field] = json!("é".repeat(longest));
+        seat.log(deal, body).await.expect(201);
+    }
+    for field in ["type", "subject"] {
+        for blank in ["", " ", "\t\n"] {
+            check(json!({field: blank}), &[("too_small", field)]).await;
+        }
+    }
+    for value in [json!(null), json!([]), json!("x"), json!(7)] {
+        check(json!({"metadata": value}), &[("invalid_type", "metadata")]).await;
+    }
+    check(
+        json!({"metadata": {"a": "x".repeat(4_096)}}),
+        &[("too_big", "metadata")],
+    )
+    .await;
+    check(
+        json!({"type": 1, "subject": "", "description": null, "metadata": 1}),
+        &[
+            ("invalid_type", "type"),
+            ("too_small", "subject"),
+            ("invalid_type", "description"),
+            ("invalid_type", "metadata"),
+        ],
+    )
+    .await;
+    assert_eq!(seat.past(deal).await.logs.len(), 3);
+}
+
+async fn a_deal_of_somebody_else_is_not_there(on: On) {
+    let seat = Seat::new(on).await;
+    let deal = seat.ana().await;
+    let stranger = seat.host.workspace("stranger").await;
+    let other = seat.other(KeyKind::AccessToken).await;
+    let unknown = refusal(&seat.log(NOBODY, note()).await, 404);
+    assert!(unknown.contains("Deal not found"), "{unknown}");
+    for id in ["17", "%20", "abc", &"9".repeat(2_000)] {
+        assert_eq!(refusal(&seat.log(id, note()).await, 404), unknown);
+    }
+    for key in [&other, &stranger.access_token] {
+        let ask = seat.host.post(&format!("/api/v1/deals/{deal}/log"));
+        let answer = ask.bearer(key).header("idempotency-key", "k-1");
+        let answer = answer.json(&note()).send().await;
+        assert_eq!(refusal(&answer, 404), unknown);
+    }
+    assert!(seat.past(deal).await.logs.is_empty());
+}
+
+async fn the_same_note_twice_under_a_key_is_one(on: On) {
+    let seat = Seat::new(on).await;
+    let deal = seat.ana().await;
+    let send = async |deal: &str, key: &str, body: &Value| {
+        let ask = seat.logging(deal).header("idempotency-key", key);
+        ask.json(body).send().await
+    };
+    let ana = deal.to_string();
+    let first = send(&ana, "k-1", &note()).await.expect(201);
+    assert_eq!(first.header("idempotency-replayed"), "");
+    // Also much later, and when the deal has changed, and its id is written otherwise.
+    seat.host.advance(3_600).await;
+    seat.patch(deal, json!({"status": "won"})).await.expect(202);
+    for spelled in [ana.clone(), ana.to_uppercase()] {
+        let again = send(&spelled, "k-1", &note()).await.expect(201);
+        assert_eq!(again.body, first.body);
+        assert_eq!(again.header("idempotency-replayed"), "true");
+    }
+    let mut another = note();
+    another["subject"] = json!("Another");
+    let reused = refusal(&send(&ana, "k-1", &another).await, 422);
+    assert!(reused.contains("Idempotency-Key"), "{reused}");
+    // A key that was used for one deal is no key for another.
+    let bia = seat
+        .host
+        .lead(&seat.seeded, "Bia", "21 99876-5432", "bia@example.com")
+        .await;
+    refusal(&send(&bia.to_string(), "k-1", &note()).await, 422);
+    assert!(seat.past(bia).await.logs.is_empty());
+    // A mistake is not remembered, and neither is a deal that is not there.
+    refusal(&send(&ana, "k-2", &json!({})).await, 400);
+    refusal(&send(NOBODY, "k-2", &note()).await, 404);
+    send(&ana, "k-2", &note()).await.expect(201);
+    assert_eq!(seat.past(deal).await.logs.len(), 2);
+    for key in ["", &"k".repeat(256)] {
+        refusal(&send(&ana, key, &note()).await, 400);
+    }
+    // After three days it is a new request.
+    seat.host.advance(3 * 24 * 3_600).await;
+    let later = send(&ana, "k-1", &note()).await.expect(201);
+    assert_ne!(later.body, first.body);
+}
+
+async fn a_key_that_comes_many_times_at_once_is_one_note(on: On) {
+    let seat = Seat::new(on).await;
+    let deal = seat.ana().await;
+    let send = || {
+        let ask = seat.logging(deal).header("idempotency-key", "k-1");
+        ask.json(&note()).send()
+    };
+    let (a, b, c, d) = tokio::join!(send(), send(), send(), send());
+    let answers = [a, b, c, d].map(|answer| answer.expect(201));
+    let ids: BTreeSet<_> = answers.iter().map(id_of).collect();
+    assert_eq!(ids.len(), 1);
+    let replayed = answers
+        .iter()
+        .filter(|answer| answer.header("idempotency-replayed") == "true");
+    assert_eq!(replayed.count(), 3);
+    let past = past(&seat.host, seat.seeded.workspace, deal).await;
+    assert_eq!((past.logs.len(), past.history.len()), (1, 1));
+}
+
+async fn only_an_access_token_notes(on: On) {
+    let seat = Seat::new(on).await;
+    let deal = seat.ana().await;
+    let ask = || {
+        let ask = seat.host.post(&format!("/api/v1/deals/{deal}/log"));
+        ask.json(&note())
+    };
+    for wrong in [
+        ask(),
+        ask().bearer(&seat.seeded.partner_key),
+        ask().bearer(&seat.seeded.workspace_key),
+        ask().partner(&seat.seeded.access_token),
+        ask().header("authorization", "Bearer at_typo"),
+    ] {
+        let answer = wrong.send().await;
+        refusal(&answer, 401);
+        assert_eq!(answer.header("www-authenticate"), "Bearer");
+    }
+    assert!(seat.past(deal).await.logs.is_empty());
+}

@@ -1,0 +1,381 @@
+//! A partner changes a deal: what it may ask for, what follows, and what is told.
+
+use leadhost::domain::id::DealId;
+use leadhost::domain::key::KeyKind;
+use leadhost::store::ChangedBy;
+use leadhost_tests::{Answer, On};
+use serde_json::{Value, json};
+
+use super::{NOBODY, Seat, check_places, issues, refusal};
+
+leadhost_tests::on_every_store! {
+    each_field_changes_the_deal_and_is_shown,
+    status_and_stage_follow_each_other,
+    a_change_is_one_stamp_and_one_row_of_history,
+    what_is_so_already_is_accepted_and_changes_nothing,
+    each_mistake_is_an_issue_and_all_are_told_at_once,
+    what_is_not_there_is_named,
+    a_deal_of_somebody_else_is_not_there,
+    two_changes_at_the_same_time_are_both_made,
+    only_a_partner_key_changes_deals,
+}
+
+/// Status and stage as exported.
+async fn state(seat: &Seat, deal: DealId) -> (String, String) {
+    let row = seat.exported(deal).await;
+    (super::text(&row["status"]), super::text(&row["stage_code"]))
+}
+
+#[track_caller]
+fn accepted(answer: Answer) -> String {
+    let body = answer.expect(202).json();
+    assert_eq!(body.as_object().expect("an object").len(), 1, "{body}");
+    super::text(&body["message"])
+}
+
+async fn each_field_changes_the_deal_and_is_shown(on: On) {
+    let seat = Seat::new(on).await;
+    let deal = seat.ana().await;
+    accepted(seat.patch(deal, json!({"status": "lost"})).await);
+    assert_eq!(seat.shown(deal).await["deal"]["status"], "lost");
+    accepted(seat.patch(deal, json!({"stageCode": "negotiating"})).await);
+    assert_eq!(seat.exported(deal).await["stage_code"], "negotiating");
+    for (field, external_id, name) in [
+        ("propertyExternalId", "AP-1", "Two rooms"),
+        ("productExternalId", "AP-2", "Three rooms"),
+    ] {
+        accepted(seat.patch(deal, json!({field: external_id})).await);
+        let view = seat.shown(deal).await;
+        assert_eq!(view["property"]["externalId"], external_id);
+        assert_eq!(view["property"]["name"], name);
+        let row = seat.exported(deal).await;
+        assert_eq!(row["product_id"], view["property"]["id"]);
+    }
+    accepted(
+        seat.patch(deal, json!({"ownerEmail": " RUI@Example.com "}))
+            .await,
+    );
+    let view = seat.shown(deal).await;
+    assert_eq!(view["deal"]["ownerEmail"], "rui@example.com");
+    assert_eq!(view["deal"]["ownerName"], "Rui Reis");
+    let row = seat.exported(deal).await;
+    assert_eq!(row["owner_id"], view["deal"]["ownerId"]);
+    let all = json!({"status": "won", "stageCode": "visit_completed",
+        "propertyExternalId": "AP-1", "ownerEmail": "eva@example.com"});
+    accepted(seat.patch(deal, all).await);
+    let view = seat.shown(deal).await;
+    assert_eq!(view["deal"]["status"], "won");
+    assert_eq!(view["deal"]["ownerName"], "Eva");
+    assert_eq!(view["property"]["externalId"], "AP-1");
+    assert_eq!(seat.exported(deal).await["stage_code"], "visit_completed");
+    // What was not asked for is as it was.
+    assert_eq!(view["person"]["name"], "Ana");
+    assert_eq!(view["deal"]["props"]["externalIntegrationId"], "lead-Ana");
+}
+
+async fn status_and_stage_follow_each_other(on: On) {
+    let seat = Seat::new(on).await;
+    let deal = seat.ana().await;
+    // One after the other: each begins where the one before it ended.
+    for (body, status, stage) in [
+        (json!({"status": "won"}), "won", "closed_won"),
+        (json!({"status": "open"}), "open", "in_service"),
+        (json!({"stageCode": "closed_lost"}), "lost", "closed_lost"),
+        (
+            json!({"stageCode": "visit_scheduled"}),
+            "open",
+            "visit_scheduled",
+        ),
+        (json!({"status": "closed"}), "closed", "visit_scheduled"),
+        (json!({"stageCode": "negotiating"}), "closed", "negotiating"),
+        (
+            json!({"status": "won", "stageCode": "negotiating"}),
+            "won",
+            "negotiating",
+        ),
+        (json!({"status": "open"}), "open", "negotiating"),
+        (
+            json!({"status": "closed", "stageCode": "closed_won"}),
+            "closed",
+            "closed_won",
+        ),
+        (json!({"status": "lost"}), "lost", "closed_lost"),
+        (json!({"stageCode": "transferred"}), "open", "transferred"),
+        (
+            json!({"stageCode": "waiting_service"}),
+            "open",
+            "waiting_service",
+        ),
+    ] {
+        accepted(seat.patch(deal, body.clone()).await);
+        let expect = (status.to_owned(), stage.to_owned());
+        assert_eq!(state(&seat, deal).await, expect, "{body}");
+    }
+    for (status, stage) in [
+        ("won", "closed_lost"),
+        ("lost", "closed_won"),
+        ("open", "closed_won"),
+        ("open", "closed_lost"),
+    ] {
+        let answer = seat
+            .patch(deal, json!({"status": status, "stageCode": stage}))
+            .await;
+        let issues = issues(&answer);
+        assert_eq!(issues.len(), 1);
+        assert_eq!(issues[0]["code"], "invalid_enum_value");
+        assert_eq!(issues[0]["path"], json!(["stageCode"]));
+        assert_eq!(issues[0]["received"], stage);
+        let options = issues[0]["options"].as_array().expect("a list");
+        assert!(options.contains(&json!("negotiating")) && !options.contains(&json!(stage)));
+    }
+    assert_eq!(state(&seat, deal).await.1, "waiting_service");
+}
+
+async fn a_change_is_one_stamp_and_one_row_of_history(on: On) {
+    let seat = Seat::new(on).await;
+    let deal = seat.ana().await;
+    let before = seat.exported(deal).await;
+    seat.host.advance(60).await;
+    let body =
+        json!({"status": "won", "propertyExternalId": "AP-1", "ownerEmail": "rui@example.com"});
+    accepted(seat.patch(deal, body).await);
+    let after = seat.exported(deal).await;
+    assert!(super::text(&before["cursor_at"]) < super::text(&after["cursor_at"]));
+    assert_eq!(before["created_at"], after["created_at"]);
+    assert_ne!(before["updated_at"], after["updated_at"]);
+    let history = seat.past(deal).await.history;
+    let [change] = history.as_slice() else {
+        panic!("one change: {history:?}");
+    };
+    let partner = seat.seeded.partner;
+    assert!(
+        matches!(change.by, ChangedBy::Partner { partner_id, .. } if partner_id == partner),
+        "{change:?}"
+    );
+    assert_eq!(change.at, seat.host.now());
+    let fields: Vec<_> = change
+        .changes
+        .iter()
+        .map(|one| one.field.as_str())
+        .collect();
+    assert_eq!(fields, ["status", "stage_code", "product_id", "owner_id"]);
+    assert_eq!(change.changes[0].before, "open");
+    assert_eq!(change.changes[0].after, "won");
+    // Another change is another row, and the newest comes first.
+    accepted(seat.patch(deal, json!({"status": "open"})).await);
+    let history = seat.past(deal).await.history;
+    assert_eq!(history.len(), 2);
+    assert_eq!(history[0].changes[0].after, "open");
+    let again = seat.exported(deal).await;
+    assert!(super::text(&after["cursor_at"]) < super::text(&again["cursor_at"]));
+}
+
+async fn what_is_so_already_is_accepted_and_changes_nothing(on: On) {
+    let seat = Seat::new(on).await;
+    let deal = seat.ana().await;
+    let body =
+        json!({"status": "won", "propertyExternalId": "AP-1", "ownerEmail": "rui@example.com"});
+    let first = accepted(seat.patch(deal, body.clone()).await);
+    let before = seat.exported(deal).await;
+    seat.host.advance(60).await;
+    let again = accepted(seat.patch(deal, body).await);
+    assert_ne!(first, again);
+    for same in [json!({"status": "won"}), json!({"stageCode": "closed_won"})] {
+        assert_eq!(accepted(seat.patch(deal, same).await), again);
+    }
+    assert_eq!(seat.exported(deal).await, before);
+    assert_eq!(seat.past(deal).await.history.len(), 1);
+}
+
+async fn each_mistake_is_an_issue_and_all_are_told_at_once(on: On) {
+    let seat = Seat::new(on).await;
+    let deal = seat.ana().await;
+    let before = seat.exported(deal).await;
+    let check = async |body: Value, expect: &[(&str, &str)]| {
+        let answer = seat.patch(deal, body.clone()).await;
+        check_places(&answer, expect, body);
+    };
+    check(json!({}), &[("invalid_union", "")]).await;
+    for body in [json!([]), json!(null), json!("won"), json!(7), json!(true)] {
+        check(body, &[("invalid_type", "")]).await;
+    }
+    let missing = ("invalid_union", "");
+    check(
+        json!({"state": "won"}),
+        &[("unrecognized_keys", ""), missing],
+    )
+    .await;
+    for (field, wrong) in [
+        ("status", "invalid_enum_value"),
+        ("stageCode", "invalid_enum_value"),
+        ("ownerEmail", "invalid_string"),
+    ] {
+        check(json!({field: "something"}), &[(wrong, field)]).await;
+        check(json!({field: ""}), &[(wrong, field)]).await;
+    }
+    for field in [
+        "status",
+        "stageCode",
+        "propertyExternalId",
+        "productExternalId",
+        "ownerEmail",
+    ] {
+        for value in [
+            json!(null),
+            json!(7),
+            json!(true),
+            json!(["won"]),
+            json!({"a": "won"}),
+        ] {
+            check(json!({field: value}), &[("invalid_type", field)]).await;
+        }
+    }
+    for (field, length) in [("propertyExternalId", 513), ("ownerEmail", 255)] {
+        check(json!({field: "x".repeat(length)}), &[("too_big", field)]).await;
+        check(json!({field: "a\0b"}), &[("invalid_string", field)]).await;
+    }
+    check(
+        json!({"propertyExternalId": " "}),
+        &[("too_small", "propertyExternalId")],
+    )
+    .await;
+    check(
+        json!({"propertyExternalId": "AP-1", "productExternalId": "AP-1"}),
+        &[("invalid_union", "")],
+    )
+    .await;
+    check(
+        json!({"status": "Won", "stageCode": 1, "ownerEmail": "rui", "title": "x", "price": 1}),
+        &[
+            ("unrecognized_keys", ""),
+            ("invalid_enum_value", "status"),
+            ("invalid_type", "stageCode"),
+            ("invalid_string", "ownerEmail"),
+        ],
+    )
+    .await;
+    let extra = seat
+        .patch(deal, json!({"status": "won", "title": "x", "price": 1}))
+        .await;
+    assert_eq!(
+        issues(&extra),
+        [
+            json!({"code": "unrecognized_keys", "keys": ["price", "title"], "path": [],
+            "message": "Unrecognized key(s) in object: 'price', 'title'"})
+        ]
+    );
+    assert_eq!(seat.exported(deal).await, before);
+}
+
+async fn what_is_not_there_is_named(on: On) {
+    let seat = Seat::new(on).await;
+    let deal = seat.ana().await;
+    let body = json!({"status": "won", "propertyExternalId": "AP-9"});
+    let answer = refusal(&seat.patch(deal, body).await, 404);
+    assert!(answer.contains("Property 'AP-9' not found"), "{answer}");
+    let body = json!({"status": "won", "ownerEmail": "nobody@example.com"});
+    let answer = refusal(&seat.patch(deal, body).await, 404);
+    assert!(
+        answer.contains("Owner 'nobody@example.com' not found"),
+        "{answer}"
+    );
+    // An external id is exactly what it is.
+    for near in ["ap-1", "AP-", "AP-1%", "AP-11"] {
+        refusal(
+            &seat.patch(deal, json!({"propertyExternalId": near})).await,
+            404,
+        );
+    }
+    assert_eq!(seat.shown(deal).await["deal"]["status"], "open");
+    for id in [NOBODY, "17", "%20", "abc", "..", &"9".repeat(2_000)] {
+        let answer = refusal(&seat.patch(id, json!({"status": "won"})).await, 404);
+        assert!(answer.contains("Deal not found"), "{id}: {answer}");
+    }
+}
+
+async fn a_deal_of_somebody_else_is_not_there(on: On) {
+    let seat = Seat::new(on).await;
+    let deal = seat.ana().await;
+    let stranger = seat.host.workspace("stranger").await;
+    let other = seat.other(KeyKind::Partner).await;
+    let unknown = seat.patch(NOBODY, json!({"status": "won"})).await;
+    for key in [&other, &stranger.partner_key] {
+        let ask = seat.host.ask("PATCH", &format!("/deal/{deal}"));
+        let answer = ask
+            .partner(key)
+            .json(&json!({"status": "won"}))
+            .send()
+            .await;
+        assert_eq!(refusal(&answer, 404), refusal(&unknown, 404));
+    }
+    // What is another workspace's is not to be named either.
+    let theirs = seat
+        .host
+        .lead(&stranger, "Bia", "21 99876-5432", "bia@example.com")
+        .await;
+    for body in [
+        json!({"propertyExternalId": "AP-1"}),
+        json!({"ownerEmail": "rui@example.com"}),
+    ] {
+        let ask = seat.host.ask("PATCH", &format!("/deal/{theirs}"));
+        let answer = ask.partner(&stranger.partner_key).json(&body).send().await;
+        refusal(&answer, 404);
+    }
+    assert_eq!(seat.shown(deal).await["deal"]["status"], "open");
+}
+
+async fn two_changes_at_the_same_time_are_both_made(on: On) {
+    let seat = Seat::new(on).await;
+    let deal = seat.ana().await;
+    for _ in 0..5 {
+        let (one, other) = tokio::join!(
+            seat.patch(
+                deal,
+                json!({"status": "won", "ownerEmail": "rui@example.com"})
+            ),
+            seat.patch(
+                deal,
+                json!({"stageCode": "closed_lost", "propertyExternalId": "AP-1"})
+            ),
+        );
+        accepted(one);
+        accepted(other);
+        let state = state(&seat, deal).await;
+        let whole = [("won", "closed_won"), ("lost", "closed_lost")]
+            .map(|(status, stage)| (status.to_owned(), stage.to_owned()));
+        assert!(whole.contains(&state), "{state:?}");
+        let view = seat.shown(deal).await;
+        assert_eq!(view["deal"]["ownerName"], "Rui Reis");
+        assert_eq!(view["property"]["externalId"], "AP-1");
+        // The history leads from one state to the next, without a gap.
+        let history = seat.past(deal).await.history;
+        let mut at = json!("open");
+        for change in history.iter().rev() {
+            let status = change.changes.iter().find(|one| one.field == "status");
+            if let Some(status) = status {
+                assert_eq!(status.before, at);
+                at = status.after.clone();
+            }
+        }
+        assert_eq!(at, state.0);
+    }
+}
+
+async fn only_a_partner_key_changes_deals(on: On) {
+    let seat = Seat::new(on).await;
+    let deal = seat.ana().await;
+    let ask = || {
+        let ask = seat.host.ask("PATCH", &format!("/deal/{deal}"));
+        ask.json(&json!({"status": "won"}))
+    };
+    for wrong in [
+        ask(),
+        ask().partner(&seat.seeded.access_token),
+        ask().partner(&seat.seeded.workspace_key),
+        ask().bearer(&seat.seeded.partner_key),
+        ask().bearer(&seat.seeded.access_token),
+    ] {
+        refusal(&wrong.send().await, 401);
+    }
+    assert_eq!(seat.shown(deal).await["deal"]["status"], "open");
+}

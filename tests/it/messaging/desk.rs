@@ -1,0 +1,301 @@
+//! A host with an instance on the WhatsApp double, and a partner who notifies.
+
+use leadhost::domain::id::ConnectionId;
+use leadhost::store::{OutboxFilter, OutboxMessage};
+use leadhost_tests::provider::{Callback, Misbehaviour, Taken, Told};
+use leadhost_tests::whatsapp::WhatsApp;
+use leadhost_tests::{Answer, Ask, Declared, Host, On, Options, guests, until};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+/// The name of the instance.
+pub const FRONT: &str = "front";
+
+/// A lead's phone, as a partner writes it and as WhatsApp names it.
+pub const PHONE: &str = "(11) 98765-0101";
+pub const WA_ID: &str = "5511987650101";
+
+/// Another's.
+pub const OTHER_PHONE: &str = "+55 21 99876-0202";
+pub const OTHER_WA_ID: &str = "5521998760202";
+
+pub struct Desk {
+    pub host: Host,
+    pub declared: Declared,
+    pub whatsapp: WhatsApp,
+}
+
+/// A message that the provider took.
+pub struct Sent {
+    pub conversation: String,
+    /// The host's id.
+    pub message: String,
+    /// The provider's.
+    pub wamid: String,
+}
+
+impl Desk {
+    /// The provider's templates are known.
+    pub async fn new(on: On) -> Self {
+        Self::with(Options::patient(on), WhatsApp::start()).await
+    }
+
+    pub async fn with(options: Options, whatsapp: WhatsApp) -> Self {
+        let desk = Self::declared(options, &instance(FRONT, &whatsapp), whatsapp).await;
+        desk.lists().await;
+        desk
+    }
+
+    /// The instance has no list of templates: only the provider knows them.
+    pub async fn unlisted(on: On) -> Self {
+        let whatsapp = WhatsApp::start();
+        let waba = format!(r#"wabaId = "{}","#, whatsapp.options().waba_id);
+        let file = instance(FRONT, &whatsapp).replace(&waba, "");
+        Self::declared(Options::patient(on), &file, whatsapp).await
+    }
+
+    pub async fn declared(options: Options, file: &str, whatsapp: WhatsApp) -> Self {
+        let host = Host::working_with(options).await;
+        host.converter(guests::rust_component("adapter-whatsapp-cloud"))
+            .await;
+        let declared = host.declare(file).await;
+        let desk = Self {
+            host,
+            declared,
+            whatsapp,
+        };
+        desk.whatsapp.call_back(desk.callback());
+        desk
+    }
+
+    /// Asks the provider for its templates.
+    pub async fn lists(&self) {
+        until("the templates are listed", async || {
+            let list = self.host.list_templates(&self.channel(FRONT)).await;
+            list.error.is_none().then_some(())
+        })
+        .await;
+    }
+
+    pub fn channel(&self, instance: &str) -> ConnectionId {
+        let webhook = self.webhook(instance);
+        let token = webhook.rsplit('/').next().expect("a token");
+        token.parse().expect("an id")
+    }
+
+    pub fn instance(&self) -> i64 {
+        self.declared.report.instances[FRONT].0
+    }
+
+    /// The path of an instance's webhooks.
+    pub fn webhook(&self, instance: &str) -> String {
+        self.declared.report.channels[instance].clone()
+    }
+
+    /// Where the provider posts to.
+    pub fn callback(&self) -> Callback {
+        let gateway = self.host.addresses.gateway;
+        Callback::to(&format!("http://{gateway}{}", self.webhook(FRONT)))
+    }
+
+    // ---- what a partner asks for
+
+    /// With the partner's key.
+    pub fn notify(&self, body: &Value) -> Ask {
+        let ask = self.host.post("/send-notification").json(body);
+        ask.header("x-service-api-key", &self.declared.key("partner"))
+    }
+
+    /// A notification in the modern format.
+    pub fn notification(&self, phone: &str, template: Value) -> Value {
+        json!({
+            "name": "Ilda Prates",
+            "phoneNumber": phone,
+            "instanceId": self.instance(),
+            "source": "site",
+            "template": template,
+        })
+    }
+
+    /// A notification that the provider has no reason to refuse.
+    pub fn greeting(&self, phone: &str) -> Value {
+        self.notification(phone, template("boas_vindas", &["Ilda", "Casa Verde"]))
+    }
+
+    /// Sends the greeting, which the provider takes.
+    pub async fn greets(&self, phone: &str) -> Sent {
+        let answer = self.notify(&self.greeting(phone)).send().await.expect(200);
+        // Where partners are told in time, the provider may be later.
+        let (_, message) = ids(&answer);
+        until("the provider takes the greeting", async || {
+            (self.whatsapp.accepted_as(&message) > 0).then_some(())
+        })
+        .await;
+        self.sent(&answer)
+    }
+
+    /// Sends the greeting, which the provider takes and does not answer until it
+    /// is released: the answer to come, and the provider's id of the message.
+    pub async fn hanging(&self, phone: &str) -> (JoinHandle<Answer>, String) {
+        self.whatsapp.next_sends(1, Misbehaviour::Hang(Taken::Yes));
+        let sending = tokio::spawn(self.notify(&self.greeting(phone)).send());
+        self.whatsapp.hangs(1).await;
+        (sending, self.whatsapp.accepted()[0].id.clone())
+    }
+
+    /// What a notification became that the provider has taken.
+    #[track_caller]
+    pub fn sent(&self, answer: &Answer) -> Sent {
+        let (conversation, message) = ids(answer);
+        let accepted = self.whatsapp.accepted();
+        let taken = accepted
+            .iter()
+            .find(|taken| taken.send.opaque.as_deref() == Some(&message));
+        let wamid = taken
+            .unwrap_or_else(|| panic!("{message} was not taken"))
+            .id
+            .clone();
+        Sent {
+            conversation,
+            message,
+            wamid,
+        }
+    }
+
+    // ---- what became of it
+
+    /// Every message of the workspace, without asking the data API, which counts.
+    pub async fn messages(&self) -> Vec<OutboxMessage> {
+        let filter = OutboxFilter {
+            limit: 1_000,
+            ..OutboxFilter::default()
+        };
+        self.host.store().outbox(&filter).await.expect("a store")
+    }
+
+    pub async fn state(&self, message: &str) -> String {
+        let messages = self.messages().await;
+        let found = messages.iter().find(|row| row.id.to_string() == message);
+        let metadata = &found.expect("the message is there").metadata;
+        metadata["status"].as_str().expect("a state").to_owned()
+    }
+
+    /// Waits until the message is this far.
+    pub async fn becomes(&self, message: &str, state: &str) {
+        until(&format!("{message} becomes {state}"), async || {
+            (self.state(message).await == state).then_some(())
+        })
+        .await;
+    }
+
+    /// The row of an entity with this id, as exported.
+    pub async fn row(&self, entity: &str, id: &str) -> Value {
+        let rows = self.host.rows(&self.declared, entity).await;
+        let found = rows.into_iter().find(|row| row["id"] == id);
+        found.unwrap_or_else(|| panic!("{entity} has no {id}"))
+    }
+
+    /// The rows of the report since the beginning, with this more in the query.
+    pub async fn errors(&self, query: &str) -> Vec<Value> {
+        let target = format!(
+            "/v1/reports/message_errors?updated_since=2030-01-15T00:00:00Z&limit=1000{query}"
+        );
+        let answer = self.data(&target).send().await.expect(200).json();
+        answer["data"].as_array().expect("rows").clone()
+    }
+
+    /// With the workspace's key.
+    pub fn data(&self, target: &str) -> Ask {
+        let key = format!("Bearer {}", self.declared.key("workspace"));
+        self.host.get(target).header("authorization", &key)
+    }
+
+    /// How often the host has committed so far.
+    pub async fn commits(&self) -> u64 {
+        let metrics = self.host.admin("GET", "/metrics").send().await.expect(200);
+        let line = metrics
+            .text()
+            .lines()
+            .find_map(|line| line.strip_prefix("leadhost_commits_total "));
+        line.and_then(|number| number.parse().ok())
+            .expect("it counts commits")
+    }
+
+    /// Why the instance sends nothing, once it does not.
+    pub async fn paused(&self) -> String {
+        until("the instance is paused", async || {
+            let connection = self.host.connection(&self.channel(FRONT)).await;
+            connection.paused.map(|pause| pause.reason)
+        })
+        .await
+    }
+
+    /// Tells what waits, all of which the host takes.
+    pub async fn told(&self) {
+        taken(&self.whatsapp.flush().await);
+    }
+}
+
+/// An instance on the double, as a workspace file has it.
+pub fn instance(name: &str, whatsapp: &WhatsApp) -> String {
+    let (url, options) = (whatsapp.url(), whatsapp.options());
+    format!(
+        r#"
+[[instances]]
+name = "{name}"
+number = "+{number}"
+adapter = "whatsapp-cloud"
+config = {{ phoneNumberId = "{phone}", wabaId = "{waba}", graphUrl = "{url}" }}
+allow = [{{ url = "{url}", private = true }}]
+secrets = {{ access-token = "{token}", app-secret = "{secret}", verify-token = "{verify}" }}
+"#,
+        number = options.number,
+        phone = options.phone_number_id,
+        waba = options.waba_id,
+        token = options.tokens[0],
+        secret = options.app_secret,
+        verify = options.verify_token,
+    )
+}
+
+/// A template in Portuguese whose body has these texts.
+pub fn template(name: &str, texts: &[&str]) -> Value {
+    let mut template = json!({"name": name, "language": {"code": "pt_BR"}});
+    if !texts.is_empty() {
+        template["components"] = json!([body(texts)]);
+    }
+    template
+}
+
+pub fn body(texts: &[&str]) -> Value {
+    let parameters: Vec<Value> = texts
+        .iter()
+        .map(|text| json!({"type": "text", "text": text}))
+        .collect();
+    json!({"type": "body", "parameters": parameters})
+}
+
+/// The conversation and the message that an answer names.
+#[track_caller]
+pub fn ids(answer: &Answer) -> (String, String) {
+    let conversation = answer.json()["conversationId"].clone();
+    let conversation = conversation.as_str().expect("a conversation").to_owned();
+    (conversation, answer.header("x-message-id").to_owned())
+}
+
+/// The refusal of a notification, which has this status: its message.
+#[track_caller]
+pub fn refusal(answer: Answer, status: u16) -> String {
+    let body = answer.expect(status).json();
+    assert_eq!(body["success"], false, "{body}");
+    assert_eq!(body["statusCode"], status, "{body}");
+    body["message"].as_str().expect("a message").to_owned()
+}
+
+/// What a webhook was answered.
+#[track_caller]
+pub fn taken(told: &[Told]) {
+    for told in told {
+        assert_eq!(told.status, 200, "{}", told.body);
+    }
+}

@@ -1,0 +1,276 @@
+//! What contacts write: answers find their conversation by what they answer or
+//! by who writes, and somebody who writes first begins one.
+
+use leadhost_tests::On;
+use leadhost_tests::provider::{BEGINNING, Event, Flush, Inbound};
+use serde_json::{Value, json};
+
+use super::desk::{Desk, OTHER_WA_ID, PHONE, WA_ID, taken};
+
+leadhost_tests::on_every_store! {
+    a_pressed_button_answers_the_message_it_belongs_to,
+    an_answer_without_a_context_is_the_contacts,
+    only_the_first_answer_is_the_time_of_the_answer,
+    a_contact_who_writes_first_begins_a_conversation,
+    the_same_message_again_is_one_message,
+    who_was_written_to_after_writing_first_is_in_one_conversation,
+    a_contact_without_a_phone_is_one_contact,
+    messages_of_every_kind_are_rows,
+    an_answer_before_the_sends_answer_finds_its_conversation,
+    who_stops_messages_gets_none_until_he_wants_them_again,
+    who_stopped_marketing_by_a_failed_status_gets_no_more,
+}
+
+/// What contacts have written, as exported.
+async fn written(desk: &Desk) -> Vec<Value> {
+    let rows = desk.host.rows(&desk.declared, "messages").await;
+    rows.into_iter()
+        .filter(|row| row["actor"] == "contact")
+        .collect()
+}
+
+async fn a_pressed_button_answers_the_message_it_belongs_to(on: On) {
+    let desk = Desk::new(on).await;
+    let sent = desk.greets(PHONE).await;
+    let pressed = Inbound::button(WA_ID, "Quero visitar", "visita").answering(&sent.wamid);
+    desk.whatsapp.inbound(pressed.at(BEGINNING + 30));
+    desk.host.advance(60).await;
+    desk.told().await;
+    let rows = written(&desk).await;
+    assert_eq!(rows.len(), 1);
+    assert_eq!(rows[0]["type"], "button");
+    assert_eq!(rows[0]["content"], "Quero visitar");
+    assert_eq!(rows[0]["conversation_id"], sent.conversation);
+    let conversation = desk.row("conversations", &sent.conversation).await;
+    assert_eq!(conversation["answered_at"], "2030-01-15T12:00:30.000000Z");
+    assert_eq!(
+        conversation["last_message_at"],
+        "2030-01-15T12:00:30.000000Z"
+    );
+}
+
+async fn an_answer_without_a_context_is_the_contacts(on: On) {
+    let desk = Desk::new(on).await;
+    let sent = desk.greets(PHONE).await;
+    desk.whatsapp.inbound(Inbound::text(WA_ID, "Oi"));
+    desk.told().await;
+    assert_eq!(
+        written(&desk).await[0]["conversation_id"],
+        sent.conversation
+    );
+    let conversation = desk.row("conversations", &sent.conversation).await;
+    assert_eq!(conversation["status"], "answered");
+}
+
+async fn only_the_first_answer_is_the_time_of_the_answer(on: On) {
+    let desk = Desk::new(on).await;
+    let sent = desk.greets(PHONE).await;
+    for (after, text) in [(50, "segunda"), (20, "primeira"), (80, "terceira")] {
+        let inbound = Inbound::text(WA_ID, text).at(BEGINNING + after);
+        desk.whatsapp.inbound(inbound);
+    }
+    desk.host.advance(90).await;
+    taken(&desk.whatsapp.flush_as(Flush::default().batches(9)).await);
+    let conversation = desk.row("conversations", &sent.conversation).await;
+    assert_eq!(conversation["answered_at"], "2030-01-15T12:00:20.000000Z");
+    assert_eq!(
+        conversation["last_message_at"],
+        "2030-01-15T12:01:20.000000Z"
+    );
+    assert_eq!(written(&desk).await.len(), 3);
+}
+
+async fn a_contact_who_writes_first_begins_a_conversation(on: On) {
+    let desk = Desk::new(on).await;
+    let inbound = Inbound::text(OTHER_WA_ID, "Vi o anúncio, ainda tem?").named("Caio Lemos");
+    desk.whatsapp.inbound(inbound);
+    desk.told().await;
+    let rows = written(&desk).await;
+    assert_eq!(rows[0]["content"], "Vi o anúncio, ainda tem?");
+    let conversations = desk.host.rows(&desk.declared, "conversations").await;
+    assert_eq!(conversations.len(), 1);
+    let conversation = &conversations[0];
+    assert_eq!(rows[0]["conversation_id"], conversation["id"]);
+    assert_eq!(conversation["agent_id"], desk.instance());
+    assert_eq!(conversation["channel"], "whatsapp");
+    assert!(conversation["first_message_at"].is_string());
+    let contacts = desk.host.rows(&desk.declared, "contacts").await;
+    assert_eq!(contacts.len(), 1);
+    assert_eq!(contacts[0]["name"], "Caio Lemos");
+    assert_eq!(contacts[0]["phone_number"], format!("+{OTHER_WA_ID}"));
+    assert!(
+        desk.whatsapp.sends().is_empty(),
+        "nobody answers by himself"
+    );
+}
+
+async fn the_same_message_again_is_one_message(on: On) {
+    let desk = Desk::new(on).await;
+    let inbound = Inbound::text(WA_ID, "Oi").id("wamid.INBOUND-1");
+    desk.whatsapp.inbound(inbound);
+    taken(&desk.whatsapp.flush_as(Flush::default().times(3)).await);
+    assert_eq!(written(&desk).await.len(), 1);
+    assert_eq!(
+        desk.host.rows(&desk.declared, "conversations").await.len(),
+        1
+    );
+}
+
+async fn who_was_written_to_after_writing_first_is_in_one_conversation(on: On) {
+    let desk = Desk::new(on).await;
+    desk.whatsapp.inbound(Inbound::text(WA_ID, "Oi"));
+    desk.told().await;
+    let sent = desk.greets(PHONE).await;
+    assert_eq!(
+        written(&desk).await[0]["conversation_id"],
+        sent.conversation
+    );
+    assert_eq!(desk.host.rows(&desk.declared, "contacts").await.len(), 1);
+}
+
+async fn a_contact_without_a_phone_is_one_contact(on: On) {
+    let desk = Desk::new(on).await;
+    for text in ["Oi", "Tudo bem?"] {
+        desk.whatsapp.inbound(Inbound::text("BR.4411001", text));
+    }
+    desk.told().await;
+    let contacts = desk.host.rows(&desk.declared, "contacts").await;
+    assert_eq!(contacts.len(), 1);
+    assert!(contacts[0]["phone_number"].is_null());
+    assert_eq!(
+        desk.host.rows(&desk.declared, "conversations").await.len(),
+        1
+    );
+}
+
+/// A message as WhatsApp writes it, with this of its own.
+fn message(id: &str, kind: &str, own: Value) -> Event {
+    let value = json!({
+        "messaging_product": "whatsapp",
+        "metadata": {"display_phone_number": "551130000042", "phone_number_id": "300000000000001"},
+        "contacts": [{"profile": {"name": "Ilda"}, "wa_id": WA_ID}],
+        "messages": [{
+            "from": WA_ID, "id": format!("wamid.{id}"), "timestamp": BEGINNING.to_string(),
+            "type": kind, kind: own,
+        }],
+    });
+    Event::Change {
+        field: "messages".to_owned(),
+        value: value.to_string(),
+    }
+}
+
+async fn messages_of_every_kind_are_rows(on: On) {
+    let desk = Desk::new(on).await;
+    let of_kind = [
+        ("image", json!({"id": "1", "caption": "A sala"}), "image"),
+        ("video", json!({"id": "2"}), "video"),
+        ("audio", json!({"id": "3", "voice": true}), "audio"),
+        (
+            "document",
+            json!({"id": "4", "filename": "rg.pdf"}),
+            "document",
+        ),
+        ("sticker", json!({"id": "5"}), "sticker"),
+        (
+            "location",
+            json!({"latitude": -23.5, "longitude": -46.6}),
+            "location",
+        ),
+        (
+            "contacts",
+            json!([{"name": {"formatted_name": "Caio"}}]),
+            "contacts",
+        ),
+        (
+            "interactive",
+            json!({"type": "button_reply", "button_reply": {"id": "a", "title": "Sim"}}),
+            "interactive",
+        ),
+        (
+            "reaction",
+            json!({"message_id": "wamid.x", "emoji": "👍"}),
+            "reaction",
+        ),
+        ("carrier_pigeon", json!({"rings": 2}), "unsupported"),
+    ];
+    for (kind, own, _) in &of_kind {
+        desk.whatsapp.tell(message(kind, kind, own.clone()));
+    }
+    desk.told().await;
+    let rows = written(&desk).await;
+    let kinds: Vec<&Value> = rows.iter().map(|row| &row["type"]).collect();
+    let expect: Vec<&str> = of_kind.iter().map(|(_, _, kind)| *kind).collect();
+    assert_eq!(kinds, expect);
+    assert_eq!(rows[0]["content"], "A sala");
+    assert_eq!(rows[7]["content"], "Sim");
+    let unknown = &rows[9]["metadata"];
+    assert_eq!(unknown["channelType"], "carrier_pigeon");
+    assert_eq!(unknown["attributes"]["carrier_pigeon"]["rings"], 2);
+}
+
+async fn an_answer_before_the_sends_answer_finds_its_conversation(on: On) {
+    let desk = Desk::new(on).await;
+    let (sending, wamid) = desk.hanging(PHONE).await;
+    let reply = Inbound::text(WA_ID, "Oi").answering(&wamid);
+    desk.whatsapp.inbound(reply);
+    desk.told().await;
+    desk.whatsapp.release();
+    let sent = desk.sent(&sending.await.expect("no panic").expect(200));
+    assert_eq!(
+        written(&desk).await[0]["conversation_id"],
+        sent.conversation
+    );
+    let conversation = desk.row("conversations", &sent.conversation).await;
+    assert!(conversation["answered_at"].is_string());
+}
+
+/// What a user says about marketing messages.
+fn preference(value: &str) -> Event {
+    let value = json!({
+        "messaging_product": "whatsapp",
+        "metadata": {"display_phone_number": "551130000042", "phone_number_id": "300000000000001"},
+        "contacts": [{"profile": {"name": "Ilda"}, "wa_id": WA_ID}],
+        "user_preferences": [{
+            "wa_id": WA_ID, "detail": "The user asked for it",
+            "category": "marketing_messages", "value": value, "timestamp": BEGINNING,
+        }],
+    });
+    Event::Change {
+        field: "user_preferences".to_owned(),
+        value: value.to_string(),
+    }
+}
+
+async fn who_stops_messages_gets_none_until_he_wants_them_again(on: On) {
+    let desk = Desk::new(on).await;
+    let sent = desk.greets(PHONE).await;
+    desk.whatsapp.tell(preference("stop"));
+    desk.told().await;
+    let contacts = desk.host.rows(&desk.declared, "contacts").await;
+    assert!(contacts[0]["banned_at"].is_string());
+    let answer = desk.notify(&desk.greeting(PHONE)).send().await;
+    super::desk::refusal(answer, 400);
+    assert_eq!(desk.whatsapp.sends().len(), 1, "nothing goes out");
+    // Others are not concerned.
+    desk.greets(super::desk::OTHER_PHONE).await;
+
+    desk.whatsapp.tell(preference("resume"));
+    desk.told().await;
+    let again = desk.greets(PHONE).await;
+    assert_eq!(again.conversation, sent.conversation);
+    let contacts = desk.host.rows(&desk.declared, "contacts").await;
+    assert!(contacts.iter().all(|row| row["banned_at"].is_null()));
+}
+
+async fn who_stopped_marketing_by_a_failed_status_gets_no_more(on: On) {
+    let desk = Desk::new(on).await;
+    let sent = desk.greets(PHONE).await;
+    desk.whatsapp.fails(&sent.wamid, &[131_050]);
+    desk.told().await;
+    let contacts = desk.host.rows(&desk.declared, "contacts").await;
+    assert!(contacts[0]["banned_at"].is_string());
+    let answer = desk.notify(&desk.greeting(PHONE)).send().await;
+    super::desk::refusal(answer, 400);
+    assert_eq!(desk.whatsapp.sends().len(), 1);
+}

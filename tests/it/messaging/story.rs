@@ -1,0 +1,205 @@
+//! The whole story of a notification: it goes out, statuses and an answer come
+//! back, and all of it is exported.
+
+use leadhost_tests::On;
+use leadhost_tests::provider::{BEGINNING, Inbound};
+use leadhost_tests::whatsapp::WaId;
+use serde_json::json;
+
+use super::desk::{Desk, PHONE, WA_ID, template};
+
+leadhost_tests::on_every_store! {
+    a_notification_goes_out_and_all_that_comes_back_is_exported,
+    the_legacy_format_sends_the_same,
+    a_legacy_template_in_two_languages_is_sent_in_the_instances,
+    a_second_notification_is_of_the_same_conversation,
+    a_contact_is_found_by_the_number_without_its_ninth_digit,
+    an_answer_without_the_recipients_id_is_enough,
+    a_message_that_is_held_is_accepted,
+    no_secret_is_kept_and_none_goes_anywhere_else,
+}
+
+async fn a_notification_goes_out_and_all_that_comes_back_is_exported(on: On) {
+    let desk = Desk::new(on).await;
+    let mut request = desk.greeting(PHONE);
+    request["email"] = json!("ilda@example.com");
+    request["specialInstructions"] = json!("Fale da vaga de garagem.");
+    let answer = desk.notify(&request).send().await.expect(200);
+    assert_eq!(answer.json()["success"], true);
+    assert_eq!(answer.header("x-message-status"), "accepted");
+    let sent = desk.sent(&answer);
+
+    let request = desk.whatsapp.sends()[0].json().expect("JSON");
+    assert_eq!(request["messaging_product"], "whatsapp");
+    assert_eq!(request["to"], WA_ID);
+    assert_eq!(request["biz_opaque_callback_data"], sent.message);
+    assert_eq!(request["template"]["name"], "boas_vindas");
+    assert_eq!(
+        request["template"]["components"][0]["parameters"][1]["text"],
+        "Casa Verde"
+    );
+
+    for (after, word) in [(1, "sent"), (2, "delivered"), (60, "read")] {
+        desk.whatsapp.set_time(BEGINNING + after);
+        desk.whatsapp.status(&sent.wamid, word);
+    }
+    desk.whatsapp.set_time(BEGINNING + 90);
+    let reply = Inbound::text(WA_ID, "Quero sim, pode ser às 10h?").answering(&sent.wamid);
+    desk.whatsapp.inbound(reply);
+    desk.host.advance(120).await;
+    desk.told().await;
+
+    let message = desk.row("messages", &sent.message).await;
+    assert_eq!(message["type"], "template");
+    assert_eq!(message["actor"], "agent");
+    assert_eq!(message["content"], "Olá Ilda, aqui é da Casa Verde.");
+    assert_eq!(message["conversation_id"], sent.conversation);
+    assert_eq!(message["delivered_at"], "2030-01-15T12:00:02.000000Z");
+    assert_eq!(message["read_at"], "2030-01-15T12:01:00.000000Z");
+    let metadata = &message["metadata"];
+    assert_eq!(metadata["status"], "read");
+    assert_eq!(metadata["sentAt"], "2030-01-15T12:00:01.000000Z");
+    assert_eq!(metadata["externalIds"], json!([sent.wamid]));
+    assert_eq!(metadata["recipientId"], WA_ID);
+    assert_eq!(
+        metadata["template"],
+        json!({"name": "boas_vindas", "language": "pt_BR"})
+    );
+
+    let rows = desk.host.rows(&desk.declared, "messages").await;
+    let reply = rows
+        .iter()
+        .find(|row| row["actor"] == "contact")
+        .expect("the answer is a message");
+    assert_eq!(reply["type"], "text");
+    assert_eq!(reply["content"], "Quero sim, pode ser às 10h?");
+    assert_eq!(reply["conversation_id"], sent.conversation);
+    assert_eq!(reply["metadata"]["replyTo"], sent.wamid);
+    assert_eq!(reply["created_at"], "2030-01-15T12:01:30.000000Z");
+
+    let conversation = desk.row("conversations", &sent.conversation).await;
+    assert_eq!(conversation["status"], "answered");
+    assert_eq!(conversation["answered_at"], "2030-01-15T12:01:30.000000Z");
+    assert_eq!(conversation["agent_id"], desk.instance());
+    assert_eq!(conversation["agent_type"], "ai");
+    assert_eq!(conversation["source"], "site");
+    assert_eq!(conversation["channel"], "whatsapp");
+    assert!(conversation["first_message_at"].is_string());
+    assert_eq!(
+        conversation["props"]["specialInstructions"],
+        "Fale da vaga de garagem."
+    );
+    let contact = conversation["contact_id"].as_str().expect("a contact");
+    let contact = desk.row("contacts", contact).await;
+    assert_eq!(contact["name"], "Ilda Prates");
+    assert_eq!(contact["phone_number"], format!("+{WA_ID}"));
+    assert_eq!(contact["email"], "ilda@example.com");
+    assert!(contact["banned_at"].is_null());
+    assert!(desk.errors("").await.is_empty());
+    assert_eq!(desk.whatsapp.accepted_for(WA_ID), 1);
+}
+
+async fn the_legacy_format_sends_the_same(on: On) {
+    let desk = Desk::new(on).await;
+    let mut request = desk.greeting(PHONE);
+    let fields = request.as_object_mut().expect("an object");
+    fields.remove("template");
+    fields.insert("messageTemplate".to_owned(), json!("boas_vindas"));
+    fields.insert("replacements".to_owned(), json!(["Ilda", "Casa Verde"]));
+    let legacy = desk.notify(&request).send().await.expect(200);
+    desk.sent(&legacy);
+    desk.greets("(11) 98765-0303").await;
+    let sends = desk.whatsapp.sends();
+    let template = |at: usize| sends[at].json().expect("JSON")["template"].clone();
+    assert_eq!(template(0), template(1));
+
+    // Named parameters are given in the order of the template.
+    request["messageTemplate"] = json!("retorno");
+    request["replacements"] = json!(["Ilda", "AP-10"]);
+    desk.notify(&request).send().await.expect(200);
+    let sends = desk.whatsapp.sends();
+    let parameters =
+        sends[2].json().expect("JSON")["template"]["components"][0]["parameters"].clone();
+    assert_eq!(parameters[0]["parameter_name"], "nome");
+    assert_eq!(parameters[1]["parameter_name"], "imovel");
+    assert_eq!(parameters[1]["text"], "AP-10");
+    assert_eq!(desk.whatsapp.accepted().len(), 3);
+}
+
+async fn a_legacy_template_in_two_languages_is_sent_in_the_instances(on: On) {
+    let desk = Desk::new(on).await;
+    let mut request = desk.greeting(PHONE);
+    let fields = request.as_object_mut().expect("an object");
+    fields.remove("template");
+    fields.insert("messageTemplate".to_owned(), json!("aviso"));
+    desk.notify(&request).send().await.expect(200);
+    let send = desk.whatsapp.sends()[0].json().expect("JSON");
+    assert_eq!(send["template"]["language"]["code"], "pt_BR");
+}
+
+async fn a_second_notification_is_of_the_same_conversation(on: On) {
+    let desk = Desk::new(on).await;
+    let first = desk.greets(PHONE).await;
+    // The same person, written in another way.
+    let second = desk.greets("+55 11 98765 0101").await;
+    assert_eq!(first.conversation, second.conversation);
+    assert_ne!(first.message, second.message);
+    let contacts = desk.host.rows(&desk.declared, "contacts").await;
+    assert_eq!(contacts.len(), 1);
+}
+
+async fn a_contact_is_found_by_the_number_without_its_ninth_digit(on: On) {
+    let desk = Desk::new(on).await;
+    desk.whatsapp.name_recipients(WaId::WithoutNinthDigit);
+    let sent = desk.greets(PHONE).await;
+    desk.whatsapp.status(&sent.wamid, "delivered");
+    desk.whatsapp.inbound(Inbound::text("551187650101", "Oi"));
+    desk.told().await;
+    let message = desk.row("messages", &sent.message).await;
+    assert_eq!(message["metadata"]["status"], "delivered");
+    assert_eq!(message["metadata"]["recipientId"], "551187650101");
+    let contacts = desk.host.rows(&desk.declared, "contacts").await;
+    assert_eq!(contacts.len(), 1);
+    assert_eq!(contacts[0]["phone_number"], format!("+{WA_ID}"));
+    let conversation = desk.row("conversations", &sent.conversation).await;
+    assert_eq!(conversation["status"], "answered");
+}
+
+async fn an_answer_without_the_recipients_id_is_enough(on: On) {
+    let desk = Desk::new(on).await;
+    desk.whatsapp.name_recipients(WaId::Missing);
+    let sent = desk.greets(PHONE).await;
+    desk.whatsapp.inbound(Inbound::text(WA_ID, "Oi"));
+    desk.told().await;
+    let conversation = desk.row("conversations", &sent.conversation).await;
+    assert_eq!(conversation["status"], "answered");
+}
+
+async fn a_message_that_is_held_is_accepted(on: On) {
+    let desk = Desk::new(on).await;
+    desk.whatsapp.answer_status("held_for_quality_assessment");
+    let sent = desk.greets(PHONE).await;
+    assert_eq!(desk.state(&sent.message).await, "accepted");
+    // Which may end in a failure hours later.
+    desk.whatsapp.set_time(BEGINNING + 7_200);
+    desk.whatsapp.fails(&sent.wamid, &[132_015]);
+    desk.told().await;
+    assert_eq!(desk.state(&sent.message).await, "failed");
+}
+
+async fn no_secret_is_kept_and_none_goes_anywhere_else(on: On) {
+    let desk = Desk::new(on).await;
+    let name = "{{secret:access-token}} ${access-token} slot{secret,access-token}";
+    let request = desk.notification(PHONE, template("boas_vindas", &[name, "Casa Verde"]));
+    desk.notify(&request).send().await.expect(200);
+    let options = desk.whatsapp.options();
+    let token = &options.tokens[0];
+    let send = &desk.whatsapp.sends()[0];
+    assert_eq!(send.bearer(), Some(&**token));
+    let text = String::from_utf8(send.body.clone()).expect("UTF-8");
+    assert!(!text.contains(&**token), "{text}");
+    assert!(text.contains(name), "{text}");
+    for secret in [token, &options.app_secret, &options.verify_token] {
+        assert!(!desk.host.keeps(secret).await, "{secret} is on disk");
+    }
+}

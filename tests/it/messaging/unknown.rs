@@ -1,0 +1,155 @@
+//! Sends of which nobody knows whether the provider took them: they are never
+//! made again by themselves, until a status settles them or an operator does.
+
+use leadhost::domain::id::MessageId;
+use leadhost::store::{Resolution, Verdict, Write, Written};
+use leadhost_tests::provider::{BEGINNING, Misbehaviour, Taken};
+use leadhost_tests::whatsapp::WhatsApp;
+use leadhost_tests::{On, Options};
+
+use super::desk::{Desk, PHONE, WA_ID, ids};
+
+leadhost_tests::on_every_store! {
+    a_send_that_hangs_is_not_repeated,
+    a_send_whose_connection_breaks_is_not_repeated,
+    a_send_whose_connection_ends_is_not_repeated,
+    a_page_of_html_in_place_of_an_answer_is_not_repeated,
+    an_answer_without_a_word_is_not_repeated,
+    a_success_without_an_id_is_not_repeated,
+    a_send_that_was_never_read_is_not_repeated,
+    an_operator_lets_it_be_sent_again,
+    an_operator_gives_it_up,
+    the_key_of_a_send_that_nobody_knows_of_does_not_send_it_again,
+}
+
+/// The provider has taken the message and says so in no way that counts: the
+/// message is unknown, and stays so however long it takes, until a status comes.
+async fn settled_by_a_status(on: On, what: Misbehaviour) {
+    let mut options = Options::patient(on);
+    if matches!(what, Misbehaviour::Hang(_)) {
+        // Who hangs is waited for by the machine's clock: not for long, and long
+        // enough for all that does not hang.
+        options = options
+            .with("messages.answer_seconds", 1)
+            .with("worker.fetch_seconds", 8);
+    }
+    let desk = Desk::with(options, WhatsApp::start()).await;
+    desk.whatsapp.next_sends(1, what);
+    let answer = desk.notify(&desk.greeting(PHONE)).send().await.expect(200);
+    let (conversation, message) = ids(&answer);
+    assert_eq!(answer.json()["success"], true);
+    desk.becomes(&message, "unknown").await;
+    for (hours, other) in [(1, "(11) 98765-0601"), (100, "(11) 98765-0602")] {
+        desk.host.pass(hours * 3_600).await;
+        // Others go out, so that there was time for this one, too.
+        desk.greets(other).await;
+    }
+    assert_eq!(desk.state(&message).await, "unknown");
+    assert_eq!(desk.whatsapp.accepted_for(WA_ID), 1);
+
+    let accepted = desk.whatsapp.accepted();
+    let taken = accepted
+        .iter()
+        .find(|taken| taken.send.opaque.as_deref() == Some(&message))
+        .expect("it was taken");
+    desk.whatsapp.set_time(BEGINNING + 10);
+    desk.whatsapp.status(&taken.id, "delivered");
+    desk.told().await;
+    let row = desk.row("messages", &message).await;
+    assert_eq!(row["metadata"]["status"], "delivered");
+    assert_eq!(row["conversation_id"], conversation);
+    assert_eq!(row["metadata"]["externalIds"][0], taken.id);
+    desk.host.pass(100 * 3_600).await;
+    desk.greets("(11) 98765-0699").await;
+    assert_eq!(desk.whatsapp.accepted_for(WA_ID), 1);
+}
+
+async fn a_send_that_hangs_is_not_repeated(on: On) {
+    settled_by_a_status(on, Misbehaviour::Hang(Taken::Yes)).await;
+}
+
+async fn a_send_whose_connection_breaks_is_not_repeated(on: On) {
+    settled_by_a_status(on, Misbehaviour::Reset(Taken::Yes)).await;
+}
+
+async fn a_send_whose_connection_ends_is_not_repeated(on: On) {
+    settled_by_a_status(on, Misbehaviour::Close(Taken::Yes)).await;
+}
+
+async fn a_page_of_html_in_place_of_an_answer_is_not_repeated(on: On) {
+    settled_by_a_status(on, Misbehaviour::Html(502, Taken::Yes)).await;
+}
+
+async fn an_answer_without_a_word_is_not_repeated(on: On) {
+    settled_by_a_status(on, Misbehaviour::Empty(503, Taken::Yes)).await;
+}
+
+async fn a_success_without_an_id_is_not_repeated(on: On) {
+    settled_by_a_status(on, Misbehaviour::NoId).await;
+}
+
+/// A message of which nobody knows: the provider did not even read it, which
+/// cannot be told from the outside.
+async fn unknown(on: On) -> (Desk, String) {
+    let desk = Desk::new(on).await;
+    desk.whatsapp.next_sends(1, Misbehaviour::ResetUnread);
+    let answer = desk.notify(&desk.greeting(PHONE)).send().await.expect(200);
+    let (_, message) = ids(&answer);
+    desk.becomes(&message, "unknown").await;
+    assert_eq!(answer.header("x-message-status"), "unknown");
+    (desk, message)
+}
+
+async fn a_send_that_was_never_read_is_not_repeated(on: On) {
+    let (desk, message) = unknown(on).await;
+    desk.host.pass(100 * 3_600).await;
+    desk.greets("(11) 98765-0699").await;
+    assert_eq!(desk.state(&message).await, "unknown");
+    assert_eq!(desk.whatsapp.accepted_for(WA_ID), 0);
+}
+
+async fn resolved(desk: &Desk, message: &str, verdict: Verdict) {
+    let workspace = desk.declared.report.workspace_id;
+    let message: MessageId = message.parse().expect("an id");
+    let write = Write::Resolve(Resolution {
+        workspace,
+        message,
+        verdict,
+    });
+    let written = desk.host.store().commit(&[write]).await.expect("a store");
+    assert!(matches!(written[0], Written::Message(_)), "{written:?}");
+    desk.host.app.pipeline.wake();
+}
+
+async fn an_operator_lets_it_be_sent_again(on: On) {
+    let (desk, message) = unknown(on).await;
+    let until = leadhost::domain::time::Micros(desk.host.now().0 + 3_600_000_000);
+    resolved(&desk, &message, Verdict::SendAgain { until }).await;
+    desk.becomes(&message, "accepted").await;
+    assert_eq!(desk.whatsapp.accepted_as(&message), 1);
+}
+
+async fn an_operator_gives_it_up(on: On) {
+    let (desk, message) = unknown(on).await;
+    resolved(&desk, &message, Verdict::GiveUp).await;
+    assert_eq!(desk.state(&message).await, "failed");
+    desk.host.pass(100 * 3_600).await;
+    desk.greets("(11) 98765-0699").await;
+    assert_eq!(desk.whatsapp.accepted_as(&message), 0);
+}
+
+async fn the_key_of_a_send_that_nobody_knows_of_does_not_send_it_again(on: On) {
+    let desk = Desk::new(on).await;
+    desk.whatsapp
+        .next_sends(1, Misbehaviour::Html(502, Taken::Yes));
+    let ask = || {
+        let ask = desk.notify(&desk.greeting(PHONE));
+        ask.header("idempotency-key", "order-17")
+    };
+    let first = ask().send().await.expect(200);
+    let (_, message) = ids(&first);
+    desk.becomes(&message, "unknown").await;
+    let again = ask().send().await.expect(200);
+    assert_eq!(ids(&again), ids(&first));
+    assert_eq!(desk.whatsapp.sends().len(), 1);
+}

@@ -1,0 +1,307 @@
+//! The address of an instance's webhooks: who may post to it, and what it makes
+//! of bodies that nobody would have thought of.
+
+use leadhost::domain::delivery::DeliveryStatus;
+use leadhost::store::{DeliveryDetail, DeliveryFilter};
+use leadhost_tests::On;
+use leadhost_tests::provider::{BEGINNING, Callback, Flush, Inbound, Key};
+use leadhost_tests::whatsapp::{WhatsApp, WhatsAppOptions};
+use serde_json::{Value, json};
+
+use super::desk::{Desk, FRONT, PHONE, WA_ID, instance, taken};
+
+leadhost_tests::on_every_store! {
+    a_wrong_signature_is_quarantined,
+    a_wrong_address_is_not_found,
+    the_address_of_a_channel_takes_no_leads,
+    the_handshake_wants_the_token,
+    an_event_of_another_number_goes_to_its_instance,
+    an_event_of_nobodys_number_is_unrouted,
+    a_webhook_of_three_megabytes_is_taken,
+    a_webhook_that_is_too_large_is_refused,
+    unknown_fields_and_words_do_no_harm,
+    what_relays_have_stripped_is_done_without,
+    a_status_that_cannot_be_read_harms_no_other,
+    a_body_that_is_no_webhook_is_refused_and_kept,
+    a_signature_is_over_the_bytes_as_they_came,
+    a_raw_webhook_is_kept_with_its_outcome,
+}
+
+const JSON: &str = "application/json";
+
+fn status(id: &str, word: &str) -> Value {
+    json!({"id": id, "status": word, "timestamp": BEGINNING.to_string(), "recipient_id": WA_ID})
+}
+
+/// A webhook of the double's number with this in its only change.
+fn webhook(value: Value) -> Value {
+    let mut whole = json!({
+        "messaging_product": "whatsapp",
+        "metadata": {"display_phone_number": "551130000042", "phone_number_id": "300000000000001"},
+    });
+    for (name, part) in value.as_object().expect("an object") {
+        whole[name] = part.clone();
+    }
+    json!({
+        "object": "whatsapp_business_account",
+        "entry": [{"id": "200000000000001", "changes": [{"value": whole, "field": "messages"}]}],
+    })
+}
+
+/// The newest delivery of the channel.
+async fn newest(desk: &Desk) -> DeliveryDetail {
+    let filter = DeliveryFilter {
+        connection: Some(desk.channel(FRONT)),
+        limit: 1,
+        ..DeliveryFilter::default()
+    };
+    let found = desk
+        .host
+        .store()
+        .deliveries(&filter)
+        .await
+        .expect("a store");
+    desk.host.stored(found[0].id).await
+}
+
+async fn a_wrong_signature_is_quarantined(on: On) {
+    let desk = Desk::new(on).await;
+    let sent = desk.greets(PHONE).await;
+    let body = webhook(json!({"statuses": [status(&sent.wamid, "read")]})).to_string();
+    for key in [Key::Wrong, Key::None] {
+        desk.host.advance(1).await;
+        let told = desk.whatsapp.send_raw(JSON, body.clone(), key).await;
+        assert_eq!(told.status, 401, "{key:?}: {}", told.body);
+        let stored = newest(&desk).await;
+        assert_eq!(stored.summary.status, DeliveryStatus::Quarantined);
+    }
+    assert_eq!(desk.state(&sent.message).await, "accepted");
+    let told = desk.whatsapp.send_raw(JSON, body, Key::Right).await;
+    assert_eq!(told.status, 200);
+    assert_eq!(desk.state(&sent.message).await, "read");
+}
+
+async fn a_wrong_address_is_not_found(on: On) {
+    let desk = Desk::new(on).await;
+    let right = desk.webhook(FRONT);
+    let token = desk.channel(FRONT);
+    let agent = desk.instance();
+    let other = desk.declared.report.instances["desk"].0;
+    for path in [
+        format!("{right}x"),
+        format!("/channel-webhook/{agent}/{}", "a".repeat(22)),
+        format!("/channel-webhook/{other}/{token}"),
+        format!("/channel-webhook/{}/{token}", agent + 1_000),
+        format!("/channel-webhook/x/{token}"),
+    ] {
+        let url = format!("http://{}{path}", desk.host.addresses.gateway);
+        desk.whatsapp.call_back(Callback::to(&url));
+        let told = desk.whatsapp.send_raw(JSON, "{}", Key::Right).await;
+        assert_eq!(told.status, 404, "{path}: {}", told.body);
+        assert_eq!(desk.whatsapp.handshake(None).await.1.status, 404, "{path}");
+    }
+}
+
+async fn the_address_of_a_channel_takes_no_leads(on: On) {
+    let desk = Desk::new(on).await;
+    let path = format!("/ingest-lead/{}", desk.channel(FRONT));
+    let url = format!("http://{}{path}", desk.host.addresses.gateway);
+    desk.whatsapp.call_back(Callback::to(&url));
+    let told = desk.whatsapp.send_raw(JSON, "{}", Key::Right).await;
+    assert_eq!(told.status, 404);
+}
+
+async fn the_handshake_wants_the_token(on: On) {
+    let desk = Desk::new(on).await;
+    let (shown, told) = desk.whatsapp.handshake(None).await;
+    assert!(shown, "{told:?}");
+    for token in ["", "another-token"] {
+        let (shown, told) = desk.whatsapp.handshake(Some(token)).await;
+        assert!(!shown);
+        assert!((400..500).contains(&told.status), "{told:?}");
+    }
+}
+
+/// A number of its own on the same account, which has one callback for all.
+fn second() -> WhatsApp {
+    WhatsApp::with(WhatsAppOptions {
+        phone_number_id: "300000000000002".to_owned(),
+        number: "551130000043".to_owned(),
+        ..WhatsAppOptions::default()
+    })
+}
+
+/// A contact writes to another number, whose webhooks come to the first one's address.
+async fn writes_to(desk: &Desk, number: &WhatsApp) {
+    number.call_back(desk.callback());
+    number.inbound(Inbound::text(WA_ID, "Oi"));
+    taken(&number.flush().await);
+}
+
+async fn an_event_of_another_number_goes_to_its_instance(on: On) {
+    let (first, second) = (WhatsApp::start(), second());
+    let file = [instance(FRONT, &first), instance("back", &second)].concat();
+    let options = leadhost_tests::Options::patient(on);
+    let desk = Desk::declared(options, &file, first).await;
+    writes_to(&desk, &second).await;
+    let conversations = desk.host.rows(&desk.declared, "conversations").await;
+    assert_eq!(conversations.len(), 1);
+    let back = desk.declared.report.instances["back"].0;
+    assert_eq!(conversations[0]["agent_id"], back);
+}
+
+async fn an_event_of_nobodys_number_is_unrouted(on: On) {
+    let desk = Desk::new(on).await;
+    writes_to(&desk, &second()).await;
+    assert_eq!(newest(&desk).await.summary.status, DeliveryStatus::Unrouted);
+    assert!(desk.messages().await.is_empty());
+}
+
+async fn a_webhook_of_three_megabytes_is_taken(on: On) {
+    let desk = Desk::new(on).await;
+    let sent = desk.greets(PHONE).await;
+    let mut body = webhook(json!({"statuses": [status(&sent.wamid, "delivered")]}));
+    let change = body["entry"][0]["changes"][0].clone();
+    let mut changes = vec![change];
+    changes.extend((0..700).map(|number| {
+        webhook(json!({"messages": [{
+            "from": WA_ID, "id": format!("wamid.LONG-{number}"), "timestamp": BEGINNING.to_string(),
+            "type": "text", "text": {"body": "é".repeat(2_000)},
+        }]}))["entry"][0]["changes"][0]
+            .clone()
+    }));
+    body["entry"][0]["changes"] = json!(changes);
+    let bytes = body.to_string().into_bytes();
+    assert!(
+        bytes.len() > 2_900_000 && bytes.len() < 4_000_000,
+        "{}",
+        bytes.len()
+    );
+    let told = desk.whatsapp.send_raw(JSON, bytes, Key::Right).await;
+    assert_eq!(told.status, 200, "{}", told.body);
+    desk.becomes(&sent.message, "delivered").await;
+    assert_eq!(desk.messages().await.len(), 701);
+}
+
+async fn a_webhook_that_is_too_large_is_refused(on: On) {
+    let desk = Desk::new(on).await;
+    let body = webhook(json!({"statuses": [], "padding": "x".repeat(5 << 20)}));
+    let told = desk
+        .whatsapp
+        .send_raw(JSON, body.to_string(), Key::Right)
+        .await;
+    assert_eq!(told.status, 413);
+}
+
+async fn unknown_fields_and_words_do_no_harm(on: On) {
+    let desk = Desk::new(on).await;
+    let sent = desk.greets(PHONE).await;
+    let mut delivered = status(&sent.wamid, "delivered");
+    delivered["trajectory"] = json!({"planets": ["Marte"]});
+    delivered["timestamp"] = json!("soon");
+    let mut body = webhook(json!({
+        "statuses": [status(&sent.wamid, "in_orbit"), delivered],
+        "weather": 7,
+    }));
+    body["version"] = json!("99.0");
+    let more = json!({"field": "phases_of_the_moon", "value": {"moon": "full"}});
+    body["entry"][0]["changes"]
+        .as_array_mut()
+        .expect("a list")
+        .push(more);
+    desk.host.advance(30).await;
+    let told = desk
+        .whatsapp
+        .send_raw(JSON, body.to_string(), Key::Right)
+        .await;
+    assert_eq!(told.status, 200, "{}", told.body);
+    let row = desk.row("messages", &sent.message).await;
+    // What has no time happened when it came.
+    assert_eq!(row["delivered_at"], "2030-01-15T12:00:30.000000Z");
+}
+
+async fn what_relays_have_stripped_is_done_without(on: On) {
+    let desk = Desk::new(on).await;
+    let sent = desk.greets(PHONE).await;
+    let bare = json!({"entry": [{"changes": [{"value": {"statuses": [
+        {"id": sent.wamid, "status": "read"},
+    ]}}]}]});
+    let told = desk
+        .whatsapp
+        .send_raw(JSON, bare.to_string(), Key::Right)
+        .await;
+    assert_eq!(told.status, 200, "{}", told.body);
+    assert_eq!(desk.state(&sent.message).await, "read");
+    // A message without `contacts` has a sender, too.
+    let bare = webhook(json!({"messages": [
+        {"from": "5531988880001", "id": "wamid.B", "type": "text", "text": {"body": "Oi"}},
+    ]}));
+    let told = desk
+        .whatsapp
+        .send_raw(JSON, bare.to_string(), Key::Right)
+        .await;
+    assert_eq!(told.status, 200, "{}", told.body);
+    assert_eq!(desk.host.rows(&desk.declared, "contacts").await.len(), 2);
+}
+
+async fn a_status_that_cannot_be_read_harms_no_other(on: On) {
+    let desk = Desk::new(on).await;
+    let sent = desk.greets(PHONE).await;
+    let body = webhook(json!({"statuses": [
+        7, {}, {"status": "read"}, {"id": sent.wamid}, null, status(&sent.wamid, "delivered"),
+    ]}));
+    let told = desk
+        .whatsapp
+        .send_raw(JSON, body.to_string(), Key::Right)
+        .await;
+    assert_eq!(told.status, 200, "{}", told.body);
+    assert_eq!(desk.state(&sent.message).await, "delivered");
+}
+
+async fn a_body_that_is_no_webhook_is_refused_and_kept(on: On) {
+    let desk = Desk::new(on).await;
+    for body in ["", "no JSON", "[1", "7", "{\"hello\":1}"] {
+        desk.host.advance(1).await;
+        let told = desk.whatsapp.send_raw(JSON, body, Key::Right).await;
+        assert_eq!(told.status, 400, "{body}: {}", told.body);
+        let stored = newest(&desk).await;
+        assert_eq!(stored.summary.status, DeliveryStatus::Rejected, "{body}");
+        assert_eq!(stored.request.body, body.as_bytes());
+    }
+}
+
+async fn a_signature_is_over_the_bytes_as_they_came(on: On) {
+    let desk = Desk::new(on).await;
+    let inbound = Inbound::text(WA_ID, "Às 10/11 é ótimo 🏠").named("João \\ Zé");
+    desk.whatsapp.inbound(inbound);
+    desk.told().await;
+    let contacts = desk.host.rows(&desk.declared, "contacts").await;
+    assert_eq!(contacts[0]["name"], "João \\ Zé");
+    let rows = desk.host.rows(&desk.declared, "messages").await;
+    assert_eq!(rows[0]["content"], "Às 10/11 é ótimo 🏠");
+}
+
+async fn a_raw_webhook_is_kept_with_its_outcome(on: On) {
+    let desk = Desk::new(on).await;
+    let sent = desk.greets(PHONE).await;
+    for word in ["sent", "delivered", "in_orbit"] {
+        desk.whatsapp.status(&sent.wamid, word);
+    }
+    desk.whatsapp.inbound(Inbound::text(WA_ID, "Oi"));
+    let told = desk
+        .whatsapp
+        .flush_as(Flush::default().batches(1_000))
+        .await;
+    assert_eq!(told.len(), 1);
+    assert_eq!(told[0].status, 200);
+    assert_eq!(told[0].body, "", "a provider wants nothing but the status");
+    let stored = newest(&desk).await;
+    assert_eq!(stored.summary.status, DeliveryStatus::Converted);
+    assert_eq!(stored.items.len(), 4);
+    let header = stored
+        .request
+        .headers
+        .iter()
+        .find(|(name, _)| name == "x-hub-signature-256");
+    assert!(header.is_some());
+}

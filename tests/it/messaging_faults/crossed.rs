@@ -1,0 +1,239 @@
+//! Two hosts on one database: one sends, and what the phones say comes in
+//! through the other, before, while and after the provider answers, in opposite
+//! orders and twice. The end is the same, also when one of them dies.
+
+use std::collections::BTreeMap;
+
+use leadhost_tests::provider::{Accepted, Flush, Misbehaviour, Order, Taken};
+use leadhost_tests::{Answer, On, Service};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+use super::reckoning::{Books, asked};
+use super::{World, size};
+
+/// A call that hangs is given up long after everything here, and partners hear
+/// what came of it.
+const FLAGS: [&str; 6] = [
+    "--set",
+    "worker.fetch_seconds=600",
+    "--set",
+    "messages.answer_seconds=300",
+    "--set",
+    "server.answer_seconds=600",
+];
+
+/// What phones say, with the seconds after which they say it. The first of a
+/// message's phones had no network.
+const SAID: [(&str, u64); 4] = [("sent", 1), ("failed", 2), ("delivered", 3), ("read", 5)];
+
+/// What that comes to.
+fn end(wamid: &str, began: u64) -> Value {
+    let at = |after: u64| {
+        let micros = i64::try_from((began + after) * 1_000_000).expect("a time");
+        leadhost::domain::time::Micros(micros)
+    };
+    json!({
+        "status": "read",
+        "sentAt": at(1),
+        "delivered": at(3),
+        "read": at(5),
+        "failedAt": at(2),
+        "errors": ["131026"],
+        "externalIds": [wamid],
+    })
+}
+
+fn of(row: &Value) -> Value {
+    let metadata = &row["metadata"];
+    let errors = metadata["errors"].as_array().cloned().unwrap_or_default();
+    let codes: Vec<_> = errors.iter().map(|error| error["code"].clone()).collect();
+    json!({
+        "status": metadata["status"],
+        "sentAt": metadata["sentAt"],
+        "delivered": row["delivered_at"],
+        "read": row["read_at"],
+        "failedAt": metadata["failedAt"],
+        "errors": codes,
+        "externalIds": metadata["externalIds"],
+    })
+}
+
+struct Crossed {
+    world: World,
+    sends: Service,
+    hears: Service,
+    next: usize,
+    /// The seconds in which each message was taken.
+    began: u64,
+}
+
+impl Crossed {
+    async fn new() -> Option<Self> {
+        let world = World::new(On::postgres().await?, 2).await;
+        let sends = world.host_with(0, &FLAGS).await;
+        let hears = world.host_with(1, &FLAGS).await;
+        world.call_back(&hears);
+        Some(Self {
+            began: world.whatsapp.now(),
+            world,
+            sends,
+            hears,
+            next: 0,
+        })
+    }
+
+    /// Asks for so many notifications at once.
+    fn notify(&mut self, many: usize) -> Vec<JoinHandle<Option<Answer>>> {
+        (0..many)
+            .map(|_| {
+                self.next += 1;
+                let (id, phone) = (
+                    format!("note-{}", self.next),
+                    format!("+5511987{:06}", self.next),
+                );
+                let ask = self.world.notify(&self.sends, &id, &phone);
+                tokio::spawn(ask.try_send())
+            })
+            .collect()
+    }
+
+    /// Messages of which the provider has yet to say that it took them.
+    async fn hangs(&mut self, many: usize) -> (Vec<Accepted>, Vec<JoinHandle<Option<Answer>>>) {
+        let before = self.world.whatsapp.accepted().len();
+        let hang = Misbehaviour::Hang(Taken::Yes);
+        let times = u32::try_from(many).expect("a few");
+        self.world.whatsapp.next_sends(times, hang);
+        let partners = self.notify(many);
+        self.world.whatsapp.hangs(many).await;
+        (self.world.whatsapp.accepted().split_off(before), partners)
+    }
+
+    /// What the phones of these messages say waits to be told.
+    fn say(&self, messages: &[Accepted], with_our_own_id: bool) {
+        let whatsapp = &self.world.whatsapp;
+        for message in messages {
+            for (word, after) in SAID {
+                let mut status = whatsapp.status_of(&message.id, word);
+                status = status.at(message.at + after);
+                if word == "failed" {
+                    status = status.errors(&[131_026]);
+                }
+                if !with_our_own_id {
+                    status = status.without_opaque();
+                }
+                whatsapp.tell(status);
+            }
+        }
+    }
+
+    async fn tell(&self, order: Order) {
+        let how = Flush::default().order(order).batches(3).times(2);
+        for told in self.world.whatsapp.flush_as(how).await {
+            assert_eq!(told.status, 200, "{}", told.body);
+        }
+    }
+
+    /// Every message that the provider took has come to the same end.
+    async fn assert_the_same_end(&self, host: &Service) {
+        self.world.settles().await;
+        let books = Books::of(&self.world, host).await;
+        books.assert_once(&self.world);
+        let mut ends = BTreeMap::new();
+        for message in self.world.whatsapp.accepted() {
+            let id = message.send.opaque.expect("it is ours");
+            let row = books.row(&id);
+            assert_eq!(of(row), end(&message.id, self.began), "{row}");
+            ends.insert(id, message.id);
+        }
+        assert_eq!(ends.len(), self.next, "none is missing");
+        let asked = asked(&self.world);
+        assert!(asked.values().all(|times| *times == 1), "{asked:?}");
+    }
+}
+
+/// Partners that hear that all is well.
+async fn hear(partners: Vec<JoinHandle<Option<Answer>>>) {
+    for partner in partners {
+        let answer = partner.await.expect("no panic").expect("an answer");
+        answer.expect(200);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn statuses_and_answers_that_cross_come_to_the_same_in_every_order() {
+    let Some(mut crossed) = Crossed::new().await else {
+        return;
+    };
+    for round in 0..size(1, 20) {
+        for (number, order) in [Order::Told, Order::Reversed, Order::Shuffled(7)]
+            .into_iter()
+            .enumerate()
+        {
+            for with_our_own_id in [true, false] {
+                // Before the answer.
+                let (messages, partners) = crossed.hangs(4).await;
+                crossed.say(&messages, with_our_own_id);
+                crossed.tell(order).await;
+                crossed.world.whatsapp.release();
+                hear(partners).await;
+                // With the answer.
+                let (messages, partners) = crossed.hangs(4).await;
+                crossed.say(&messages, with_our_own_id);
+                let seed = u64::try_from(round * 10 + number).expect("a number");
+                crossed.world.whatsapp.release();
+                tokio::join!(crossed.tell(Order::Shuffled(seed)), hear(partners));
+                // After the answer.
+                let before = crossed.world.whatsapp.accepted().len();
+                hear(crossed.notify(4)).await;
+                let messages = crossed.world.whatsapp.accepted().split_off(before);
+                crossed.say(&messages, with_our_own_id);
+                crossed.tell(order).await;
+            }
+        }
+    }
+    crossed.assert_the_same_end(&crossed.hears).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn when_the_host_that_sends_dies_the_other_hears_what_became_of_its_messages() {
+    let Some(mut crossed) = Crossed::new().await else {
+        return;
+    };
+    let (messages, partners) = crossed.hangs(8).await;
+    // Some were told of before it died, some while nobody knows, some after.
+    crossed.say(&messages[..3], true);
+    crossed.tell(Order::Reversed).await;
+    crossed.sends.kill();
+    crossed.say(&messages[3..5], true);
+    crossed.tell(Order::Told).await;
+    crossed.world.unknown(3).await;
+    crossed.say(&messages[5..], true);
+    crossed.tell(Order::Shuffled(3)).await;
+    crossed.world.whatsapp.release();
+    for partner in partners {
+        assert!(partner.await.expect("no panic").is_none(), "it is dead");
+    }
+    crossed.assert_the_same_end(&crossed.hears).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn when_the_host_that_hears_dies_the_other_is_told_and_nothing_is_lost() {
+    let Some(mut crossed) = Crossed::new().await else {
+        return;
+    };
+    let (messages, partners) = crossed.hangs(8).await;
+    crossed.say(&messages, true);
+    let whatsapp = crossed.world.whatsapp.clone();
+    let some = Flush::default().batches(2).order(Order::Shuffled(9));
+    let telling = tokio::spawn(async move { whatsapp.try_flush(some).await });
+    crossed.hears.kill();
+    crossed.world.whatsapp.release();
+    hear(partners).await;
+    // Whether it was told all before it died: the provider tells the rest again.
+    let _ = telling.await.expect("no panic");
+    crossed.world.call_back(&crossed.sends);
+    crossed.say(&messages[..1], true);
+    crossed.tell(Order::Told).await;
+    crossed.assert_the_same_end(&crossed.sends).await;
+}

@@ -1,0 +1,121 @@
+//! The way to the database breaks while messages go out: in the middle of a
+//! commit, or for a while, with calls in the air. A commit whose answer is lost
+//! before a call means no call or one call, never two.
+
+use std::time::Duration;
+
+use leadhost_tests::On;
+use leadhost_tests::phones::Phones;
+use leadhost_tests::provider::{Misbehaviour, Taken};
+use leadhost_tests::proxy::{Cut, Proxy};
+use leadhost_tests::until;
+
+use super::reckoning::{Books, asked};
+use super::{World, gateways, size};
+
+async fn world() -> Option<(World, Proxy)> {
+    let on = On::postgres().await?;
+    let proxy = Proxy::before(on.url()).await;
+    Some((World::new(on, 2).await, proxy))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_that_is_cut_is_followed_by_one_call_at_most() {
+    let Some((world, proxy)) = world().await else {
+        return;
+    };
+    let url = proxy.url(world.on.url());
+    let host = world.host_with(0, &["--store-url", &url]).await;
+    // Phones are heard by another, whose network is well, and by this one.
+    let phones = Phones::start(&world.whatsapp);
+    let well = world.host(1).await;
+    world.call_back(&well);
+    let load = world.load("note", &gateways(&[&host]), 8);
+    load.reaches(20).await;
+    for cut in [
+        Cut::After,
+        Cut::Before,
+        Cut::Late(Duration::from_millis(200)),
+    ] {
+        let enough = proxy.cuts() + size(8, 200);
+        proxy.cut_commits(cut, 3);
+        until("commits are cut", async || {
+            (proxy.cuts() >= enough).then_some(())
+        })
+        .await;
+        proxy.spare_commits();
+        load.goes_on(20).await;
+        if cut == Cut::After {
+            world.call_back(&host);
+        }
+    }
+    let sent = load.stop().await;
+    world.settles().await;
+    world.call_back(&well);
+    let story = phones.finish().await;
+
+    let books = Books::of(&world, &well).await;
+    books.assert_hold(&sent);
+    books.assert_once(&world);
+    books.assert_heard(&story);
+    let asked = asked(&world);
+    let twice: Vec<_> = asked.iter().filter(|(_, times)| **times > 1).collect();
+    assert!(twice.is_empty(), "{twice:?}");
+    assert!(books.in_state("failed").is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_came_of_calls_is_written_down_when_the_database_is_back() {
+    const MANY: usize = 6;
+    let Some((world, proxy)) = world().await else {
+        return;
+    };
+    let url = proxy.url(world.on.url());
+    let patient = ["--set", "worker.lease_seconds=60"];
+    let host = world
+        .host_with(0, &[&["--store-url", &url], &patient[..]].concat())
+        .await;
+    let whatsapp = &world.whatsapp;
+    let times = u32::try_from(MANY).expect("a few");
+    whatsapp.next_sends(times, Misbehaviour::Hang(Taken::Yes));
+    let partners: Vec<_> = (0..MANY)
+        .map(|number| {
+            let phone = format!("+551198765{number:04}");
+            tokio::spawn(
+                world
+                    .notify(&host, &format!("note-{number}"), &phone)
+                    .send(),
+            )
+        })
+        .collect();
+    whatsapp.hangs(MANY).await;
+
+    proxy.shut(true);
+    proxy.reset();
+    until("no connection is left", async || {
+        (proxy.open() == 0).then_some(())
+    })
+    .await;
+    whatsapp.release();
+    // Nobody can be notified meanwhile, and nothing goes out.
+    let refused = world
+        .notify(&host, "note-99", "+5511987659999")
+        .send()
+        .await;
+    refused.expect(503);
+    proxy.shut(false);
+
+    let mut heard = Vec::new();
+    for partner in partners {
+        let answer = partner.await.expect("no panic").expect(200);
+        heard.push(answer.header("x-message-id").to_owned());
+    }
+    world.settles().await;
+    let books = Books::of(&world, &host).await;
+    books.assert_once(&world);
+    assert_eq!(books.in_state("accepted").len(), MANY);
+    for message in &heard {
+        assert_eq!(books.state(message), "accepted");
+    }
+    assert_eq!(whatsapp.sends().len(), MANY);
+}

@@ -1,0 +1,168 @@
+//! A host is stopped in the middle of a send for longer than its lease, while
+//! another host on the same database goes on; then it wakes with the send in its
+//! hands.
+
+use leadhost_tests::provider::{Misbehaviour, Taken};
+use leadhost_tests::whatsapp::WhatsApp;
+use leadhost_tests::{Answer, On, Service, until};
+use tokio::task::JoinHandle;
+
+use super::reckoning::asked;
+use super::way::Way;
+use super::{SENDING, World};
+
+const PHONE: &str = "+5511987650101";
+const OTHER: &str = "+5511987650202";
+
+/// A call that hangs is given up long after the lease.
+const FLAGS: [&str; 2] = ["--set", "worker.fetch_seconds=600"];
+
+/// A partner that notifies a host and waits for whatever it hears.
+fn notifies(world: &World, host: &Service, id: &str) -> JoinHandle<Answer> {
+    tokio::spawn(world.notify(host, id, PHONE).send())
+}
+
+async fn world(way: &Way) -> Option<World> {
+    let on = On::postgres().await?;
+    let whatsapp = WhatsApp::start();
+    Some(World::reached_at(on, 2, whatsapp, &way.url()).await)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_slept_between_its_request_and_its_call_makes_no_call() {
+    let way = Way::reserve();
+    let Some(world) = world(&way).await else {
+        return;
+    };
+    let closed = way.close().await;
+    let sleeper = world.host_with(0, &FLAGS).await;
+    let other = world.host_with(1, &FLAGS).await;
+    let partner = notifies(&world, &sleeper, "note-1");
+    world.sending(1).await;
+
+    sleeper.freeze();
+    world.unknown(1).await;
+    let _open = closed.open(world.whatsapp.address());
+    sleeper.thaw();
+    let answer = partner.await.expect("no panic").expect(200);
+    assert_eq!(world.whatsapp.sends().len(), 0, "it was too late");
+    // It went to sleep with a message in hand and cannot know better.
+    assert_eq!(answer.header("x-message-status"), "unknown");
+    world.unknown(1).await;
+
+    goes_on(&world, &[&sleeper, &other]).await;
+    world.unknown(1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_slept_between_its_claim_and_its_call_makes_no_call() {
+    let way = Way::reserve();
+    let Some(world) = world(&way).await else {
+        return;
+    };
+    let sleeper = world.host_with(0, &FLAGS).await;
+    // Nobody is there: the message waits for the worker.
+    let answer = world.notify(&sleeper, "note-1", PHONE).send().await;
+    assert_eq!(answer.expect(200).header("x-message-status"), "waiting");
+    let closed = way.close().await;
+    let refused = until("it stands still in the middle of its call", async || {
+        world.sending(1).await;
+        let refused = not_sent(&sleeper).await;
+        sleeper.freeze();
+        // A call that does not get through is given up after a moment, and made again.
+        let is_caught = world.count(SENDING).await == 1;
+        if !is_caught {
+            sleeper.thaw();
+        }
+        is_caught.then_some(refused)
+    })
+    .await;
+    let other = world.host_with(1, &FLAGS).await;
+    world.unknown(1).await;
+    let _open = closed.open(world.whatsapp.address());
+    sleeper.thaw();
+    until("it has given up its call", async || {
+        (not_sent(&sleeper).await > refused).then_some(())
+    })
+    .await;
+    assert_eq!(world.whatsapp.sends().len(), 0, "it was too late");
+
+    goes_on(&world, &[&sleeper, &other]).await;
+    world.unknown(1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_slept_after_its_call_writes_down_that_it_went_out() {
+    slept_after_the_call(None).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_slept_after_its_call_undoes_no_status() {
+    slept_after_the_call(Some("delivered")).await;
+}
+
+/// A host that sleeps while the provider answers, and while a status is told to
+/// the other one.
+async fn slept_after_the_call(told: Option<&str>) {
+    let Some(on) = On::postgres().await else {
+        return;
+    };
+    let world = World::new(on, 2).await;
+    let sleeper = world.host_with(0, &FLAGS).await;
+    let other = world.host_with(1, &FLAGS).await;
+    world.call_back(&other);
+    let whatsapp = &world.whatsapp;
+    whatsapp.next_sends(1, Misbehaviour::Hang(Taken::Yes));
+    let partner = notifies(&world, &sleeper, "note-1");
+    whatsapp.hangs(1).await;
+
+    sleeper.freeze();
+    world.unknown(1).await;
+    let wamid = whatsapp.accepted()[0].id.clone();
+    if let Some(word) = told {
+        whatsapp.status(&wamid, word);
+        whatsapp.flush().await;
+    }
+    whatsapp.release();
+    sleeper.thaw();
+    let answer = partner.await.expect("no panic").expect(200);
+    let message = answer.header("x-message-id");
+    let state = told.unwrap_or("accepted");
+    until(&format!("{message} is {state}"), async || {
+        let books = super::reckoning::Books::of(&world, &other).await;
+        (books.state(message) == state).then(|| {
+            assert_eq!(books.row(message)["metadata"]["externalIds"][0], wamid);
+        })
+    })
+    .await;
+    goes_on(&world, &[&sleeper, &other]).await;
+    let asked = asked(&world);
+    assert_eq!(asked[message], 1, "{asked:?}");
+    assert_eq!(world.count("select count(*) from sends").await, 0);
+}
+
+/// How many attempts of this host ended before a byte went out.
+async fn not_sent(host: &Service) -> u64 {
+    let metrics = host.ask("admin", "GET", "/metrics").send().await;
+    let metrics = metrics.expect(200);
+    let line = metrics
+        .text()
+        .lines()
+        .find_map(|line| line.strip_prefix("leadhost_sends_total{outcome=\"transient\"} "));
+    line.map_or(0, |number| number.parse().expect("a number"))
+}
+
+/// Both hosts send as before, so that there was time for anything late.
+async fn goes_on(world: &World, hosts: &[&Service]) {
+    for (number, host) in (100..).zip(hosts) {
+        // A host that slept is not taken for alive at once.
+        until("the host sends", async || {
+            let ask = world.notify(host, &format!("note-{number}"), OTHER);
+            let answer = ask.header("idempotency-key", &format!("late-{number}"));
+            let answer = answer.try_send().await?;
+            (answer.status == 200).then_some(())
+        })
+        .await;
+    }
+    world.settles().await;
+}

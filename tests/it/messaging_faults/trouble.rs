@@ -1,0 +1,140 @@
+//! The provider has a bad day while partners notify: resets before and after a
+//! request, calls that hang, pages of HTML, limits.
+
+use std::time::{Duration, Instant};
+
+use leadhost_tests::On;
+use leadhost_tests::phones::Phones;
+use leadhost_tests::provider::{Misbehaviour, Taken};
+
+use super::reckoning::{Books, asked};
+use super::{World, gateways, size};
+
+leadhost_tests::on_every_store! {
+    #[tokio::test(flavor = "multi_thread")]
+    whatever_the_provider_does_a_message_goes_out_once_at_most,
+    whoever_is_held_gets_nothing_before_the_time_and_others_do,
+}
+
+/// A call that hangs is given up soon, and nobody waits for it. Nobody dies here.
+const FLAGS: [&str; 6] = [
+    "--set",
+    "worker.fetch_seconds=1",
+    "--set",
+    "messages.answer_seconds=2",
+    "--set",
+    "worker.lease_seconds=60",
+];
+
+/// After which nobody knows whether the message went out.
+const DOUBTFUL: [Misbehaviour; 10] = [
+    Misbehaviour::ResetUnread,
+    Misbehaviour::Reset(Taken::Yes),
+    Misbehaviour::Reset(Taken::No),
+    Misbehaviour::Close(Taken::Yes),
+    Misbehaviour::Close(Taken::No),
+    Misbehaviour::Html(502, Taken::Yes),
+    Misbehaviour::Html(502, Taken::No),
+    Misbehaviour::Hang(Taken::Yes),
+    Misbehaviour::Hang(Taken::No),
+    Misbehaviour::NoId,
+];
+
+/// After which it did not, and goes out later.
+const SURE: [Misbehaviour; 2] = [
+    Misbehaviour::Code(131_016),
+    Misbehaviour::Throttled {
+        code: 130_429,
+        retry_after: 1,
+    },
+];
+
+async fn whatever_the_provider_does_a_message_goes_out_once_at_most(on: On) {
+    let world = World::new(on, 1).await;
+    let service = world.host_with(0, &FLAGS).await;
+    world.call_back(&service);
+    let whatsapp = &world.whatsapp;
+    let load = world.load("note", &gateways(&[&service]), 8);
+    for _ in 0..size(1, 20) {
+        for what in DOUBTFUL.iter().chain(&SURE) {
+            whatsapp.next_sends(2, what.clone());
+            load.goes_on(8).await;
+        }
+    }
+    let sent = load.stop().await;
+    whatsapp.behave();
+    world.settles().await;
+
+    let books = Books::of(&world, &service).await;
+    books.assert_hold(&sent);
+    books.assert_once(&world);
+    let unknown = books.in_state("unknown");
+    assert!(unknown.len() >= DOUBTFUL.len(), "{}", unknown.len());
+    let before = asked(&world);
+    for message in &unknown {
+        // What was reset unread the provider does not know of.
+        let times = before.get(message).copied().unwrap_or(0);
+        assert!(times <= 1, "{message} was asked for {times} times");
+    }
+
+    let phones = Phones::start(whatsapp);
+    // Others go out, so that there was time for these, too.
+    let load = world.load("late", &gateways(&[&service]), 4);
+    load.goes_on(20).await;
+    let late = load.stop().await;
+    world.settles().await;
+    let story = phones.finish().await;
+    let books = Books::of(&world, &service).await;
+    books.assert_hold(&sent.with(late));
+    books.assert_once(&world);
+    books.assert_heard(&story);
+    let after = asked(&world);
+    let mut settled = 0;
+    for message in &unknown {
+        assert_eq!(before.get(message), after.get(message), "{message} again");
+        settled += usize::from(books.state(message) == "read");
+    }
+    assert!(settled > 0, "those that had gone out are settled");
+    assert!(books.in_state("failed").is_empty());
+}
+
+async fn whoever_is_held_gets_nothing_before_the_time_and_others_do(on: On) {
+    const HELD: &str = "5511987650101";
+    const SECONDS: u32 = 4;
+    let world = World::new(on, 1).await;
+    let service = world.host_with(0, &FLAGS[4..]).await;
+    let whatsapp = &world.whatsapp;
+    let load = world.load("note", &gateways(&[&service]), 4);
+    load.goes_on(10).await;
+    let limit = Misbehaviour::Throttled {
+        code: 131_056,
+        retry_after: SECONDS,
+    };
+    whatsapp.next_sends_to(HELD, 1, limit);
+    let (since, others) = (Instant::now(), load.acknowledged());
+    let is_early = || since.elapsed() < Duration::from_secs(u64::from(SECONDS));
+    let mut waiting = Vec::new();
+    for id in ["held-1", "held-2", "held-3"] {
+        let answer = world.notify(&service, id, &format!("+{HELD}")).send().await;
+        let answer = answer.expect(200);
+        assert!(answer.header("x-message-status") == "waiting" || !is_early());
+        waiting.push(answer.header("x-message-id").to_owned());
+    }
+    leadhost_tests::until("the held ones go out, as others do", async || {
+        let taken = whatsapp.accepted_for(HELD);
+        assert!(taken == 0 || !is_early(), "after {:?}", since.elapsed());
+        (taken == waiting.len() && load.acknowledged() >= others + 10).then_some(())
+    })
+    .await;
+    let sent = load.stop().await;
+    world.settles().await;
+    let books = Books::of(&world, &service).await;
+    books.assert_hold(&sent);
+    books.assert_once(&world);
+    let asked = asked(&world);
+    for (number, message) in waiting.iter().enumerate() {
+        assert_eq!(books.state(message), "accepted");
+        // Only the first one met the limit.
+        assert_eq!(asked[message], if number == 0 { 2 } else { 1 });
+    }
+}

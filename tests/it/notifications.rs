@@ -1,0 +1,223 @@
+//! Template messages that partners send, by real HTTP, over the channel that
+//! needs no network.
+
+mod answers;
+mod classes;
+mod faults;
+mod repeats;
+mod templates;
+mod validation;
+
+use leadhost::domain::connection::{Connection, Pause};
+use leadhost::store::{OutboxFilter, OutboxMessage};
+use leadhost_tests::{Answer, Ask, Declared, Host, On, Options, guests, until};
+use serde_json::{Value, json};
+
+/// A host with an instance `bot` in a sandbox, and one without a channel.
+struct Bot {
+    host: Host,
+    declared: Declared,
+}
+
+impl Bot {
+    /// With this configuration of the sandbox, whose templates are known.
+    async fn new(on: On, config: Value) -> Self {
+        Self::with(Options::patient(on), config).await
+    }
+
+    async fn with(options: Options, config: Value) -> Self {
+        let bot = Self::unasked(options, config).await;
+        bot.host.list_templates(&bot.declared.channel("bot")).await;
+        bot
+    }
+
+    /// The sandbox was not asked for its templates yet.
+    async fn unasked(options: Options, config: Value) -> Self {
+        let host = Host::working_with(options).await;
+        host.converter(guests::rust_component("adapter-sandbox"))
+            .await;
+        let declared = host.declare(&instance("bot", &config)).await;
+        Self { host, declared }
+    }
+
+    /// Another declaration of the instances; the keys stay those of the first.
+    async fn declare(&mut self, file: &str) {
+        let report = self.host.declare(file).await.report;
+        self.declared.report.instances = report.instances;
+        self.declared.report.partners = report.partners;
+    }
+
+    /// The sandbox of `bot` is told something else.
+    async fn tell(&mut self, config: Value) {
+        self.declare(&instance("bot", &config)).await;
+    }
+
+    fn instance(&self, name: &str) -> i64 {
+        self.declared.report.instances[name].0
+    }
+
+    /// A notification that is right in every way.
+    fn body(&self) -> Value {
+        json!({
+            "name": "Ana Prado",
+            "phoneNumber": "+55 11 98765-4321",
+            "email": "ana@example.com",
+            "instanceId": self.instance("bot"),
+            "source": "landing-page",
+            "template": {
+                "name": "welcome",
+                "language": {"code": "pt_BR"},
+                "components": [
+                    {"type": "body", "parameters": [{"type": "text", "text": "Ana"}]},
+                ],
+            },
+        })
+    }
+
+    fn ask(&self) -> Ask {
+        self.host
+            .post("/send-notification")
+            .header("x-service-api-key", &self.declared.key("partner"))
+    }
+
+    async fn send(&self, body: &Value) -> Answer {
+        self.ask().json(body).send().await
+    }
+
+    /// The exported message with this id.
+    async fn message(&self, id: &str) -> Value {
+        let rows = self.host.rows(&self.declared, "messages").await;
+        let found = rows.into_iter().find(|row| row["id"] == id);
+        found.expect("the message is exported")
+    }
+
+    /// The answer's message, without asking the data API, which counts.
+    async fn stored(&self, answer: &Answer) -> OutboxMessage {
+        let filter = OutboxFilter {
+            limit: 1_000,
+            ..OutboxFilter::default()
+        };
+        let messages = self.host.store().outbox(&filter).await.expect("a store");
+        let id = answer.header("x-message-id");
+        let found = messages.into_iter().find(|one| one.id.to_string() == id);
+        found.expect("the message is stored")
+    }
+
+    /// How far the answer's message is.
+    async fn status(&self, answer: &Answer) -> String {
+        let status = &self.stored(answer).await.metadata["status"];
+        status.as_str().expect("a status").to_owned()
+    }
+
+    async fn becomes(&self, answer: &Answer, status: &str) {
+        until(&format!("the message is {status}"), async || {
+            (self.status(answer).await == status).then_some(())
+        })
+        .await;
+    }
+
+    /// It is this, and nothing is due.
+    async fn stays(&self, answer: &Answer, status: &str) {
+        let now = self.host.now();
+        let due = self.host.store().claim(10, now, now.plus_seconds(60)).await;
+        let due = due.expect("a store");
+        assert!(due.is_empty(), "{due:?}");
+        assert_eq!(self.status(answer).await, status);
+    }
+
+    /// What is due by now was tried, and waits for a later time.
+    async fn waits_again(&self, answer: &Answer) {
+        until("the message waits again", async || {
+            let message = self.stored(answer).await;
+            let waits = message.metadata["status"] == "waiting";
+            (waits && message.next_attempt_at > Some(self.host.now())).then_some(())
+        })
+        .await;
+    }
+
+    async fn channel(&self) -> Connection {
+        let all = self.host.store().connections(None).await;
+        let mut all = all.expect("a store").into_iter();
+        all.find(|one| one.name == "bot")
+            .expect("the instance is there")
+    }
+
+    async fn paused(&self) -> Option<String> {
+        self.channel().await.paused.map(|pause| pause.reason)
+    }
+
+    async fn pause(&self, reason: &str) {
+        let pause = Pause {
+            since: self.host.now(),
+            reason: reason.to_owned(),
+        };
+        let id = self.channel().await.id;
+        let paused = self.host.store().pause_connection(&id, Some(&pause)).await;
+        paused.expect("a store");
+        self.host.app.pipeline.connections.forget();
+    }
+
+    async fn resume(&self) {
+        self.host.resume(&self.channel().await.id).await;
+        self.host.app.pipeline.connections.forget();
+    }
+
+    async fn conversation(&self, answer: &Answer) -> Value {
+        let id = answer.json()["conversationId"].clone();
+        let rows = self.host.rows(&self.declared, "conversations").await;
+        let found = rows.into_iter().find(|row| row["id"] == id);
+        found.expect("the conversation is exported")
+    }
+}
+
+/// An instance in a sandbox that is told this, as the workspace file has it.
+pub fn instance(name: &str, config: &Value) -> String {
+    instance_of("sandbox", name, config)
+}
+
+fn instance_of(adapter: &str, name: &str, config: &Value) -> String {
+    let value: toml::Value = serde_json::from_value(config.clone()).expect("no nulls");
+    let table = toml::Table::from_iter([(
+        "instances".to_owned(),
+        toml::Value::Array(vec![toml::Value::Table(toml::Table::from_iter([
+            ("name".to_owned(), name.into()),
+            ("adapter".to_owned(), adapter.into()),
+            ("config".to_owned(), value),
+        ]))]),
+    )]);
+    toml::to_string(&table).expect("TOML")
+}
+
+/// The message of an error of this endpoint, which has this status.
+#[track_caller]
+fn refusal(answer: &Answer, status: u16) -> String {
+    let body = answer.json();
+    assert_eq!(answer.status, status, "{body}");
+    assert_eq!(body["success"], false, "{body}");
+    assert_eq!(body["statusCode"], status, "{body}");
+    let fields = body.as_object().expect("an object").len();
+    assert_eq!(fields, 3, "{body}");
+    body["message"].as_str().expect("a text").to_owned()
+}
+
+/// The issues of a 400, each as its code, its path and its message.
+#[track_caller]
+fn issues(answer: &Answer) -> Vec<(String, String, String)> {
+    let message = refusal(answer, 400);
+    let issues: Vec<Value> = serde_json::from_str(&message).expect("a list of issues");
+    let path = |issue: &Value| {
+        let steps = issue["path"].as_array().expect("a path").iter();
+        let steps: Vec<_> = steps
+            .map(|step| {
+                step.as_str()
+                    .map_or_else(|| step.to_string(), str::to_owned)
+            })
+            .collect();
+        steps.join(".")
+    };
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    issues
+        .iter()
+        .map(|issue| (text(&issue["code"]), path(issue), text(&issue["message"])))
+        .collect()
+}

@@ -1,0 +1,81 @@
+//! An adapter's fault is nobody's but the operator's: what it did before the
+//! call is tried again, what it did after the call leaves the outcome open.
+
+use leadhost_tests::{Host, On, guests, until};
+use serde_json::{Value, json};
+
+use super::{Bot, instance_of, refusal};
+
+leadhost_tests::on_every_store! {
+    an_adapter_that_fails_before_the_call_costs_only_time,
+    a_call_that_nobody_allowed_pauses_the_instance,
+    a_list_that_cannot_be_read_is_no_list_and_an_old_one_stays,
+}
+
+/// The adapter that does this in this function.
+async fn harm(on: On, function: &str, word: &str) -> Bot {
+    let host = Host::working(on).await;
+    host.converter(guests::misbehave_adapter()).await;
+    let declared = host.declare(&told(function, word)).await;
+    Bot { host, declared }
+}
+
+fn told(function: &str, word: &str) -> String {
+    let config: Value = json!({"in": function, "do": word, "size": 2});
+    instance_of("misbehave-adapter", "bot", &config)
+}
+
+/// The adapter's list has this template without a placeholder.
+fn body(bot: &Bot) -> Value {
+    let mut body = bot.body();
+    body["template"]["components"] = json!([]);
+    body
+}
+
+async fn an_adapter_that_fails_before_the_call_costs_only_time(on: On) {
+    let mut bot = harm(on, "send", "trap").await;
+    let answer = bot.send(&body(&bot)).await.expect(200);
+    assert_eq!(answer.header("x-message-status"), "waiting");
+    assert_eq!(bot.paused().await, None);
+    bot.declare(&told("send", "slot")).await;
+    bot.host.pass(5).await;
+    // Its next time counts from the attempt, and the clock stands.
+    bot.waits_again(&answer).await;
+    bot.declare(&told("send", "accept")).await;
+    bot.host.pass(10).await;
+    bot.becomes(&answer, "accepted").await;
+}
+
+async fn a_call_that_nobody_allowed_pauses_the_instance(on: On) {
+    let mut bot = harm(on, "send", "call").await;
+    let answer = bot.send(&body(&bot)).await.expect(200);
+    assert_eq!(answer.header("x-message-status"), "waiting");
+    let reason = bot.paused().await.expect("the instance is paused");
+    assert!(reason.contains("not on the allow-list"), "{reason}");
+    bot.declare(&told("send", "accept")).await;
+    bot.resume().await;
+    bot.becomes(&answer, "accepted").await;
+}
+
+async fn a_list_that_cannot_be_read_is_no_list_and_an_old_one_stays(on: On) {
+    let mut bot = harm(on, "list-templates", "trap").await;
+    let mut unknown = body(&bot);
+    unknown["template"]["name"] = json!("nothing");
+    // The provider would have the word; nobody allowed to ask it.
+    let answer = bot.send(&unknown).await.expect(200);
+    assert_eq!(answer.header("x-message-status"), "waiting");
+    bot.declare(&told("send", "accept")).await;
+    bot.resume().await;
+    bot.host.advance(61).await;
+    let refused = async |bot: &Bot| {
+        let answer = bot.send(&unknown).await;
+        assert_eq!(refusal(&answer, 500), "Template 'nothing' not found");
+    };
+    until("the list is read", async || {
+        let answer = bot.send(&unknown).await;
+        (answer.status == 500).then_some(())
+    })
+    .await;
+    bot.declare(&told("list-templates", "refuse")).await;
+    refused(&bot).await;
+}

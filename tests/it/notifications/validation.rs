@@ -1,0 +1,335 @@
+//! What a notification's body may be, and what is said of each mistake.
+
+use leadhost_tests::On;
+use serde_json::{Value, json};
+
+use super::{Bot, issues, refusal};
+
+leadhost_tests::on_every_store! {
+    each_mistake_is_an_issue_where_it_is,
+    all_mistakes_are_told_at_once,
+    one_format_is_given_and_not_both,
+    what_is_no_json_object_is_refused,
+    an_instance_that_cannot_send_is_not_found,
+    every_error_has_the_shape_of_this_endpoint,
+}
+
+/// A body with another value at a path of names and numbers with dots; null
+/// takes the member away.
+fn with(mut body: Value, path: &str, value: &Value) -> Value {
+    let mut at = &mut body;
+    let mut steps = path.split('.').peekable();
+    while let Some(step) = steps.next() {
+        if steps.peek().is_none() && value.is_null() {
+            at.as_object_mut().expect("an object").remove(step);
+            return body;
+        }
+        at = match step.parse::<usize>() {
+            Ok(index) => &mut at[index],
+            Err(_) => &mut at[step],
+        };
+    }
+    *at = value.clone();
+    body
+}
+
+const PARAMETER: &str = "template.components.0.parameters.0";
+
+async fn each_mistake_is_an_issue_where_it_is(on: On) {
+    let bot = Bot::new(on, json!({})).await;
+    let check = async |path: &str, value: Value, code: &str, at: &str, message: &str| {
+        let answer = bot.send(&with(bot.body(), path, &value)).await;
+        let expect = [(code.to_owned(), at.to_owned(), message.to_owned())];
+        assert_eq!(issues(&answer), expect, "{path} = {value}");
+    };
+    let required = async |path: &str| {
+        check(path, Value::Null, "invalid_type", path, "Required").await;
+    };
+    for path in [
+        "name",
+        "phoneNumber",
+        "instanceId",
+        "source",
+        "template.name",
+        "template.language",
+        "template.language.code",
+        "template.components.0.type",
+        &format!("{PARAMETER}.type"),
+        &format!("{PARAMETER}.text"),
+    ] {
+        required(path).await;
+    }
+    let wrong = async |path: &str, value: Value, message: &str| {
+        check(path, value, "invalid_type", path, message).await;
+    };
+    let number = "Expected string, received number";
+    for path in [
+        "name",
+        "phoneNumber",
+        "email",
+        "source",
+        "specialInstructions",
+        "template.name",
+        "template.language.code",
+        &format!("{PARAMETER}.text"),
+        &format!("{PARAMETER}.parameter_name"),
+    ] {
+        wrong(path, json!(7), number).await;
+    }
+    wrong("instanceId", json!("7"), "Expected number, received string").await;
+    wrong("instanceId", json!(7.5), "Expected integer, received float").await;
+    let flag = "ignoreTransferToDeskIfUnanswered";
+    wrong(flag, json!("yes"), "Expected boolean, received string").await;
+    wrong(
+        "template",
+        json!("welcome"),
+        "Expected object, received string",
+    )
+    .await;
+    wrong(
+        "template.language",
+        json!("pt_BR"),
+        "Expected object, received string",
+    )
+    .await;
+    wrong(
+        "template.components",
+        json!({}),
+        "Expected array, received object",
+    )
+    .await;
+    wrong(
+        "template.components.0",
+        json!([]),
+        "Expected object, received array",
+    )
+    .await;
+    wrong(
+        "template.components.0.parameters",
+        json!("x"),
+        "Expected array, received string",
+    )
+    .await;
+    wrong(
+        "template.components.0.index",
+        json!("first"),
+        "Expected number, received string",
+    )
+    .await;
+    wrong(
+        "template.components.0.type",
+        json!(7),
+        "Expected 'header' | 'body' | 'button', received number",
+    )
+    .await;
+
+    let other = async |path: &str, value: Value, message: &str| {
+        check(path, value, "invalid_enum_value", path, message).await;
+    };
+    other(
+        "template.components.0.type",
+        json!("footer"),
+        "Invalid enum value. Expected 'header' | 'body' | 'button', received 'footer'",
+    )
+    .await;
+    other(
+        "template.components.0.sub_type",
+        json!("call"),
+        "Invalid enum value. Expected 'url' | 'quick_reply', received 'call'",
+    )
+    .await;
+    other(
+        &format!("{PARAMETER}.type"),
+        json!("currency"),
+        "Invalid enum value. Expected 'text' | 'document' | 'image' | 'video', received 'currency'",
+    )
+    .await;
+
+    let least = "String must contain at least 1 character(s)";
+    for path in ["name", "source", "template.name", "template.language.code"] {
+        check(path, json!(""), "too_small", path, least).await;
+    }
+    let long = async |path: &str, most: usize| {
+        let message = format!("String must contain at most {most} character(s)");
+        let text = "é".repeat(most + 1);
+        check(path, json!(text), "too_big", path, &message).await;
+    };
+    long("name", 255).await;
+    long("source", 255).await;
+    long("specialInstructions", 4_000).await;
+    long("template.name", 512).await;
+    long(&format!("{PARAMETER}.text"), 4_096).await;
+    let index = "template.components.0.index";
+    let negative = "Number must be greater than or equal to 0";
+    check(index, json!(-1), "too_small", index, negative).await;
+
+    let text = async |path: &str, value: &str, message: &str| {
+        check(path, json!(value), "invalid_string", path, message).await;
+    };
+    text("email", "ana", "Invalid email").await;
+    for phone in ["", "12", "no phone", "+55 11 00000-0000"] {
+        text("phoneNumber", phone, "Invalid phone number").await;
+    }
+    for path in [
+        "name",
+        "source",
+        "template.name",
+        &format!("{PARAMETER}.text"),
+    ] {
+        text(path, "a\0b", "The character U+0000 is not allowed").await;
+    }
+
+    let parameter = async |value: Value, expect: &[(&str, &str, &str)]| {
+        let answer = bot.send(&with(bot.body(), PARAMETER, &value)).await;
+        let expect: Vec<_> = expect
+            .iter()
+            .map(|(code, at, message)| {
+                let at = format!("{PARAMETER}.{at}");
+                ((*code).to_owned(), at, (*message).to_owned())
+            })
+            .collect();
+        assert_eq!(issues(&answer), expect, "{value}");
+    };
+    let missing = "invalid_type";
+    for kind in ["document", "image", "video"] {
+        parameter(json!({"type": kind}), &[(missing, kind, "Required")]).await;
+        let at = format!("{kind}.link");
+        for link in [
+            "no link",
+            "javascript:alert(1)",
+            "file:///etc/hosts",
+            "ftp://files.example.com/a.pdf",
+        ] {
+            let bad = json!({"type": kind, kind: {"link": link, "filename": "a.pdf"}});
+            parameter(bad, &[("invalid_string", &at, "Invalid url")]).await;
+        }
+    }
+    parameter(
+        json!({"type": "document", "document": {}}),
+        &[
+            (missing, "document.link", "Required"),
+            (missing, "document.filename", "Required"),
+        ],
+    )
+    .await;
+    for kind in ["image", "video"] {
+        let neither = json!({"type": kind, kind: {}});
+        parameter(neither, &[("invalid_union", kind, "Invalid input")]).await;
+    }
+}
+
+async fn all_mistakes_are_told_at_once(on: On) {
+    let bot = Bot::new(on, json!({})).await;
+    let body = json!({
+        "phoneNumber": "12",
+        "email": "ana",
+        "instanceId": bot.instance("bot"),
+        "template": {"name": 1, "components": [{"type": "body"}, {"type": "hat"}]},
+        "unknown": {"fields": ["are", "ignored"]},
+    });
+    let found: Vec<_> = issues(&bot.send(&body).await)
+        .into_iter()
+        .map(|(code, path, _)| format!("{code} {path}"))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            "invalid_type name",
+            "invalid_string email",
+            "invalid_type source",
+            "invalid_type template.name",
+            "invalid_type template.language",
+            "invalid_enum_value template.components.1.type",
+            "invalid_string phoneNumber",
+        ]
+    );
+    // Zod's own form, member by member.
+    let message = refusal(&bot.send(&body).await, 400);
+    let all: Vec<Value> = serde_json::from_str(&message).expect("JSON");
+    assert_eq!(
+        all[0],
+        json!({"code": "invalid_type", "expected": "string", "received": "undefined",
+            "path": ["name"], "message": "Required"})
+    );
+}
+
+async fn one_format_is_given_and_not_both(on: On) {
+    let bot = Bot::new(on, json!({})).await;
+    let neither = with(bot.body(), "template", &Value::Null);
+    let both = with(bot.body(), "messageTemplate", &json!("welcome"));
+    for body in [&neither, &both] {
+        let expect = ("invalid_union", "", "Invalid input");
+        let found = issues(&bot.send(body).await);
+        let found: Vec<_> = found
+            .iter()
+            .map(|(code, path, message)| (code.as_str(), path.as_str(), message.as_str()))
+            .collect();
+        assert_eq!(found, [expect], "{body}");
+    }
+    let legacy = with(neither, "messageTemplate", &json!("welcome"));
+    let check = async |value: Value, at: &str| {
+        let answer = bot
+            .send(&with(legacy.clone(), "replacements", &value))
+            .await;
+        let paths: Vec<_> = issues(&answer)
+            .into_iter()
+            .map(|(_, path, _)| path)
+            .collect();
+        assert_eq!(paths, [at], "{value}");
+    };
+    check(json!("Ana"), "replacements").await;
+    check(json!(["Ana", 7]), "replacements.1").await;
+    check(json!(vec!["x"; 101]), "replacements").await;
+}
+
+async fn what_is_no_json_object_is_refused(on: On) {
+    let bot = Bot::new(on, json!({})).await;
+    for body in ["", "{", "name=Ana", "{\"name\": \"\\ud800\"}"] {
+        let answer = bot.ask().body(body.to_owned()).send().await;
+        assert!(refusal(&answer, 400).contains("not JSON"), "{body}");
+    }
+    let answer = bot.ask().body(vec![b'[', 0xff, b']']).send().await;
+    assert!(refusal(&answer, 400).contains("not JSON"));
+    let deep = "[".repeat(10_000);
+    let answer = bot.ask().body(deep).send().await;
+    assert!(refusal(&answer, 400).contains("nested deeper"));
+    let answer = bot.send(&json!([])).await;
+    let expect = "Expected object, received array".to_owned();
+    assert_eq!(
+        issues(&answer),
+        [("invalid_type".to_owned(), String::new(), expect)]
+    );
+}
+
+async fn an_instance_that_cannot_send_is_not_found(on: On) {
+    let bot = Bot::new(on, json!({})).await;
+    let elsewhere = bot.host.workspace("elsewhere").await;
+    let agents = bot.host.store().agents(elsewhere.workspace).await;
+    let theirs = agents.expect("a store")[0].id.0;
+    // `desk` has no adapter.
+    for instance in [bot.instance("desk"), theirs, 9_999, -1, 0, i64::MAX] {
+        let body = with(bot.body(), "instanceId", &json!(instance));
+        let answer = bot.send(&body).await;
+        assert_eq!(refusal(&answer, 400), "Instance not found", "{instance}");
+    }
+    let body = with(bot.body(), "instanceId", &json!(1e30));
+    assert_eq!(refusal(&bot.send(&body).await, 400), "Instance not found");
+}
+
+async fn every_error_has_the_shape_of_this_endpoint(on: On) {
+    let bot = Bot::new(on, json!({})).await;
+    let host = &bot.host;
+    let without_key = host.post("/send-notification").json(&bot.body());
+    refusal(&without_key.send().await, 401);
+    refusal(&host.get("/send-notification").send().await, 405);
+    refusal(&host.post("/send-notification/").send().await, 404);
+    let large = bot.ask().body(vec![b' '; (1 << 20) + 1]);
+    refusal(&large.send().await, 413);
+    let odd_key = bot.ask().header("idempotency-key", "").json(&bot.body());
+    refusal(&odd_key.send().await, 400);
+    let long_key = bot.ask().header("idempotency-key", &"k".repeat(256));
+    refusal(&long_key.json(&bot.body()).send().await, 400);
+    let problem = bot.ask().header("accept", "application/problem+json");
+    let problem = problem.json(&json!({})).send().await;
+    assert_eq!(problem.json()["status"], 400);
+}

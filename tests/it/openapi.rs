@@ -1,0 +1,375 @@
+//! The document of the interface is true: its examples are sent to a host as it
+//! says, and what comes back, answers and refusals, is held against it.
+
+use leadhost::http::openapi::{self, Fit};
+use leadhost::http::route::Surface;
+use leadhost_tests::{Answer, Ask, Declared, Host, On, Options, guests, until};
+use serde_json::{Value, json};
+
+leadhost_tests::on_every_store! {
+    each_example_is_answered_as_the_document_says,
+    refusals_are_as_the_document_says,
+}
+
+/// What the examples speak of.
+const FILE: &str = r#"
+[[instances]]
+name = "voice"
+adapter = "sandbox"
+[[instances.config.templates]]
+name = "visit_confirmation"
+language = "pt_BR"
+text = "{{1}}, see you on {{2}}."
+
+[[connections]]
+name = "crm"
+partner = "acme"
+plugin = "mapping"
+[connections.config.fields]
+externalId = "id"
+name = "name"
+phones = "phone"
+emails = "email"
+message = "message"
+
+[[keys]]
+kind = "access-token"
+label = "token"
+partner = "acme"
+"#;
+
+/// A host with what the examples speak of, and one lead.
+struct World {
+    host: Host,
+    declared: Declared,
+    document: Value,
+    deal: String,
+    ticket: String,
+}
+
+/// An operation of the document.
+struct Operation {
+    method: String,
+    path: String,
+    told: Value,
+}
+
+impl World {
+    async fn new(on: On) -> Self {
+        let host = Host::working(on).await;
+        host.converter(guests::sandbox()).await;
+        host.converter(guests::rust_component("converter-mapping"))
+            .await;
+        let declared = host.declare(FILE).await;
+        let lead = json!({"id": "L-1", "name": "Ana", "phone": "+5511988880100"});
+        let ask = host.post(&declared.address("crm")).json(&lead);
+        let answer = ask.send().await.expect(200).json();
+        let deal = answer["leads"][0]["dealId"].as_str();
+        let deal = deal.expect("a deal").to_owned();
+        // Templates are fetched from the channel, soon after it is declared.
+        until("the channel's templates are known", async || {
+            let first = &openapi::document(Surface::Both)["paths"]["/send-notification"]["post"]
+                ["requestBody"]["content"]["application/json"]["examples"]["legacy"]["value"];
+            let mut body = first.clone();
+            body["instanceId"] = json!(declared.instance("voice"));
+            let ask = host.post("/send-notification");
+            let ask = ask.header("x-service-api-key", &declared.key("partner"));
+            (ask.json(&body).send().await.status == 200).then_some(())
+        })
+        .await;
+        // Who hands a deal to people opens a ticket.
+        let ask = host.ask("PATCH", &format!("/deal/{deal}"));
+        let ask = ask.header("x-service-api-key", &declared.key("partner"));
+        let change = json!({"stageCode": "transferred"});
+        ask.json(&change).send().await.expect(202);
+        let ask = host.get("/tickets");
+        let ask = ask.header(
+            "authorization",
+            &format!("Bearer {}", declared.key("token")),
+        );
+        let tickets = ask.send().await.expect(200).json();
+        let ticket = text(&tickets["tickets"][0]["id"]);
+        Self {
+            host,
+            declared,
+            document: openapi::document(Surface::Both),
+            deal,
+            ticket,
+        }
+    }
+
+    fn operations(&self) -> Vec<Operation> {
+        let paths = self.document["paths"].as_object().expect("paths");
+        let mut all = Vec::new();
+        for (path, item) in paths {
+            for (method, told) in item.as_object().expect("operations") {
+                all.push(Operation {
+                    method: method.to_uppercase(),
+                    path: path.clone(),
+                    told: told.clone(),
+                });
+            }
+        }
+        all
+    }
+
+    /// The path with what the world has, once for each word that a place may hold.
+    fn targets(&self, operation: &Operation) -> Vec<String> {
+        let webhook = self.declared.webhook("voice");
+        let token = webhook.rsplit('/').next().expect("a token").to_owned();
+        let mut targets = vec![operation.path.clone()];
+        for parameter in operation.told["parameters"]
+            .as_array()
+            .into_iter()
+            .flatten()
+        {
+            let name = parameter["name"].as_str().expect("a name");
+            let words = parameter["schema"]["enum"].as_array();
+            let values = match (parameter["in"].as_str(), name) {
+                (Some("path"), "partnerConnectionId") => {
+                    vec![self.declared.id("crm").to_string()]
+                }
+                (Some("path"), "instanceId") => vec![self.declared.instance("voice").to_string()],
+                (Some("path"), "token") => vec![token.clone()],
+                (Some("path"), "dealId") => vec![self.deal.clone()],
+                (Some("path"), "id") => vec![self.ticket.clone()],
+                (Some("path"), _) => {
+                    let words = words.expect("a place holds an id, or one of some words");
+                    words.iter().map(text).collect()
+                }
+                (Some("query"), _) => {
+                    let Some(value) = parameter["example"].as_str() else {
+                        let needed = parameter["required"] == true;
+                        assert!(!needed, "{name} is required, so it needs an example");
+                        continue;
+                    };
+                    let value = value.replace('+', "%2B");
+                    for target in &mut targets {
+                        let sign = if target.contains('?') { '&' } else { '?' };
+                        *target = format!("{target}{sign}{name}={value}");
+                    }
+                    continue;
+                }
+                _ => continue,
+            };
+            targets = targets
+                .iter()
+                .flat_map(|target| {
+                    let place = format!("{{{name}}}");
+                    values
+                        .iter()
+                        .map(move |value| target.replace(&place, value))
+                })
+                .collect();
+        }
+        targets
+    }
+
+    fn bodies(&self, operation: &Operation) -> Vec<Option<Value>> {
+        let examples = &operation.told["requestBody"]["content"]["application/json"]["examples"];
+        let Some(examples) = examples.as_object() else {
+            let takes = operation.told.get("requestBody").is_some();
+            // Of the sandbox, which is the provider here.
+            return vec![takes.then(|| json!({"events": []}))];
+        };
+        let bodies = examples.values().map(|example| {
+            let mut body = example["value"].clone();
+            if body.get("instanceId").is_some() {
+                body["instanceId"] = json!(self.declared.instance("voice"));
+            }
+            Some(body)
+        });
+        bodies.collect()
+    }
+
+    fn ask(&self, operation: &Operation, target: &str) -> Ask {
+        self.host.ask(&operation.method, target)
+    }
+
+    /// The same with the key that the operation asks for.
+    fn ask_with_key(&self, operation: &Operation, target: &str) -> Ask {
+        let ask = self.ask(operation, target);
+        let way = operation.told["security"][0].as_object();
+        match way.and_then(|way| way.keys().next()).map(String::as_str) {
+            None => ask,
+            Some("partnerKey") => ask.header("x-service-api-key", &self.declared.key("partner")),
+            Some(name) => {
+                let label = match name {
+                    "workspaceKey" => "workspace",
+                    "accessToken" => "token",
+                    other => panic!("{other} is a scheme that this test does not know"),
+                };
+                let key = format!("Bearer {}", self.declared.key(label));
+                ask.header("authorization", &key)
+            }
+        }
+    }
+
+    /// What a part of the document is, where it may be named.
+    fn real<'a>(&'a self, part: &'a Value) -> &'a Value {
+        match part["$ref"].as_str() {
+            None => part,
+            Some(name) => {
+                let found = self.document.pointer(name.trim_start_matches('#'));
+                self.real(found.expect("it leads somewhere"))
+            }
+        }
+    }
+
+    #[track_caller]
+    fn is_as_told(&self, operation: &Operation, answer: &Answer) {
+        let what = format!(
+            "{} {}: {} {:?}",
+            operation.method, operation.path, answer.status, answer.body
+        );
+        let told = &operation.told["responses"][answer.status.to_string()];
+        assert!(told.is_object(), "the document has no such answer: {what}");
+        let told = self.real(told);
+        let headers = told["headers"].as_object();
+        for (name, header) in headers.into_iter().flatten() {
+            let is_there = answer.headers.contains_key(name);
+            let needed = self.real(header)["required"] == true;
+            assert!(is_there || !needed, "{name} is missing: {what}");
+        }
+        if answer.body.is_empty() {
+            return;
+        }
+        let kind = answer.header("content-type");
+        let kind = kind.split(';').next().unwrap_or_default();
+        let media = &told["content"][kind];
+        assert!(media.is_object(), "the document has no `{kind}`: {what}");
+        if kind == "application/json" {
+            let fit = Fit::new(&self.document, &media["schema"]);
+            assert_eq!(fit.complaint(&answer.json()), None, "{what}");
+        }
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().expect("a text").to_owned()
+}
+
+async fn each_example_is_answered_as_the_document_says(on: On) {
+    let world = World::new(on).await;
+    for operation in world.operations() {
+        let mut well = 0;
+        for target in world.targets(&operation) {
+            for body in world.bodies(&operation) {
+                let mut ask = world.ask_with_key(&operation, &target);
+                if let Some(body) = &body {
+                    ask = ask.json(body);
+                }
+                let answer = ask.send().await;
+                world.is_as_told(&operation, &answer);
+                well += usize::from(answer.status < 300);
+            }
+        }
+        // The converter and the adapter here have no handshakes.
+        let handshake = operation.method == "GET" && operation.told["requestBody"].is_null();
+        let handshake = handshake && operation.told["responses"]["405"].is_object();
+        assert!(
+            well > 0 || handshake,
+            "{} {}",
+            operation.method,
+            operation.path
+        );
+    }
+}
+
+async fn refusals_are_as_the_document_says(on: On) {
+    let world = World::new(on).await;
+    for operation in world.operations() {
+        let target = &world.targets(&operation)[0];
+        if operation.told["security"][0].is_object() {
+            let answer = world.ask(&operation, target).send().await.expect(401);
+            world.is_as_told(&operation, &answer);
+        }
+        if operation.path.contains('{') {
+            // Ids of nobody, and words that are none.
+            let mut nobody = operation.path.clone();
+            for name in operation.path.split(['{', '}']).skip(1).step_by(2) {
+                nobody = nobody.replace(&format!("{{{name}}}"), "0000000000000000000000");
+            }
+            let mut ask = world.ask_with_key(&operation, &nobody);
+            if let Some(Some(body)) = world.bodies(&operation).first() {
+                ask = ask.json(body);
+            }
+            let answer = ask.send().await.expect(404);
+            world.is_as_told(&operation, &answer);
+        }
+        if operation.told.get("requestBody").is_some() {
+            for body in ["{", "[]", "{}", ""] {
+                let ask = world.ask_with_key(&operation, target);
+                let ask = ask.header("content-type", "application/json");
+                let answer = ask.body(body.to_owned()).send().await;
+                world.is_as_told(&operation, &answer);
+            }
+        }
+        for query in ["limit=ten", "cursor=x", "email=x", "updated_since=", "x=1"] {
+            if operation.method == "GET" {
+                let path = target.split('?').next().unwrap_or_default();
+                let ask = world.ask_with_key(&operation, &format!("{path}?{query}"));
+                world.is_as_told(&operation, &ask.send().await);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn each_surface_tells_what_it_serves() {
+    let options = Options::on(On::Sqlite).with("server.data_listen", "127.0.0.1:0");
+    let host = Host::start(options).await;
+    let surfaces = [
+        (host.addresses.gateway, Surface::Gateway),
+        (host.addresses.data, Surface::Data),
+    ];
+    for (address, surface) in surfaces {
+        let get = |path: &str| Ask::new(address, hyper::Method::GET, path);
+        let answer = get("/openapi.json").send().await.expect(200);
+        assert_eq!(answer.text(), openapi::text(surface));
+        let tag = answer.header("etag").to_owned();
+        let again = get("/openapi.json").header("if-none-match", &tag);
+        let again = again.send().await.expect(304);
+        assert!(again.body.is_empty());
+        assert_eq!(again.header("etag"), tag);
+        let small = get("/openapi.json").header("accept-encoding", "gzip");
+        let small = small.send().await.expect(200);
+        assert_eq!(small.header("content-encoding"), "gzip");
+        assert!(small.body.len() * 4 < answer.body.len());
+    }
+    let admin = Ask::new(host.addresses.admin, hyper::Method::GET, "/docs");
+    admin.send().await.expect(404);
+}
+
+#[tokio::test]
+async fn the_page_is_told_to_load_nothing_from_elsewhere() {
+    let host = Host::new(On::Sqlite).await;
+    let files = [
+        ("/docs", "text/html; charset=utf-8"),
+        ("/docs/page.js", "text/javascript; charset=utf-8"),
+        ("/docs/page.css", "text/css; charset=utf-8"),
+    ];
+    for (path, kind) in files {
+        let answer = host.get(path).send().await.expect(200);
+        assert_eq!(answer.header("content-type"), kind);
+        assert_eq!(answer.header("cache-control"), "no-cache");
+        let policy = answer.header("content-security-policy");
+        assert!(policy.starts_with("default-src 'none'; script-src 'self'"));
+        assert!(!policy.contains('*') && !policy.contains("unsafe") && !policy.contains("http"));
+        let again = host
+            .get(path)
+            .header("if-none-match", answer.header("etag"));
+        again.send().await.expect(304);
+    }
+    host.get("/docs/other.js").send().await.expect(404);
+}
+
+#[test]
+fn the_committed_document_is_the_one_that_is_served() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/openapi.json");
+    let committed = std::fs::read_to_string(path).expect("docs/openapi.json");
+    assert!(
+        committed == openapi::text(Surface::Both),
+        "docs/openapi.json differs from what is served: `cargo xtask openapi` writes it"
+    );
+}

@@ -1,0 +1,205 @@
+//! What stands against an adapter's activation, and how it is listed.
+
+use leadhost::domain::delivery::DeliveryStatus;
+use leadhost::domain::plugin::PluginKind;
+use leadhost::pipeline::deploy::{self, Accept, Concern, DeployError};
+use leadhost_tests::guests::{self, AdapterVariant};
+use leadhost_tests::{Declared, Host, On};
+
+leadhost_tests::on_every_store! {
+    a_name_keeps_the_kind_that_it_has,
+    an_adapter_that_asks_for_more_or_checks_less_needs_a_yes,
+    the_list_of_plugins_tells_their_kinds,
+    what_an_adapter_failed_on_is_tried_again_by_the_next,
+    a_swap_of_an_adapter_under_webhooks_loses_none,
+    an_adapter_that_refuses_an_instances_configuration_does_not_serve,
+}
+
+fn version(version: &str) -> AdapterVariant<'_> {
+    AdapterVariant {
+        version,
+        ..AdapterVariant::default()
+    }
+}
+
+async fn activate(host: &Host, wasm: Vec<u8>, accept: &[&str]) -> Result<(), DeployError> {
+    let accept = Accept::of(accept).expect("known words");
+    deploy::upload(&host.app, wasm, "upload", true, &accept)
+        .await
+        .map(drop)
+}
+
+fn concerns(result: Result<(), DeployError>) -> Vec<Concern> {
+    match result {
+        Err(DeployError::Refused { concerns, .. }) => concerns,
+        Err(error) => panic!("{error}"),
+        Ok(()) => panic!("it was activated"),
+    }
+}
+
+async fn a_name_keeps_the_kind_that_it_has(on: On) {
+    let host = Host::new(on).await;
+    activate(&host, guests::misbehave(), &[]).await.unwrap();
+    let adapter = AdapterVariant {
+        name: "misbehave",
+        version: "2.0.0",
+        ..AdapterVariant::default()
+    };
+    let wasm = adapter.component();
+    let report = deploy::check(&host.app, wasm.clone()).await.unwrap();
+    assert_eq!(report.kind, PluginKind::Adapter);
+    assert!(report.concerns.iter().any(|one| one.accept.is_empty()));
+
+    let stands = concerns(activate(&host, wasm, &["all"]).await);
+    assert_eq!(stands.len(), 1, "{stands:?}");
+    assert!(
+        stands[0]
+            .what
+            .contains("a converter, and this is an adapter"),
+        "{stands:?}"
+    );
+    let serves = host.app.plugins.active("misbehave").unwrap();
+    assert_eq!(serves.kind, PluginKind::Converter);
+}
+
+async fn an_adapter_that_asks_for_more_or_checks_less_needs_a_yes(on: On) {
+    let host = Host::new(on).await;
+    activate(&host, version("1.0.0").component(), &[])
+        .await
+        .unwrap();
+    let more = AdapterVariant {
+        check: "",
+        host: "api.example.com",
+        secret: "token",
+        ..version("1.1.0")
+    };
+    let stands = concerns(activate(&host, more.component(), &[]).await);
+    let words: Vec<&str> = stands.iter().map(|one| &*one.accept).collect();
+    assert_eq!(words, ["new-hosts", "new-secrets", "weaker-checks"]);
+    let some = concerns(activate(&host, more.component(), &["new-hosts"]).await);
+    assert_eq!(some.len(), 2);
+    let words = ["new-hosts", "new-secrets", "weaker-checks"];
+    activate(&host, more.component(), &words).await.unwrap();
+    let older = concerns(activate(&host, version("1.0.1").component(), &[]).await);
+    assert_eq!(older[0].accept, "older");
+}
+
+async fn the_list_of_plugins_tells_their_kinds(on: On) {
+    let host = Host::new(on).await;
+    activate(&host, guests::misbehave(), &[]).await.unwrap();
+    activate(&host, version("1.0.0").component(), &[])
+        .await
+        .unwrap();
+    let key = host.admin_key().await;
+    let asked = host.admin("GET", "/admin/v1/plugins").bearer(&key);
+    let answer = asked.send().await.expect(200);
+    let list = answer.json();
+    let kinds: Vec<(&str, &str)> = list["plugins"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|plugin| {
+            let version = &plugin["versions"][0];
+            (
+                plugin["name"].as_str().unwrap(),
+                version["kind"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        kinds,
+        [("misbehave", "converter"), ("misbehave-adapter", "adapter")]
+    );
+}
+
+/// An instance whose adapter does this with every webhook.
+async fn instance(host: &Host, word: &str) -> Declared {
+    let file = format!(
+        r#"
+[[instances]]
+name = "odd"
+number = "+5511900000009"
+adapter = "misbehave-adapter"
+[instances.config]
+in = "read-webhook"
+do = "{word}"
+"#
+    );
+    host.declare(&file).await
+}
+
+async fn what_an_adapter_failed_on_is_tried_again_by_the_next(on: On) {
+    let host = Host::working(on).await;
+    host.converter(version("1.0.0").component()).await;
+    let declared = instance(&host, "trap").await;
+    for number in 0..10 {
+        let body = format!("their-id-{number}");
+        let asked = host.post(&declared.webhook("odd")).body(body);
+        asked.send().await.expect(200);
+    }
+    let ids = host.with_status(DeliveryStatus::Failed).await;
+    assert_eq!(ids.len(), 10);
+    let mended = AdapterVariant {
+        mended: "trap",
+        ..version("1.0.1")
+    };
+    let digest = host.converter(mended.component()).await;
+    // Without the clock being moved: nobody waits for the next attempt.
+    for id in ids {
+        let done = host.becomes(id, DeliveryStatus::Converted).await;
+        assert_eq!(done.summary.ran.expect("it ran").digest, digest);
+    }
+}
+
+async fn a_swap_of_an_adapter_under_webhooks_loses_none(on: On) {
+    let host = Host::working(on).await;
+    host.converter(version("1.0.0").component()).await;
+    let declared = instance(&host, "").await;
+    let send = async |number: usize| {
+        let body = format!("their-id-{number}");
+        let asked = host.post(&declared.webhook("odd")).body(body);
+        asked.send().await.expect(200);
+    };
+    let traffic = async {
+        for number in 0..40 {
+            send(number).await;
+        }
+    };
+    let (digest, ()) = tokio::join!(host.converter(version("1.1.0").component()), traffic);
+    send(40).await;
+    let done = host.with_status(DeliveryStatus::Converted).await;
+    assert_eq!(done.len(), 41);
+    let mut by_new = 0;
+    for id in done {
+        let ran = host.stored(id).await.summary.ran.expect("it ran");
+        by_new += usize::from(ran.digest == digest);
+    }
+    assert!(by_new > 0, "the last came after the swap");
+}
+
+async fn an_adapter_that_refuses_an_instances_configuration_does_not_serve(on: On) {
+    let host = Host::working(on).await;
+    host.converter(guests::misbehave_adapter()).await;
+    instance(&host, "").await;
+    let stricter = AdapterVariant {
+        version: "1.1.0",
+        ..AdapterVariant::default()
+    };
+    // The same length, another type: the configuration's word is no number.
+    let mut wasm = stricter.component();
+    let (word, number) = (
+        br#""do": {"type": "string"}"#,
+        br#""do": {"type": "number"}"#,
+    );
+    let at = wasm.windows(word.len()).position(|part| part == word);
+    let at = at.expect("the schema is in the component");
+    wasm[at..at + number.len()].copy_from_slice(number);
+    let stands = concerns(activate(&host, wasm, &["all"]).await);
+    assert_eq!(stands.len(), 1, "{stands:?}");
+    assert!(
+        stands[0]
+            .what
+            .contains("the configuration of instance `odd`"),
+        "{stands:?}"
+    );
+}

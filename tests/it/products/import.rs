@@ -1,0 +1,451 @@
+//! The import of a catalogue over HTTP: what becomes of its lines, what is removed,
+//! and what is refused.
+
+use std::fmt::Write as _;
+
+use leadhost::domain::id::{HostId, WorkspaceId};
+use leadhost::domain::key::PlainKey;
+use leadhost::limits;
+use leadhost_tests::{Ask, Host, On, until};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+leadhost_tests::on_every_store! {
+    lines_make_change_and_keep_products,
+    a_catalogue_is_replaced_only_when_every_line_was_taken,
+    an_empty_catalogue_removes_nothing_unless_it_is_forced,
+    a_wrong_line_is_told_and_does_not_stop_the_others,
+    of_two_lines_with_one_external_id_the_first_counts,
+    csv_comes_as_spreadsheets_write_it,
+    what_is_no_catalogue_is_refused_whole,
+    a_quote_that_is_never_closed_breaks_the_import_off,
+    an_import_that_breaks_off_removes_nothing,
+    one_import_of_a_workspace_runs_at_a_time,
+    all_refused_lines_are_counted_and_the_first_are_told,
+    a_declared_workspace_and_an_import_have_the_same_products,
+}
+
+struct Catalogue {
+    host: Host,
+    key: PlainKey,
+    workspace: WorkspaceId,
+}
+
+const NDJSON: &str = "application/x-ndjson";
+const CSV: &str = "text/csv";
+
+impl Catalogue {
+    /// A workspace without products.
+    async fn new(on: On) -> Self {
+        let host = Host::new(on).await;
+        let seeded = host.workspace("acme").await;
+        let key = host.admin_key().await;
+        Self {
+            host,
+            key,
+            workspace: seeded.workspace,
+        }
+    }
+
+    fn ask(&self, kind: &str, query: &str) -> Ask {
+        let path = format!("/admin/v1/workspaces/acme/products{query}");
+        self.host
+            .admin("PUT", &path)
+            .bearer(&self.key)
+            .header("content-type", kind)
+    }
+
+    /// A later import.
+    async fn import(&self, kind: &str, query: &str, body: impl Into<Vec<u8>>) -> Value {
+        self.host.advance(1).await;
+        let body: Vec<u8> = body.into();
+        let answer = self.ask(kind, query).body(body).send().await;
+        answer.expect(200).json()
+    }
+
+    /// What is wrong with the whole.
+    async fn refused(&self, kind: &str, body: &[u8], status: u16) -> String {
+        let answer = self.ask(kind, "").body(body.to_vec()).send().await;
+        let answer = answer.expect(status).json();
+        answer["error"].as_str().expect("a sentence").to_owned()
+    }
+
+    /// Names by the feed's order of what is there.
+    async fn names(&self) -> Vec<String> {
+        let store = self.host.store();
+        let told = store.product_changes(self.workspace, 0, 10_000).await;
+        let changes = told.expect("it tells").changes;
+        changes
+            .into_iter()
+            .filter_map(|change| change.name)
+            .collect()
+    }
+
+    async fn count(&self) -> i64 {
+        self.host.count("select count(*) from products").await
+    }
+}
+
+fn ndjson(products: &[(&str, &str)]) -> String {
+    let line =
+        |(id, name): &(&str, &str)| json!({"externalId": id, "name": name}).to_string() + "\n";
+    products.iter().map(line).collect()
+}
+
+fn counts(report: &Value) -> [u64; 5] {
+    ["created", "changed", "kept", "removed", "refused"]
+        .map(|name| report[name].as_u64().unwrap_or_else(|| panic!("{report}")))
+}
+
+async fn lines_make_change_and_keep_products(on: On) {
+    let catalogue = Catalogue::new(on).await;
+    let lines = "{\"externalId\":\"1\",\"name\":\"Casa à beira-mar\",\"description\":\"Three\\nrooms\"}\r\n\
+        \n\
+        {\"externalId\":\"2\",\"name\":\"Flat\",\"price\":100}";
+    let report = catalogue.import(NDJSON, "", lines).await;
+    assert_eq!(
+        report,
+        json!({
+            "created": 2, "changed": 0, "kept": 0, "removed": 0, "refused": 0,
+            "problems": [], "ignored": ["price"], "replaced": false, "note": null,
+        })
+    );
+    let again = catalogue.import(NDJSON, "", lines).await;
+    assert_eq!(counts(&again), [0, 0, 2, 0, 0]);
+    let changed = catalogue.import(
+        NDJSON,
+        "",
+        ndjson(&[("2", "Flat"), ("1", "House"), ("3", "New")]),
+    );
+    assert_eq!(counts(&changed.await), [1, 1, 1, 0, 0]);
+    assert_eq!(catalogue.names().await, ["Flat", "House", "New"]);
+    // By its id as well as by its slug; nobody else's key.
+    let path = format!("/admin/v1/workspaces/{}/products", catalogue.workspace);
+    let ask = catalogue
+        .host
+        .admin("PUT", &path)
+        .header("content-type", NDJSON);
+    ask.clone().body("").send().await.expect(401);
+    ask.bearer(&catalogue.key).body("").send().await.expect(200);
+    let path = "/admin/v1/workspaces/nope/products";
+    let ask = catalogue
+        .host
+        .admin("PUT", path)
+        .header("content-type", NDJSON);
+    let missing = ask.bearer(&catalogue.key).body("").send().await.expect(404);
+    assert!(missing.text().contains("workspace list"));
+}
+
+async fn a_catalogue_is_replaced_only_when_every_line_was_taken(on: On) {
+    let catalogue = Catalogue::new(on).await;
+    catalogue
+        .import(
+            NDJSON,
+            "",
+            ndjson(&[("1", "One"), ("2", "Two"), ("3", "Three")]),
+        )
+        .await;
+    let wrong = ndjson(&[("1", "One"), ("", "Nameless")]);
+    let report = catalogue
+        .import(NDJSON, "?replace=true", wrong.clone())
+        .await;
+    assert_eq!(counts(&report), [0, 0, 1, 0, 1]);
+    assert_eq!(report["replaced"], false);
+    assert!(
+        report["note"]
+            .as_str()
+            .unwrap()
+            .contains("nothing was removed")
+    );
+    assert_eq!(catalogue.count().await, 3);
+    let report = catalogue
+        .import(
+            NDJSON,
+            "?replace=true",
+            ndjson(&[("1", "One"), ("4", "Four")]),
+        )
+        .await;
+    assert_eq!(counts(&report), [1, 0, 1, 2, 0]);
+    assert_eq!(
+        (&report["replaced"], &report["note"]),
+        (&json!(true), &Value::Null)
+    );
+    assert_eq!(catalogue.names().await, ["One", "Four"]);
+    let report = catalogue.import(NDJSON, "?replace=force", wrong).await;
+    assert_eq!(counts(&report), [0, 0, 1, 1, 1]);
+    assert_eq!(catalogue.names().await, ["One"]);
+    let odd = catalogue
+        .ask(NDJSON, "?replace=maybe")
+        .body("")
+        .send()
+        .await;
+    assert!(odd.expect(400).text().contains("true, false or force"));
+}
+
+async fn an_empty_catalogue_removes_nothing_unless_it_is_forced(on: On) {
+    let catalogue = Catalogue::new(on).await;
+    catalogue.import(NDJSON, "", ndjson(&[("1", "One")])).await;
+    for (kind, empty) in [
+        (NDJSON, ""),
+        (NDJSON, "\n\n"),
+        (CSV, ""),
+        (CSV, "externalId,name\n"),
+    ] {
+        let report = catalogue.import(kind, "?replace=true", empty).await;
+        assert_eq!(counts(&report), [0; 5]);
+        assert!(
+            report["note"]
+                .as_str()
+                .unwrap()
+                .contains("names no product")
+        );
+        assert_eq!(catalogue.count().await, 1, "{empty:?}");
+    }
+    let report = catalogue.import(NDJSON, "?replace=force", "").await;
+    assert_eq!(counts(&report), [0, 0, 0, 1, 0]);
+    assert_eq!(catalogue.count().await, 0);
+}
+
+async fn a_wrong_line_is_told_and_does_not_stop_the_others(on: On) {
+    let catalogue = Catalogue::new(on).await;
+    let mut body = b"{\"externalId\":\"1\",\"name\":\"One\"}\nno json\n{\"name\":\"x\"}\n".to_vec();
+    body.extend(b"{\"externalId\":\"4\"}\n{\"externalId\":5,\"name\":\"x\"}\n");
+    body.extend(b"{\"externalId\":\"6\",\"name\":\"S\xe3o\"}\n");
+    body.extend(b"{\"externalId\":\"7\",\"name\":\"a\\u0000b\"}\n");
+    body.extend(b"{\"externalId\":\"8\",\"name\":\"");
+    body.resize(body.len() + (10 << 20), b'x');
+    body.extend(b"\"}\n");
+    let long = "é".repeat(limits::NAME_CHARACTERS + 1);
+    body.extend(ndjson(&[("9", &long), ("10", "Ten")]).into_bytes());
+    let report = catalogue.import(NDJSON, "", body).await;
+    assert_eq!(counts(&report), [2, 0, 0, 0, 8]);
+    let problems = report["problems"].as_array().unwrap();
+    for (problem, (line, part)) in problems.iter().zip([
+        (2, "no JSON object"),
+        (3, "externalId is missing"),
+        (4, "name is missing"),
+        (5, "externalId is a number"),
+        (6, "Latin-1"),
+        (7, "U+0000"),
+        (8, "longer than"),
+        (9, "256 characters"),
+    ]) {
+        assert_eq!(problem["line"], line, "{problem}");
+        assert!(
+            problem["message"].as_str().unwrap().contains(part),
+            "{problem}"
+        );
+    }
+    assert_eq!(catalogue.names().await, ["One", "Ten"]);
+}
+
+async fn of_two_lines_with_one_external_id_the_first_counts(on: On) {
+    let catalogue = Catalogue::new(on).await;
+    let mut body = String::new();
+    for number in 0..3_000 {
+        writeln!(
+            body,
+            "{{\"externalId\":\"{number}\",\"name\":\"House {number}\"}}"
+        )
+        .unwrap();
+    }
+    // Near and far from the first.
+    body += &ndjson(&[("2999", "Near"), ("0", "Far")]);
+    let report = catalogue.import(NDJSON, "?replace=true", body).await;
+    assert_eq!(counts(&report), [3_000, 0, 0, 0, 2]);
+    let lines: Vec<_> = report["problems"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|p| &p["line"])
+        .collect();
+    assert_eq!(lines, [3_001, 3_002]);
+    let names = catalogue.names().await;
+    assert!(!names.iter().any(|name| name == "Near" || name == "Far"));
+}
+
+async fn csv_comes_as_spreadsheets_write_it(on: On) {
+    let catalogue = Catalogue::new(on).await;
+    let mut body = "\u{feff}External ID,name,description,price\r\n\
+        1,\"House, \"\"fine\"\"\",\"Two\r\nlines\",10\r\n\
+        \r\n\
+        2,Flat,,20\r\n\
+        3,Boat, on the water,,30\r\n"
+        .as_bytes()
+        .to_vec();
+    body.extend(b"4,S\xe3o,,40\r\n5,Last,,50");
+    let report = catalogue.import("text/csv; charset=utf-8", "", body).await;
+    assert_eq!(counts(&report), [3, 0, 0, 0, 2]);
+    assert_eq!(report["ignored"], json!(["price"]));
+    assert_eq!(report["problems"][0]["line"], 6);
+    assert!(
+        report["problems"][0]["message"]
+            .as_str()
+            .unwrap()
+            .contains("comma")
+    );
+    assert_eq!(report["problems"][1]["line"], 7);
+    assert!(
+        report["problems"][1]["message"]
+            .as_str()
+            .unwrap()
+            .contains("Latin-1")
+    );
+    assert_eq!(catalogue.names().await, ["House, \"fine\"", "Flat", "Last"]);
+}
+
+async fn what_is_no_catalogue_is_refused_whole(on: On) {
+    let catalogue = Catalogue::new(on).await;
+    let check = async |kind: &str, body: &[u8], status, part: &str| {
+        let message = catalogue.refused(kind, body, status).await;
+        assert!(message.contains(part), "{message}");
+    };
+    check(CSV, b"externalId;name\n1;House\n", 400, "semicolons").await;
+    check(CSV, b"1,House\n", 400, "columns externalId and name").await;
+    check(CSV, b"\xff\xfee\0x\0t\0", 400, "UTF-16").await;
+    check(
+        NDJSON,
+        b"[{\"externalId\":\"1\",\"name\":\"x\"}]",
+        400,
+        "NDJSON",
+    )
+    .await;
+    check("application/json", b"{}", 415, "text/csv").await;
+    check("text/csv; charset=iso-8859-1", b"", 415, "UTF-8").await;
+    let ask = catalogue.ask(NDJSON, "").header("content-encoding", "gzip");
+    ask.body("x").send().await.expect(415);
+    // What was refused leaves the way free.
+    catalogue.import(NDJSON, "", ndjson(&[("1", "One")])).await;
+    assert_eq!(catalogue.count().await, 1);
+}
+
+async fn a_quote_that_is_never_closed_breaks_the_import_off(on: On) {
+    let catalogue = Catalogue::new(on).await;
+    let rows = ndjson(&[("1", "One"), ("2", "Two"), ("3", "Three")]);
+    catalogue.import(NDJSON, "", rows).await;
+    let short = b"externalId,name\n1,One\n2,\"Two\n3,Three\n".to_vec();
+    let mut long = short.clone();
+    long.resize(limits::IMPORT_LINE_BYTES + (1 << 20), b'\n');
+    for body in [short, long] {
+        for query in ["?replace=true", "?replace=force"] {
+            catalogue.host.advance(1).await;
+            let ask = catalogue.ask(CSV, query).body(body.clone());
+            let answer = ask.send().await.expect(400).json();
+            let message = answer["error"].as_str().unwrap();
+            assert!(message.contains("opens on line 3 is"), "{message}");
+            assert_eq!(catalogue.names().await, ["One", "Two", "Three"]);
+        }
+    }
+    // It leaves the way free.
+    let body = "externalId,name\n1,One\n2,\"Two\"\n";
+    let report = catalogue.import(CSV, "?replace=true", body).await;
+    assert_eq!(counts(&report), [0, 0, 2, 1, 0]);
+}
+
+async fn an_import_that_breaks_off_removes_nothing(on: On) {
+    let catalogue = Catalogue::new(on).await;
+    catalogue
+        .import(NDJSON, "", ndjson(&[("1", "One"), ("2", "Two")]))
+        .await;
+    catalogue.host.advance(1).await;
+    let address = catalogue.host.addresses.admin;
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    let head = format!(
+        "PUT /admin/v1/workspaces/acme/products?replace=force HTTP/1.1\r\nHost: {address}\r\n\
+         Authorization: Bearer {}\r\nContent-Type: {NDJSON}\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n\r\n",
+        catalogue.key.reveal()
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut word = [0; 25];
+    stream.read_exact(&mut word).await.unwrap();
+    assert_eq!(&word, b"HTTP/1.1 100 Continue\r\n\r\n", "it has begun");
+    let line = ndjson(&[("3", "Three")]);
+    stream.write_all(line.as_bytes()).await.unwrap();
+    catalogue.refused(NDJSON, b"", 409).await;
+    drop(stream);
+    until("its end is noticed", async || {
+        let answer = catalogue.ask(NDJSON, "").body("").send().await;
+        (answer.status == 200).then_some(())
+    })
+    .await;
+    assert_eq!(catalogue.names().await, ["One", "Two"]);
+}
+
+async fn one_import_of_a_workspace_runs_at_a_time(on: On) {
+    let catalogue = Catalogue::new(on).await;
+    let store = catalogue.host.store();
+    let job = format!("import-products:{}", catalogue.workspace);
+    let other = HostId::new(catalogue.host.now());
+    store
+        .hold_job(&job, other, 60)
+        .await
+        .unwrap()
+        .expect("it is free");
+    let message = catalogue.refused(NDJSON, b"", 409).await;
+    assert!(message.contains("under way"), "{message}");
+    // Another workspace's is another matter.
+    catalogue.host.workspace("beta").await;
+    let ask = catalogue
+        .host
+        .admin("PUT", "/admin/v1/workspaces/beta/products");
+    let ask = ask.bearer(&catalogue.key).header("content-type", NDJSON);
+    ask.body("").send().await.expect(200);
+    store.leave_job(&job, other).await.unwrap();
+    catalogue.import(NDJSON, "", "").await;
+    catalogue.import(NDJSON, "", "").await;
+}
+
+async fn all_refused_lines_are_counted_and_the_first_are_told(on: On) {
+    let catalogue = Catalogue::new(on).await;
+    let body = "{}\n".repeat(limits::IMPORT_PROBLEMS_TOLD + 500) + &ndjson(&[("1", "One")]);
+    let report = catalogue.import(NDJSON, "", body).await;
+    assert_eq!(report["refused"], limits::IMPORT_PROBLEMS_TOLD + 500);
+    let problems = report["problems"].as_array().unwrap();
+    assert_eq!(problems.len(), limits::IMPORT_PROBLEMS_TOLD);
+    assert_eq!(
+        problems.last().unwrap()["line"],
+        limits::IMPORT_PROBLEMS_TOLD
+    );
+    assert_eq!(report["created"], 1);
+}
+
+async fn a_declared_workspace_and_an_import_have_the_same_products(on: On) {
+    let catalogue = Catalogue::new(on).await;
+    catalogue
+        .import(NDJSON, "", ndjson(&[("1", "One"), ("2", "Two")]))
+        .await;
+    let file = json!({
+        "workspace": {"slug": "acme", "name": "Acme"},
+        "products": [{"external_id": "1", "name": "Declared"}],
+    });
+    catalogue.host.advance(1).await;
+    let ask = catalogue
+        .host
+        .admin("POST", "/admin/v1/apply")
+        .bearer(&catalogue.key);
+    let report = ask.json(&file).send().await;
+    assert_eq!(report.status, 200, "{}", report.text());
+    assert_eq!(catalogue.names().await, ["Two", "Declared"]);
+    let report = catalogue
+        .import(NDJSON, "?replace=true", ndjson(&[("2", "Two")]))
+        .await;
+    assert_eq!(counts(&report), [0, 0, 1, 1, 0]);
+}
+
+/// Of a server that answers before it has read a body.
+#[tokio::test]
+async fn a_large_body_for_nobody_hears_why() {
+    let catalogue = Catalogue::new(On::Sqlite).await;
+    let address = catalogue.host.addresses.admin;
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    let head = format!(
+        "PUT /admin/v1/workspaces/nope/products HTTP/1.1\r\nHost: {address}\r\n\
+         Authorization: Bearer {}\r\nContent-Type: {CSV}\r\nContent-Length: 1000000\r\n\r\n",
+        catalogue.key.reveal()
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream.write_all(&[b'x'; 10_000]).await.unwrap();
+    let mut answer = vec![0; 1_000];
+    let count = stream.read(&mut answer).await.unwrap();
+    assert!(answer[..count].starts_with(b"HTTP/1.1 404"));
+}

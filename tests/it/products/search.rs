@@ -1,0 +1,273 @@
+//! What is found by a name, and how it is answered: the same bytes on each store.
+
+use leadhost::domain::key::{KeyKind, PlainKey};
+use leadhost_tests::{Host, On};
+use serde_json::{Value, json};
+
+use super::{ask, names, page, put, url};
+
+leadhost_tests::on_every_store! {
+    the_answer_has_the_term_as_understood_the_products_and_where_the_page_lies,
+    accents_case_and_the_order_of_words_do_not_matter,
+    a_typo_of_each_kind_is_forgiven_in_a_long_word_and_none_in_a_short_one,
+    a_beginning_is_found_and_a_number_is_a_number,
+    any_script_is_searched,
+    pages_follow_each_other_without_gap_or_repeat,
+    pages_and_sizes_that_are_none_are_refused_and_large_ones_are_not,
+    a_term_without_a_letter_or_with_too_many_is_refused,
+    a_long_name_is_found_and_a_long_term_counts_with_its_first_words,
+    nothing_is_found_where_there_is_nothing,
+    every_key_but_a_live_partner_key_hears_the_same_refusal,
+    another_workspaces_products_are_not_found,
+}
+
+const HOMES: [(&str, &str); 8] = [
+    ("H-1", "Apartamento São João 304"),
+    ("H-2", "Apartamento São José 3040"),
+    ("H-3", "Cobertura Jardim Botânico"),
+    ("H-4", "Casa na praia"),
+    ("H-5", "Casa no campo"),
+    ("H-6", "Loft 2q Vila Olímpia"),
+    ("H-7", "דירה בתל אביב"),
+    ("H-8", "Chácara 🏡 Recanto"),
+];
+
+async fn the_answer_has_the_term_as_understood_the_products_and_where_the_page_lies(on: On) {
+    let host = Host::new(on).await;
+    let seeded = host.workspace("demo").await;
+    put(&host, &seeded, &HOMES).await;
+    let answer = ask(&host, &seeded, "name=%20CASA%20%20n%C3%A3&size=1");
+    let answer = answer.send().await.expect(200);
+    let id = answer.json()["products"][0]["id"].clone();
+    let expect = format!(
+        "{{\"term\":\"casa na\",\"products\":[{{\"id\":{id},\"name\":\"Casa na praia\",\"description\":\"About H-4\",\"similarityScore\":1.0}}],\
+         \"pagination\":{{\"page\":1,\"size\":1,\"totalItems\":2,\"totalPages\":2,\"hasNextPage\":true,\"hasPreviousPage\":false}}}}"
+    );
+    assert_eq!(answer.text(), expect);
+    let other = page(&host, &seeded, "term=casa+na&size=1&page=2").await;
+    assert_eq!(other["products"][0]["similarityScore"], json!(0.6667));
+    assert_eq!(other["pagination"]["hasPreviousPage"], true);
+    assert_eq!(other["pagination"]["hasNextPage"], false);
+}
+
+async fn accents_case_and_the_order_of_words_do_not_matter(on: On) {
+    let host = Host::new(on).await;
+    let seeded = host.workspace("demo").await;
+    put(&host, &seeded, &HOMES).await;
+    for term in [
+        "jardim botânico cobertura",
+        "COBERTURA JARDIM BOTANICO",
+        "cobertura, jardim bota\u{302}nico!",
+        "botanico cobertura jardim",
+    ] {
+        assert_eq!(
+            names(&host, &seeded, term).await,
+            ["Cobertura Jardim Botânico"],
+            "{term}"
+        );
+    }
+}
+
+async fn a_typo_of_each_kind_is_forgiven_in_a_long_word_and_none_in_a_short_one(on: On) {
+    let host = Host::new(on).await;
+    let seeded = host.workspace("demo").await;
+    put(&host, &seeded, &HOMES).await;
+    for term in [
+        // left out, too many, wrong, changed places; in the middle, first and last
+        "cobetura",
+        "obertura",
+        "cobertur",
+        "coberrtura",
+        "ccobertura",
+        "coberturra",
+        "cobeftura",
+        "vobertura",
+        "coberturs",
+        "cobretura",
+        "ocbertura",
+        "coberutra",
+        // two of them
+        "cobetuar",
+        "kobertura jadrim",
+        // joined and split words, a word too many
+        "coberturaa jardim",
+        "cobertura jar dim",
+        "bela cobertura jardim",
+    ] {
+        assert_eq!(
+            names(&host, &seeded, term).await,
+            ["Cobertura Jardim Botânico"],
+            "{term}"
+        );
+    }
+    assert_eq!(names(&host, &seeded, "praja").await, ["Casa na praia"]);
+    for term in ["prraja", "2p", "lof xyz", "nna", "coberxxxa"] {
+        assert_eq!(names(&host, &seeded, term).await, [""; 0], "{term}");
+    }
+}
+
+async fn a_beginning_is_found_and_a_number_is_a_number(on: On) {
+    let host = Host::new(on).await;
+    let seeded = host.workspace("demo").await;
+    put(&host, &seeded, &HOMES).await;
+    let both = ["Apartamento São João 304", "Apartamento São José 3040"];
+    assert_eq!(names(&host, &seeded, "apart").await, both);
+    assert_eq!(names(&host, &seeded, "304").await, both);
+    assert_eq!(
+        names(&host, &seeded, "sao jose 304").await,
+        [both[1], both[0]]
+    );
+    assert_eq!(names(&host, &seeded, "3040").await, [both[1]]);
+    assert_eq!(names(&host, &seeded, "305").await, [""; 0]);
+    assert_eq!(names(&host, &seeded, "l").await, ["Loft 2q Vila Olímpia"]);
+    assert_eq!(names(&host, &seeded, "2q").await, ["Loft 2q Vila Olímpia"]);
+}
+
+async fn any_script_is_searched(on: On) {
+    let host = Host::new(on).await;
+    let seeded = host.workspace("demo").await;
+    put(&host, &seeded, &HOMES).await;
+    assert_eq!(names(&host, &seeded, "אביב דירה").await, ["דירה בתל אביב"]);
+    assert_eq!(
+        names(&host, &seeded, "🏡 recanto").await,
+        ["Chácara 🏡 Recanto"]
+    );
+}
+
+async fn pages_follow_each_other_without_gap_or_repeat(on: On) {
+    let host = Host::new(on).await;
+    let seeded = host.workspace("demo").await;
+    let made: Vec<_> = (0..57)
+        .map(|number| (format!("N-{number}"), format!("Lote {} quadra", number % 7)))
+        .collect();
+    let made: Vec<_> = made
+        .iter()
+        .map(|(id, name)| (id.as_str(), name.as_str()))
+        .collect();
+    put(&host, &seeded, &made).await;
+    let mut ids = Vec::new();
+    for number in 1..=6 {
+        let page = page(&host, &seeded, &format!("name=lote+3&page={number}")).await;
+        assert_eq!(page["pagination"]["totalItems"], 57);
+        assert_eq!(page["pagination"]["totalPages"], 6);
+        assert_eq!(page["pagination"]["hasNextPage"], number < 6);
+        let products = page["products"].as_array().expect("products");
+        ids.extend(products.iter().map(|product| product["id"].to_string()));
+    }
+    let all = page(&host, &seeded, "name=lote+3&size=1000").await;
+    assert_eq!(all["pagination"]["size"], 100);
+    let of_all = all["products"].as_array().expect("products").iter();
+    let of_all: Vec<_> = of_all.map(|product| product["id"].to_string()).collect();
+    assert_eq!(ids, of_all);
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), 57);
+    assert_eq!(all["products"][0]["name"], "Lote 3 quadra");
+    assert_eq!(all["products"][8]["name"], "Lote 0 quadra");
+}
+
+async fn pages_and_sizes_that_are_none_are_refused_and_large_ones_are_not(on: On) {
+    let host = Host::new(on).await;
+    let seeded = host.workspace("demo").await;
+    put(&host, &seeded, &HOMES).await;
+    for wrong in ["0", "-1", "x", "", "1.5", "%2B1"] {
+        for name in ["page", "size"] {
+            let ask = ask(&host, &seeded, &format!("name=casa&{name}={wrong}"));
+            let body = ask.send().await.expect(400).json();
+            assert_eq!(body["statusCode"], 400);
+            assert!(body["message"].as_str().expect("a text").contains(name));
+        }
+    }
+    let far = page(
+        &host,
+        &seeded,
+        "name=casa&page=1000000000000&size=99999999999",
+    )
+    .await;
+    assert_eq!(far["products"], json!([]));
+    assert_eq!(
+        far["pagination"],
+        json!({
+            "page": 1_000_000_000_000u64, "size": 100, "totalItems": 2, "totalPages": 1,
+            "hasNextPage": false, "hasPreviousPage": true,
+        })
+    );
+}
+
+async fn a_term_without_a_letter_or_with_too_many_is_refused(on: On) {
+    let host = Host::new(on).await;
+    let seeded = host.workspace("demo").await;
+    let accents = format!("name={}", url("\u{301}\u{303}"));
+    let emoji = format!("name={}", url("🏡 - !"));
+    let long = format!("name={}", "a".repeat(201));
+    for query in ["", "name=", "name=%20&term=", &accents, &emoji, &long] {
+        let body = ask(&host, &seeded, query).send().await.expect(400).json();
+        assert!(
+            body["message"].as_str().expect("a text").contains("name"),
+            "{query}"
+        );
+    }
+    page(&host, &seeded, &format!("name={}", "a".repeat(200))).await;
+    page(&host, &seeded, "name=&term=casa").await;
+}
+
+async fn a_long_name_is_found_and_a_long_term_counts_with_its_first_words(on: On) {
+    let host = Host::new(on).await;
+    let seeded = host.workspace("demo").await;
+    let long = format!("Solar {}", "das palmeiras ".repeat(700));
+    put(
+        &host,
+        &seeded,
+        &[("L-1", &long), ("L-2", "Solar"), ("L-3", "das")],
+    )
+    .await;
+    assert_eq!(
+        names(&host, &seeded, "solar das palmeiras").await,
+        [long.as_str()]
+    );
+    let many = "das ".repeat(50);
+    assert_eq!(names(&host, &seeded, &many).await, ["das", long.as_str()]);
+}
+
+async fn nothing_is_found_where_there_is_nothing(on: On) {
+    let host = Host::new(on).await;
+    let seeded = host.workspace("demo").await;
+    let found = page(&host, &seeded, "name=zzzzz").await;
+    let expect = json!({
+        "term": "zzzzz",
+        "products": [],
+        "pagination": {
+            "page": 1, "size": 10, "totalItems": 0, "totalPages": 0,
+            "hasNextPage": false, "hasPreviousPage": false,
+        },
+    });
+    assert_eq!(found, expect);
+}
+
+async fn every_key_but_a_live_partner_key_hears_the_same_refusal(on: On) {
+    let host = Host::new(on).await;
+    let seeded = host.workspace("demo").await;
+    let ask = || host.get("/products-by-name?name=casa");
+    let nothing = ask().send().await.expect(401);
+    for wrong in [
+        ask().partner(&PlainKey::generate(KeyKind::Partner)),
+        ask().partner(&seeded.workspace_key),
+        ask().bearer(&seeded.access_token),
+    ] {
+        assert_eq!(wrong.send().await.expect(401).body, nothing.body);
+    }
+}
+
+async fn another_workspaces_products_are_not_found(on: On) {
+    let host = Host::new(on).await;
+    let one = host.workspace("one").await;
+    let other = host.workspace("other").await;
+    put(&host, &one, &[("A-1", "Sobrado azul")]).await;
+    put(&host, &other, &[("A-1", "Sobrado verde")]).await;
+    assert_eq!(names(&host, &one, "sobrado").await, ["Sobrado azul"]);
+    assert_eq!(names(&host, &other, "sobrado").await, ["Sobrado verde"]);
+    let found = page(&host, &one, "name=sobrado").await;
+    let others = page(&host, &other, "name=sobrado").await;
+    let id = |page: &Value| page["products"][0]["id"].clone();
+    assert_ne!(id(&found), id(&others));
+}

@@ -1,0 +1,259 @@
+//! Partners make deals.
+
+use leadhost::domain::contact;
+use leadhost::domain::id::{DealId, ProductId};
+use leadhost::domain::row::Entity;
+use leadhost::domain::time::Micros;
+use leadhost::store::*;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::super::messages::{
+    PHONE, claim_send, conversation_row, line, message, message_row, number,
+};
+use super::super::world::*;
+use super::*;
+
+fn new_deal(world: &World, by: ByPartner) -> NewDeal {
+    let phone = number(PHONE);
+    let email = "rita@example.com".to_owned();
+    NewDeal {
+        by,
+        id: DealId::new(world.now()),
+        name: "Rita".to_owned(),
+        contact_keys: contact::keys(std::slice::from_ref(&phone), std::slice::from_ref(&email)),
+        phone: Some(phone),
+        email: Some(email),
+        product: None,
+        bypass_product_check: false,
+        agent: None,
+        external_id: Some("crm-7".to_owned()),
+        props: object(json!({"source": "crm", "conversionIdentifier": "spring"})),
+        message: None,
+        idempotency: None,
+    }
+}
+
+fn with_message(world: &World, by: ByPartner) -> NewDeal {
+    NewDeal {
+        message: Some(DealMessage {
+            channel: line(world),
+            message: message(world),
+            transfer: true,
+            special_instructions: Some("be brief".to_owned()),
+        }),
+        ..new_deal(world, by)
+    }
+}
+
+fn created(written: &Written) -> DealCreated {
+    match written {
+        Written::DealCreated(created) => created.clone(),
+        other => panic!("no deal: {other:?}"),
+    }
+}
+
+async fn create(world: &World, new: NewDeal) -> DealCreated {
+    let written = world.commit(&[Write::CreateDeal(Box::new(new))]).await;
+    created(&written[0])
+}
+
+fn body(created: &DealCreated) -> Value {
+    match created {
+        DealCreated::Done(answer) => serde_json::from_str(&answer.body).expect("JSON"),
+        other => panic!("not made: {other:?}"),
+    }
+}
+
+pub async fn a_deal_is_made_with_its_person_and_found_by_its_partner_only(world: &World) {
+    grow(world).await;
+    let by = acme(world).await;
+    let new = NewDeal {
+        product: Some(ProductReference {
+            id: None,
+            external_id: Some("P-2".to_owned()),
+        }),
+        ..new_deal(world, by)
+    };
+    let id = new.id;
+    let made = create(world, new).await;
+    assert_eq!(
+        body(&made),
+        json!({"success": true, "dealId": id, "conversationId": null})
+    );
+    let row = world.deal(id).await;
+    assert_eq!(row["status"], "open");
+    assert_eq!(row["stage_code"], "in_qualification");
+    assert_eq!(row["external_id"], "crm-7");
+    assert_eq!(row["agent_id"], json!(world.first_agent));
+    assert_eq!(
+        row["props"],
+        json!({"source": "crm", "conversionIdentifier": "spring"})
+    );
+    let people = world.all(Entity::Contacts).await;
+    assert_eq!(people.len(), 1);
+    assert_eq!(people[0]["email"], "rita@example.com");
+    assert_eq!(row["person_id"], people[0]["id"]);
+    let history = past(world, id).await.history;
+    assert_eq!(history.len(), 1);
+    assert_eq!(history[0].by, by.changed_by());
+    // Beside it one that came through the partner's connection.
+    world.advance(1).await;
+    let of_lead = deal(world).await;
+    let other = super::by(world, "Other").await;
+    for (partner, expect) in [(by, vec![of_lead, id]), (other, vec![])] {
+        let filter = DealFilter {
+            partner: Some(partner.partner),
+            phone_key: number(PHONE).match_key,
+            ..DealFilter::default()
+        };
+        let found = world.store.deals(&world.scope, &filter, 10).await;
+        let found: Vec<_> = found
+            .expect("it reads")
+            .into_iter()
+            .map(|deal| deal.deal.id)
+            .collect();
+        let expect: Vec<_> = expect.iter().map(DealId::to_string).collect();
+        assert_eq!(found, expect);
+    }
+    // It is its maker's to change.
+    let won = |by| DealPatch {
+        status: Some(leadhost::domain::deal::Status::Won),
+        ..wish(by, id)
+    };
+    assert_eq!(patch(world, won(other)).await, DealPatched::NoDeal);
+    assert_eq!(
+        patch(world, won(by)).await,
+        DealPatched::Done { changed: true }
+    );
+}
+
+pub async fn a_product_is_named_by_its_id_too(world: &World) {
+    let by = acme(world).await;
+    let naming = |id: Option<ProductId>, external_id: Option<&str>| NewDeal {
+        product: Some(ProductReference {
+            id,
+            external_id: external_id.map(str::to_owned),
+        }),
+        ..new_deal(world, by)
+    };
+    let first = naming(None, Some("P-1"));
+    let id = first.id;
+    create(world, first).await;
+    let product = world.deal(id).await["product_id"].clone();
+    let product: ProductId = serde_json::from_value(product).expect("it has one");
+    for external_id in [None, Some("P-1")] {
+        let new = naming(Some(product), external_id);
+        let id = new.id;
+        body(&create(world, new).await);
+        assert_eq!(world.deal(id).await["product_id"], json!(product));
+    }
+    // Of another workspace, or two names of two products.
+    let foreign = world.store.apply(&plan("foreign"), START, false).await;
+    let mut elsewhere = naming(Some(product), None);
+    elsewhere.by.workspace = foreign.expect("the plan holds").workspace_id;
+    assert_eq!(create(world, elsewhere).await, DealCreated::NoProduct);
+    let other = ProductId(Uuid::from_u128(9));
+    for new in [
+        naming(Some(other), None),
+        naming(Some(other), Some("P-1")),
+        naming(Some(product), Some("P-9")),
+    ] {
+        assert_eq!(create(world, new).await, DealCreated::NoProduct);
+    }
+}
+
+pub async fn with_a_message_a_conversation_begins_that_the_worker_sends(world: &World) {
+    let by = acme(world).await;
+    let new = with_message(world, by);
+    let (id, sent) = (new.id, new.message.as_ref().expect("one").message.id);
+    let made = create(world, new).await;
+    let shown = message_row(world, sent).await;
+    let talk = shown["conversation_id"].clone();
+    assert_eq!(body(&made)["conversationId"], talk);
+    let talk = talk.as_str().expect("an id").parse().expect("an id");
+    let row = conversation_row(world, talk).await;
+    assert_eq!(row["deal_id"], json!(id));
+    assert_eq!(row["source"], "crm");
+    assert_eq!(row["props"]["specialInstructions"], "be brief");
+    let held = claim_send(world).await;
+    assert_eq!((held.message, held.recipient.as_str()), (sent, PHONE));
+}
+
+pub async fn a_refused_deal_leaves_nothing(world: &World) {
+    let by = acme(world).await;
+    let claimed = claim(world, "create-deal", "a").await;
+    let refused = NewDeal {
+        product: Some(ProductReference {
+            id: None,
+            external_id: Some("P-9".to_owned()),
+        }),
+        idempotency: Some(claimed.clone()),
+        ..with_message(world, by)
+    };
+    assert_eq!(create(world, refused.clone()).await, DealCreated::NoProduct);
+    for entity in [Entity::Deals, Entity::Contacts, Entity::Messages] {
+        assert!(world.all(entity).await.is_empty());
+    }
+    // Nor does the key remember it; and that the product is not known may be no reason.
+    let bypassing = NewDeal {
+        bypass_product_check: true,
+        ..refused
+    };
+    let id = bypassing.id;
+    body(&create(world, bypassing).await);
+    let row = world.deal(id).await;
+    assert_eq!(row["product_id"], json!(null));
+    assert_eq!(row["props"]["productExternalId"], "P-9");
+}
+
+pub async fn the_same_request_again_hears_the_same_and_makes_nothing(world: &World) {
+    let by = acme(world).await;
+    let claims = [
+        claim(world, "create-deal", "a").await,
+        claim(world, "create-deal", "b").await,
+    ];
+    let request = |claim: usize| {
+        let mut new = with_message(world, by);
+        new.idempotency = Some(claims[claim].clone());
+        Write::CreateDeal(Box::new(new))
+    };
+    // Twice in one batch, then another body.
+    let written = world.commit(&[request(0), request(0), request(1)]).await;
+    let DealCreated::Done(first) = created(&written[0]) else {
+        panic!("not made: {written:?}");
+    };
+    assert_eq!(created(&written[1]), DealCreated::Replayed(first.clone()));
+    assert_eq!(created(&written[2]), DealCreated::KeyReused);
+    // And in a batch of its own, as long as the key is kept.
+    let later = world.commit(&[request(0), request(1)]).await;
+    assert_eq!(created(&later[0]), DealCreated::Replayed(first));
+    assert_eq!(created(&later[1]), DealCreated::KeyReused);
+    assert_eq!(world.all(Entity::Deals).await.len(), 1);
+    assert_eq!(world.all(Entity::Messages).await.len(), 1);
+    world.advance(3 * Micros::DAY / 1_000_000).await;
+    let anew = world.commit(&[request(1)]).await;
+    assert!(matches!(created(&anew[0]), DealCreated::Done(_)));
+}
+
+pub async fn two_requests_with_one_key_at_once_make_one_deal(world: &World) {
+    let by = acme(world).await;
+    let claimed = claim(world, "create-deal", "a").await;
+    let commit = async || {
+        let mut new = with_message(world, by);
+        new.idempotency = Some(claimed.clone());
+        let write = Write::CreateDeal(Box::new(new));
+        let written = world.store.commit(&[write]).await.expect("it commits");
+        created(&written[0])
+    };
+    let (one, other) = tokio::join!(commit(), commit());
+    let (first, repeat) = match (one, other) {
+        (DealCreated::Done(first), DealCreated::Replayed(repeat))
+        | (DealCreated::Replayed(repeat), DealCreated::Done(first)) => (first, repeat),
+        others => panic!("not one and its repeat: {others:?}"),
+    };
+    assert_eq!(first, repeat);
+    assert_eq!(world.all(Entity::Deals).await.len(), 1);
+    assert_eq!(world.all(Entity::Contacts).await.len(), 1);
+    assert_eq!(world.all(Entity::Messages).await.len(), 1);
+}

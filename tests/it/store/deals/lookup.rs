@@ -1,0 +1,218 @@
+//! The lookup of deals.
+
+use leadhost::domain::contact::phone_key;
+use leadhost::domain::deal::DealView;
+use leadhost::domain::id::DealId;
+use leadhost::store::DealFilter;
+use serde_json::json;
+
+use super::super::world::*;
+
+async fn find(world: &World, filter: DealFilter) -> Vec<DealView> {
+    world
+        .store
+        .deals(&world.scope, &filter, 100)
+        .await
+        .expect("it reads")
+}
+
+fn ids(deals: &[DealView]) -> Vec<String> {
+    deals.iter().map(|deal| deal.deal.id.clone()).collect()
+}
+
+pub async fn a_deal_is_four_objects_with_nulls(world: &World) {
+    let mut new = with_phone(
+        with_email(world.known_as("L1"), "rita@example.com"),
+        "+551191",
+    );
+    new.name = Some("Rita".to_owned());
+    new.products = vec!["P-1".to_owned()];
+    new.deal_props = object(json!({"message": "Oi"}));
+    let item = world.item(lead(new)).await;
+    let deals = find(
+        world,
+        DealFilter {
+            deal: item.deal_id,
+            ..Default::default()
+        },
+    )
+    .await;
+    let shown = serde_json::to_value(&deals[0]).unwrap();
+    let product = shown["property"]["id"].clone();
+    assert!(product.is_string());
+    assert_eq!(
+        shown,
+        json!({
+            "deal": {
+                "id": item.deal_id, "status": "open", "createdAt": START, "updatedAt": START,
+                "ownerId": null, "ownerName": null, "ownerEmail": null,
+                "props": {"message": "Oi", "externalIntegrationId": "L1"}
+            },
+            "person": {
+                "id": item.contact_id, "name": "Rita", "email": "rita@example.com",
+                "phoneNumber": "+551191"
+            },
+            "property": {"id": product, "name": "Garden flat", "externalId": "P-1"},
+            "agent": {"id": world.first_agent, "name": "Ana", "number": "+5511900000001"}
+        })
+    );
+    let bare = world.item(lead(world.lead())).await;
+    let deals = find(
+        world,
+        DealFilter {
+            deal: bare.deal_id,
+            ..Default::default()
+        },
+    )
+    .await;
+    let shown = serde_json::to_value(&deals[0]).unwrap();
+    assert_eq!(
+        shown["property"],
+        json!({"id": null, "name": null, "externalId": null})
+    );
+    assert_eq!(
+        shown["deal"]["props"],
+        json!({"externalIntegrationId": null})
+    );
+    assert_eq!(shown["person"]["phoneNumber"], json!(null));
+}
+
+pub async fn deals_are_found_by_each_filter_newest_first(world: &World) {
+    let new = || with_phone(world.known_as("L1"), "+551191");
+    let first = world
+        .item(lead(with_email(new(), "Rita@example.com")))
+        .await;
+    world.advance(1).await;
+    let mut second = new();
+    second.external_id = Some("L2".to_owned());
+    second.dedupe = None;
+    let second = world.item(lead(second)).await;
+    let (first, second) = (first.deal_id.unwrap(), second.deal_id.unwrap());
+    let newest_first = [second.to_string(), first.to_string()];
+    let phone = Some(phone_key("+551191"));
+    let email = Some("rita@example.com".to_owned());
+    let check = async |filter: DealFilter, expect: &[String]| {
+        let found = find(world, filter.clone()).await;
+        assert_eq!(ids(&found), expect, "{filter:?}");
+    };
+    let none = DealFilter::default;
+    check(
+        DealFilter {
+            phone_key: phone.clone(),
+            ..none()
+        },
+        &newest_first,
+    )
+    .await;
+    check(
+        DealFilter {
+            email: email.clone(),
+            ..none()
+        },
+        &newest_first,
+    )
+    .await;
+    check(
+        DealFilter {
+            deal: Some(first),
+            ..none()
+        },
+        &newest_first[1..],
+    )
+    .await;
+    let external_id = Some("L2".to_owned());
+    check(
+        DealFilter {
+            external_id: external_id.clone(),
+            ..none()
+        },
+        &newest_first[..1],
+    )
+    .await;
+    // All that are given must hold.
+    let both = DealFilter {
+        partner: None,
+        phone_key: phone.clone(),
+        email,
+        external_id,
+        deal: None,
+    };
+    check(both.clone(), &newest_first[..1]).await;
+    check(
+        DealFilter {
+            deal: Some(first),
+            ..both.clone()
+        },
+        &[],
+    )
+    .await;
+    let stranger = Some(phone_key("+551199"));
+    check(
+        DealFilter {
+            phone_key: stranger.clone(),
+            ..both
+        },
+        &[],
+    )
+    .await;
+    check(
+        DealFilter {
+            phone_key: stranger,
+            ..none()
+        },
+        &[],
+    )
+    .await;
+    check(
+        DealFilter {
+            deal: Some(DealId::new(START)),
+            ..none()
+        },
+        &[],
+    )
+    .await;
+    check(
+        DealFilter {
+            email: Some("x@example.com".to_owned()),
+            ..none()
+        },
+        &[],
+    )
+    .await;
+    let limited = DealFilter {
+        phone_key: phone,
+        ..none()
+    };
+    let limited = world.store.deals(&world.scope, &limited, 1).await.unwrap();
+    assert_eq!(ids(&limited), newest_first[..1]);
+}
+
+pub async fn deals_of_another_workspace_are_not_found(world: &World) {
+    let item = world
+        .item(lead(with_phone(world.known_as("L1"), "+551191")))
+        .await;
+    let other = world
+        .store
+        .apply(&plan("other"), START, false)
+        .await
+        .unwrap();
+    let scope = scope(&*world.store, other.workspace_id).await;
+    let filters = [
+        DealFilter {
+            deal: item.deal_id,
+            ..Default::default()
+        },
+        DealFilter {
+            phone_key: Some(phone_key("+551191")),
+            ..Default::default()
+        },
+        DealFilter {
+            external_id: Some("L1".to_owned()),
+            ..Default::default()
+        },
+    ];
+    for filter in filters {
+        let found = world.store.deals(&scope, &filter, 10).await.unwrap();
+        assert!(found.is_empty(), "{filter:?}");
+    }
+}

@@ -1,0 +1,109 @@
+//! What every store promises of deals: how they are found, and what partners do to
+//! them. Here are the short words that the clauses use.
+
+pub mod creating;
+pub mod lookup;
+pub mod noting;
+pub mod patching;
+
+use leadhost::domain::contact;
+use leadhost::domain::id::{DealId, KeyId, PartnerId};
+use leadhost::domain::row::Entity;
+use leadhost::store::*;
+use uuid::Uuid;
+
+use super::messages::{PHONE, number};
+use super::world::*;
+
+/// The partner whose connections the world's are.
+pub async fn acme(world: &World) -> ByPartner {
+    by(world, "Acme").await
+}
+
+pub async fn by(world: &World, name: &str) -> ByPartner {
+    let partners = world.store.partners(world.workspace).await.expect("a list");
+    let partner = partners.iter().find(|partner| partner.name == name);
+    as_partner(world, partner.expect("it is declared").id)
+}
+
+fn as_partner(world: &World, partner: PartnerId) -> ByPartner {
+    ByPartner {
+        workspace: world.workspace,
+        partner,
+        key: KeyId(Uuid::from_u128(7)),
+    }
+}
+
+/// The workspace gets a second partner and a second product.
+pub async fn grow(world: &World) {
+    let mut plan = plan("demo");
+    plan.partners.push("Other".to_owned());
+    plan.products.push(PlannedProduct {
+        external_id: "P-2".to_owned(),
+        name: "Corner shop".to_owned(),
+        description: None,
+    });
+    let applied = world.store.apply(&plan, world.now(), false).await;
+    applied.expect("the plan holds");
+}
+
+/// A lead of Acme's of the person with this number.
+pub fn lead_of(world: &World, external_id: &str, to: &str) -> NewLead {
+    let mut new = world.known_as(external_id);
+    new.phones.push(number(to));
+    new.contact_keys = contact::keys(&new.phones, &[]);
+    new
+}
+
+/// The deal of a lead of the person whom notifications are to.
+pub async fn deal(world: &World) -> DealId {
+    let item = world.item(lead(lead_of(world, "L1", PHONE))).await;
+    item.deal_id.expect("a deal")
+}
+
+/// Nothing is asked for yet.
+pub fn wish(by: ByPartner, deal: DealId) -> DealPatch {
+    DealPatch {
+        by,
+        deal,
+        status: None,
+        stage: None,
+        product: None,
+        owner_email: None,
+    }
+}
+
+pub fn patched(written: &Written) -> DealPatched {
+    match written {
+        Written::DealPatched(patched) => *patched,
+        other => panic!("no patch: {other:?}"),
+    }
+}
+
+pub async fn patch(world: &World, patch: DealPatch) -> DealPatched {
+    let written = world.commit(&[Write::PatchDeal(Box::new(patch))]).await;
+    patched(&written[0])
+}
+
+pub async fn past(world: &World, deal: DealId) -> DealPast {
+    let past = world.store.deal_past(world.workspace, deal, 100).await;
+    past.expect("it reads").expect("the deal is there")
+}
+
+/// How far a feed's clock is. While time stands it moves by one a row.
+pub async fn clock(world: &World, entity: Entity) -> i64 {
+    world.page(entity, 0, None, 1).await.clock
+}
+
+pub async fn claim(world: &World, route: &str, fingerprint: &str) -> IdempotencyClaim {
+    IdempotencyClaim {
+        key: IdempotencyKey {
+            workspace: world.workspace,
+            partner: acme(world).await.partner,
+            route: route.to_owned(),
+            key: "k-1".to_owned(),
+        },
+        fingerprint: fingerprint.to_owned(),
+        kept: 72 * leadhost::domain::time::Micros::HOUR,
+    }
+}

@@ -1,0 +1,265 @@
+//! Partners change deals, and sources go on sending them.
+
+use leadhost::domain::deal::{Stage, Status};
+use leadhost::domain::delivery::ItemStatus;
+use leadhost::domain::id::{DealId, WorkspaceId};
+use leadhost::domain::lead::Action;
+use leadhost::domain::row::Entity;
+use leadhost::store::*;
+use serde_json::json;
+use uuid::Uuid;
+
+use super::super::messages::{conversation_row, elapse, out};
+use super::super::world::*;
+use super::*;
+
+const CHANGED: DealPatched = DealPatched::Done { changed: true };
+const KEPT: DealPatched = DealPatched::Done { changed: false };
+
+fn to_stage(by: ByPartner, deal: DealId, stage: Stage) -> DealPatch {
+    let stage = Some(stage);
+    DealPatch {
+        stage,
+        ..wish(by, deal)
+    }
+}
+
+fn to_status(by: ByPartner, deal: DealId, status: Status) -> DealPatch {
+    let status = Some(status);
+    DealPatch {
+        status,
+        ..wish(by, deal)
+    }
+}
+
+pub async fn a_change_is_one_stamp_and_one_row_of_the_past(world: &World) {
+    let (by, id) = (acme(world).await, deal(world).await);
+    let before = clock(world, Entity::Deals).await;
+    let all = || DealPatch {
+        status: Some(Status::Won),
+        product: Some("P-1".to_owned()),
+        owner_email: Some("olga@example.com".to_owned()),
+        ..wish(by, id)
+    };
+    assert_eq!(patch(world, all()).await, CHANGED);
+    assert_eq!(clock(world, Entity::Deals).await, before + 1);
+    let row = world.deal(id).await;
+    let owners = world.store.owners(world.workspace).await.expect("a list");
+    assert_eq!(owners.len(), 1);
+    assert_eq!(row["status"], "won");
+    assert_eq!(row["stage_code"], "closed_won");
+    assert_eq!(row["owner_id"], json!(owners[0].id));
+    let filter = DealFilter {
+        deal: Some(id),
+        ..DealFilter::default()
+    };
+    let shown = world.store.deals(&world.scope, &filter, 1).await;
+    let shown = shown.expect("it reads").remove(0);
+    assert_eq!(shown.deal.owner_email.as_deref(), Some("olga@example.com"));
+    assert_eq!(shown.property.external_id.as_deref(), Some("P-1"));
+    // It is so by now: nothing changes, and nothing is stamped.
+    assert_eq!(patch(world, all()).await, KEPT);
+    assert_eq!(clock(world, Entity::Deals).await, before + 1);
+    let past = past(world, id).await;
+    assert!(past.delivery_id.is_some(), "a lead made it");
+    assert_eq!(
+        serde_json::to_value(&past).expect("JSON"),
+        json!({
+            "createdAt": row["created_at"],
+            "deliveryId": past.delivery_id,
+            "history": [{
+                "at": world.now(),
+                "by": "partner",
+                "partnerId": by.partner,
+                "keyId": by.key,
+                "changes": [
+                    {"field": "status", "before": "open", "after": "won"},
+                    {"field": "stage_code", "before": "in_qualification", "after": "closed_won"},
+                    {"field": "product_id", "before": null, "after": row["product_id"]},
+                    {"field": "owner_id", "before": null, "after": row["owner_id"]},
+                ]
+            }],
+            "logs": []
+        })
+    );
+}
+
+pub async fn a_deal_of_somebody_else_is_as_unknown_as_none(world: &World) {
+    grow(world).await;
+    let (own, id) = (acme(world).await, deal(world).await);
+    let before = world.deal(id).await;
+    let other = by(world, "Other").await;
+    let foreign = world.store.apply(&plan("foreign"), START, false).await;
+    let foreign = foreign.expect("the plan holds").workspace_id;
+    let elsewhere = |workspace: WorkspaceId| ByPartner { workspace, ..own };
+    let unknown = DealId(Uuid::from_u128(9));
+    for (by, deal) in [(other, id), (elsewhere(foreign), id), (own, unknown)] {
+        let wish = to_status(by, deal, Status::Won);
+        assert_eq!(patch(world, wish).await, DealPatched::NoDeal);
+    }
+    let past = world.store.deal_past(foreign, id, 10).await;
+    assert_eq!(past.expect("it reads"), None);
+    let past = world.store.deal_past(world.workspace, unknown, 10).await;
+    assert_eq!(past.expect("it reads"), None);
+    assert_eq!(world.deal(id).await, before);
+}
+
+pub async fn a_name_that_is_not_known_refuses_the_whole_wish(world: &World) {
+    let (by, id) = (acme(world).await, deal(world).await);
+    let before = world.deal(id).await;
+    let product = DealPatch {
+        product: Some("P-9".to_owned()),
+        ..to_status(by, id, Status::Won)
+    };
+    let owner = DealPatch {
+        owner_email: Some("nobody@example.com".to_owned()),
+        ..to_status(by, id, Status::Won)
+    };
+    assert_eq!(patch(world, product).await, DealPatched::NoProduct);
+    assert_eq!(patch(world, owner).await, DealPatched::NoOwner);
+    assert_eq!(world.deal(id).await, before);
+    assert!(past(world, id).await.history.is_empty());
+}
+
+pub async fn a_deal_that_ends_ends_its_conversation(world: &World) {
+    let (by, id) = (acme(world).await, deal(world).await);
+    let talk = out(world, "w1").await.conversation;
+    assert_eq!(conversation_row(world, talk).await["deal_id"], json!(id));
+    let before = clock(world, Entity::Conversations).await;
+    let visit = to_stage(by, id, Stage::VisitScheduled);
+    assert_eq!(patch(world, visit).await, CHANGED);
+    let won = to_status(by, id, Status::Won);
+    assert_eq!(patch(world, won).await, CHANGED);
+    let row = conversation_row(world, talk).await;
+    assert_eq!(row["status"], "closed");
+    assert_eq!(row["closed_at"], json!(world.now()));
+    assert_eq!(row["appointment_at"], json!(world.now()));
+    let after = clock(world, Entity::Conversations).await;
+    assert_eq!(after, before + 2);
+    let next = out(world, "w2").await.conversation;
+    assert_ne!(next, talk);
+    let row = conversation_row(world, next).await;
+    assert_eq!(row["deal_id"], json!(null));
+}
+
+pub async fn two_changes_of_one_batch_are_one_stamp_and_two_rows_of_the_past(world: &World) {
+    let (by, id) = (acme(world).await, deal(world).await);
+    let before = clock(world, Entity::Deals).await;
+    let wishes = [
+        to_status(by, id, Status::Lost),
+        to_stage(by, id, Stage::Negotiating),
+        to_status(by, id, Status::Open),
+    ];
+    let writes = wishes.map(|wish| Write::PatchDeal(Box::new(wish)));
+    let written = world.commit(&writes).await;
+    let found: Vec<_> = written.iter().map(patched).collect();
+    assert_eq!(found, [CHANGED, CHANGED, KEPT]);
+    let row = world.deal(id).await;
+    assert_eq!(
+        (&row["status"], &row["stage_code"]),
+        (&json!("open"), &json!("negotiating"))
+    );
+    assert_eq!(clock(world, Entity::Deals).await, before + 1);
+    // Newest first, and no more than asked for.
+    let all = past(world, id).await.history;
+    let after = |change: &DealChange| change.changes[0].after.clone();
+    let all: Vec<_> = all.iter().map(after).collect();
+    assert_eq!(all, [json!("open"), json!("lost")]);
+    let newest = world.store.deal_past(world.workspace, id, 1).await;
+    let newest = newest.expect("it reads").expect("it is there").history;
+    assert_eq!(newest.iter().map(after).collect::<Vec<_>>(), all[..1]);
+}
+
+pub async fn what_partners_change_together_is_all_in_the_past(world: &World) {
+    let (by, id) = (acme(world).await, deal(world).await);
+    let before = clock(world, Entity::Deals).await;
+    let commit = async |stage: Stage| {
+        let write = Write::PatchDeal(Box::new(to_stage(by, id, stage)));
+        let written = world.store.commit(&[write]).await.expect("it commits");
+        assert_eq!(patched(&written[0]), CHANGED);
+    };
+    tokio::join!(
+        commit(Stage::InService),
+        commit(Stage::Negotiating),
+        commit(Stage::WaitingService),
+    );
+    assert_eq!(clock(world, Entity::Deals).await, before + 3);
+    let history = past(world, id).await.history;
+    assert_eq!(history.len(), 3);
+    // Each began where the one before it ended.
+    for pair in history.windows(2) {
+        assert_eq!(pair[0].changes[0].before, pair[1].changes[0].after);
+    }
+    let row = world.deal(id).await;
+    assert_eq!(row["stage_code"], history[0].changes[0].after);
+}
+
+/// Time passes for the conversation of a deal that its partner hands over, or ends.
+pub async fn time_and_a_partner_meet_in_one_batch(world: &World) {
+    let (by, id) = (acme(world).await, deal(world).await);
+    let talk = out(world, "w1").await.conversation;
+    world.advance(86_400).await;
+    let before = clock(world, Entity::Conversations).await;
+    let passes = Write::Elapse(Elapse {
+        workspace: world.workspace,
+        conversation: talk,
+    });
+    let given = Write::PatchDeal(Box::new(to_stage(by, id, Stage::Transferred)));
+    let ended = Write::PatchDeal(Box::new(to_status(by, id, Status::Closed)));
+    let written = world.commit(&[passes.clone(), given, ended, passes]).await;
+    assert!(matches!(written[0], Written::Elapsed(true)));
+    assert!(matches!(written[3], Written::Elapsed(false)));
+    let row = conversation_row(world, talk).await;
+    assert_eq!(row["no_response_at"], json!(world.now()));
+    assert_eq!(row["transferred_at"], json!(world.now()));
+    assert_eq!(row["closed_at"], json!(world.now()));
+    let moved = clock(world, Entity::Conversations).await;
+    assert!(moved > before, "{moved}");
+    let filter = TicketFilter {
+        limit: 10,
+        ..TicketFilter::default()
+    };
+    let tickets = world.store.tickets(&world.scope, &filter).await;
+    assert_eq!(tickets.expect("it reads").len(), 1);
+    assert!(!elapse(world, talk).await);
+}
+
+pub async fn a_source_leaves_what_a_partner_changed(world: &World) {
+    grow(world).await;
+    let by = acme(world).await;
+    let mut new = lead_of(world, "L1", PHONE);
+    new.products = vec!["P-1".to_owned()];
+    new.title = Some("First".to_owned());
+    let id = world.item(lead(new.clone())).await.deal_id.expect("a deal");
+    let linked = DealPatch {
+        product: Some("P-2".to_owned()),
+        ..to_status(by, id, Status::Won)
+    };
+    assert_eq!(patch(world, linked).await, CHANGED);
+    let before = world.deal(id).await;
+    new.action = Action::Update;
+    new.title = Some("Second".to_owned());
+    let updated = world.item(lead(new.clone())).await;
+    assert_eq!(
+        (updated.status, updated.deal_id),
+        (ItemStatus::Updated, Some(id))
+    );
+    let after = world.deal(id).await;
+    assert_eq!(after["title"], "Second");
+    for field in ["status", "stage_code", "product_id"] {
+        assert_eq!(after[field], before[field], "{field}");
+    }
+    let past = serde_json::to_value(past(world, id).await).expect("JSON");
+    let newest = &past["history"][0];
+    assert_eq!(newest["by"], "source");
+    assert!(newest["deliveryId"].is_string());
+    assert_eq!(
+        newest["changes"],
+        json!([{"field": "title", "before": "First", "after": "Second"}])
+    );
+    // What it says again changes nothing, and is not in the past.
+    let again = world.item(lead(new)).await;
+    assert_eq!(again.status, ItemStatus::Duplicate);
+    assert_eq!(super::past(world, id).await.history.len(), 2);
+    assert_eq!(world.deal(id).await, after);
+}

@@ -1,0 +1,316 @@
+//! The desk: what is in people's hands.
+
+use leadhost::domain::deal::Stage;
+use leadhost::domain::id::{ConversationId, DealId, TicketId};
+use leadhost::domain::row::Entity;
+use leadhost::domain::ticket::{Status, TicketView};
+use leadhost::store::*;
+use serde_json::json;
+use uuid::Uuid;
+
+use super::deals::{acme, clock, deal, lead_of, patch, wish};
+use super::messages::{PHONE, accepted, conversation_row, elapse, out, settle_send, store, urgent};
+use super::world::*;
+
+const CHANGED: TicketPatched = TicketPatched::Done { changed: true };
+const KEPT: TicketPatched = TicketPatched::Done { changed: false };
+
+fn all() -> TicketFilter {
+    TicketFilter {
+        limit: 100,
+        ..TicketFilter::default()
+    }
+}
+
+async fn tickets(world: &World, filter: TicketFilter) -> Vec<TicketView> {
+    let found = world.store.tickets(&world.scope, &filter).await;
+    found.expect("it reads")
+}
+
+/// The only one there is.
+async fn ticket(world: &World) -> TicketView {
+    let mut found = tickets(world, all()).await;
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.remove(0)
+}
+
+fn wanted(world: &World, ticket: TicketId) -> TicketPatch {
+    TicketPatch {
+        workspace: world.workspace,
+        ticket,
+        status: None,
+        owner_email: None,
+    }
+}
+
+async fn change(world: &World, patch: TicketPatch) -> TicketPatched {
+    let written = world.commit(&[Write::PatchTicket(Box::new(patch))]).await;
+    match written[0] {
+        Written::TicketPatched(patched) => patched,
+        ref other => panic!("no patch: {other:?}"),
+    }
+}
+
+async fn to_status(world: &World, ticket: TicketId, status: Status) -> TicketPatched {
+    let status = Some(status);
+    let patch = TicketPatch {
+        status,
+        ..wanted(world, ticket)
+    };
+    change(world, patch).await
+}
+
+/// The owner of the workspace's plan, or nobody.
+async fn to_olga(world: &World, ticket: TicketId, is_hers: bool) -> TicketPatched {
+    let email = is_hers.then(|| "olga@example.com".to_owned());
+    let patch = TicketPatch {
+        owner_email: Some(email),
+        ..wanted(world, ticket)
+    };
+    change(world, patch).await
+}
+
+async fn to_stage(world: &World, id: DealId, stage: Stage) {
+    let stage = Some(stage);
+    let by = acme(world).await;
+    let wish = DealPatch {
+        stage,
+        ..wish(by, id)
+    };
+    assert_eq!(
+        patch(world, wish).await,
+        DealPatched::Done { changed: true }
+    );
+}
+
+/// A conversation with this number that nobody answered, in people's hands.
+async fn unanswered(world: &World, to: &str) -> ConversationId {
+    let new = store(world, urgent(world, to)).await;
+    settle_send(world, new.message, 0, accepted(world, to)).await;
+    world.advance(86_400).await;
+    assert!(elapse(world, new.conversation).await);
+    new.conversation
+}
+
+pub async fn who_is_not_answered_in_time_is_on_the_desk(world: &World) {
+    let id = deal(world).await;
+    let new = Notification {
+        special_instructions: Some("be brief".to_owned()),
+        ..urgent(world, PHONE)
+    };
+    let new = store(world, new).await;
+    settle_send(world, new.message, 0, accepted(world, "w1")).await;
+    world.advance(86_400).await;
+    assert!(elapse(world, new.conversation).await);
+    let found = ticket(world).await;
+    assert_eq!(
+        serde_json::to_value(&found).expect("JSON"),
+        json!({
+            "id": found.id,
+            "status": "open",
+            "conversationId": new.conversation,
+            "dealId": id,
+            "person": {
+                "id": new.contact, "name": "Rita", "email": null, "phoneNumber": PHONE
+            },
+            "agentId": world.first_agent,
+            "owner": null,
+            "specialInstructions": "be brief",
+            "openedAt": world.now(),
+            "answeredAt": null,
+            "resolvedAt": null,
+            "updatedAt": world.now()
+        })
+    );
+    assert!(!elapse(world, new.conversation).await);
+    ticket(world).await;
+}
+
+pub async fn a_ticket_is_claimed_answered_and_resolved(world: &World) {
+    let talk = unanswered(world, PHONE).await;
+    let id = ticket(world).await.id;
+    let opened = world.now();
+    assert_eq!(to_olga(world, id, true).await, CHANGED);
+    assert_eq!(to_olga(world, id, true).await, KEPT);
+    let owner = ticket(world).await.owner.expect("it is claimed");
+    assert_eq!(owner.email, "olga@example.com");
+    world.advance(60).await;
+    let answered = world.now();
+    assert_eq!(to_status(world, id, Status::Answered).await, CHANGED);
+    world.advance(60).await;
+    assert_eq!(to_status(world, id, Status::Answered).await, KEPT);
+    let found = ticket(world).await;
+    assert_eq!(
+        (found.opened_at, found.answered_at),
+        (opened, Some(answered))
+    );
+    assert_eq!((found.updated_at, found.resolved_at), (answered, None));
+    let before = clock(world, Entity::Conversations).await;
+    assert_eq!(to_status(world, id, Status::Resolved).await, CHANGED);
+    let found = ticket(world).await;
+    assert_eq!(found.resolved_at, Some(world.now()));
+    assert_eq!(found.answered_at, Some(answered));
+    let row = conversation_row(world, talk).await;
+    assert_eq!(row["closed_at"], json!(world.now()));
+    assert!(clock(world, Entity::Conversations).await > before);
+    // What comes next begins another conversation.
+    assert_ne!(out(world, "w2").await.conversation, talk);
+    assert_eq!(to_olga(world, id, false).await, CHANGED);
+    assert_eq!(ticket(world).await.owner, None);
+}
+
+pub async fn what_is_not_known_changes_nothing(world: &World) {
+    unanswered(world, PHONE).await;
+    let before = ticket(world).await;
+    let foreign = world.store.apply(&plan("foreign"), START, false).await;
+    let elsewhere = TicketPatch {
+        workspace: foreign.expect("the plan holds").workspace_id,
+        status: Some(Status::Resolved),
+        ..wanted(world, before.id)
+    };
+    assert_eq!(change(world, elsewhere).await, TicketPatched::NoTicket);
+    let unknown = TicketId(Uuid::from_u128(9));
+    assert_eq!(
+        to_status(world, unknown, Status::Open).await,
+        TicketPatched::NoTicket
+    );
+    let nobody = TicketPatch {
+        status: Some(Status::Resolved),
+        owner_email: Some(Some("nobody@example.com".to_owned())),
+        ..wanted(world, before.id)
+    };
+    assert_eq!(change(world, nobody).await, TicketPatched::NoOwner);
+    assert_eq!(ticket(world).await, before);
+}
+
+pub async fn tickets_are_found_by_each_filter_newest_first(world: &World) {
+    let numbers = ["+5511987650001", "+5511987650002", "+5511987650003"];
+    let mut talks = Vec::new();
+    for to in numbers {
+        talks.push(unanswered(world, to).await);
+    }
+    talks.reverse();
+    let found = tickets(world, all()).await;
+    let of = |tickets: &[TicketView]| -> Vec<_> {
+        let talk = |ticket: &TicketView| ticket.conversation_id.expect("one");
+        tickets.iter().map(talk).collect()
+    };
+    assert_eq!(of(&found), talks);
+    let middle = found[1].id;
+    to_status(world, middle, Status::Answered).await;
+    let check = async |filter: TicketFilter, expect: &[ConversationId]| {
+        let found = tickets(world, filter.clone()).await;
+        assert_eq!(of(&found), expect, "{filter:?}");
+    };
+    let open = Some(Status::Open);
+    let one = |ticket, status| TicketFilter {
+        ticket: Some(ticket),
+        status,
+        ..all()
+    };
+    check(one(middle, None), &talks[1..2]).await;
+    check(one(middle, open), &[]).await;
+    check(one(TicketId(Uuid::from_u128(9)), None), &[]).await;
+    let of_status = |status| TicketFilter {
+        status: Some(status),
+        ..all()
+    };
+    check(of_status(Status::Open), &[talks[0], talks[2]]).await;
+    check(of_status(Status::Answered), &talks[1..2]).await;
+    check(of_status(Status::Resolved), &[]).await;
+    let before = |before: TicketId, status| TicketFilter {
+        before: Some(before),
+        status,
+        ..all()
+    };
+    check(before(found[0].id, None), &talks[1..]).await;
+    check(before(found[0].id, open), &talks[2..]).await;
+    check(before(found[2].id, None), &[]).await;
+    let two = TicketFilter { limit: 2, ..all() };
+    check(two, &talks[..2]).await;
+    let foreign = world.store.apply(&plan("foreign"), START, false).await;
+    let foreign = scope(&*world.store, foreign.expect("a plan").workspace_id).await;
+    for filter in [all(), one(middle, None), of_status(Status::Open)] {
+        let found = world.store.tickets(&foreign, &filter).await;
+        assert!(found.expect("it reads").is_empty(), "{filter:?}");
+    }
+}
+
+pub async fn a_deal_of_which_nobody_talks_has_one_live_ticket_too(world: &World) {
+    let id = deal(world).await;
+    to_stage(world, id, Stage::Transferred).await;
+    to_stage(world, id, Stage::InService).await;
+    to_stage(world, id, Stage::Transferred).await;
+    let first = ticket(world).await;
+    assert_eq!((first.conversation_id, first.deal_id), (None, Some(id)));
+    world.advance(1).await;
+    assert_eq!(to_status(world, first.id, Status::Resolved).await, CHANGED);
+    to_stage(world, id, Stage::InService).await;
+    to_stage(world, id, Stage::Transferred).await;
+    let found = tickets(world, all()).await;
+    assert_eq!(found.len(), 2);
+    let second = found[0].id;
+    assert_eq!(
+        to_status(world, first.id, Status::Open).await,
+        TicketPatched::Superseded
+    );
+    // In one batch the one makes room for the other, whichever changes first.
+    let resolve = |ticket| TicketPatch {
+        status: Some(Status::Resolved),
+        ..wanted(world, ticket)
+    };
+    let open = |ticket| TicketPatch {
+        status: Some(Status::Open),
+        ..wanted(world, ticket)
+    };
+    let claim = |ticket| TicketPatch {
+        owner_email: Some(Some("olga@example.com".to_owned())),
+        ..wanted(world, ticket)
+    };
+    let patches = [claim(first.id), resolve(second), open(first.id)];
+    let writes = patches.map(|patch| Write::PatchTicket(Box::new(patch)));
+    for written in world.commit(&writes).await {
+        assert!(
+            matches!(written, Written::TicketPatched(CHANGED)),
+            "{written:?}"
+        );
+    }
+    let statuses = tickets(world, all()).await;
+    let statuses: Vec<_> = statuses.iter().map(|ticket| ticket.status).collect();
+    assert_eq!(statuses, [Status::Resolved, Status::Open]);
+}
+
+pub async fn a_conversation_is_handed_over_once_whoever_does_it(world: &World) {
+    let numbers: Vec<String> = (1..=5).map(|n| format!("+551198765000{n}")).collect();
+    let mut talks = Vec::new();
+    for to in &numbers {
+        let item = world.item(lead(lead_of(world, to, to))).await;
+        let new = store(world, urgent(world, to)).await;
+        settle_send(world, new.message, 0, accepted(world, to)).await;
+        talks.push((item.deal_id.expect("a deal"), new.conversation));
+    }
+    world.advance(86_400).await;
+    let by = acme(world).await;
+    for (id, talk) in talks {
+        let passes = [Write::Elapse(Elapse {
+            workspace: world.workspace,
+            conversation: talk,
+        })];
+        let stage = Some(Stage::Transferred);
+        let given = [Write::PatchDeal(Box::new(DealPatch {
+            stage,
+            ..wish(by, id)
+        }))];
+        let (one, other) = tokio::join!(world.store.commit(&passes), world.store.commit(&given));
+        one.expect("time passes");
+        other.expect("the partner changes it");
+        let row = conversation_row(world, talk).await;
+        assert_eq!(row["transferred_at"], json!(world.now()));
+        let found = tickets(world, all()).await;
+        let of_it = |ticket: &&TicketView| ticket.conversation_id == Some(talk);
+        assert_eq!(found.iter().filter(of_it).count(), 1);
+    }
+    let found = tickets(world, all()).await;
+    assert_eq!(found.len(), numbers.len());
+    assert!(found.iter().all(|ticket| ticket.deal_id.is_some()));
+}

@@ -1,0 +1,192 @@
+//! No row is ever missed: writers change rows one by one and by the thousand,
+//! some batches roll back, some are cut off, transactions stand still at their
+//! worst places, the wall clock steps to and fro, hosts end and begin again; and
+//! clients pull all the while, in every manner that clients have, with nothing
+//! but the greatest stamp that they have seen. In the end each of them knows
+//! every row as the writers' plan has it.
+//!
+//! The plan follows from the seed alone and both stores are held against it: the
+//! same seed gives the same rows on both. The same clients are let loose on
+//! tables that are stamped wrongly, each in a way that looks right: they must
+//! find what is lost there, else they prove nothing.
+//!
+//! `LEADHOST_FEED_CHANGES` says how many rows change on each store, and
+//! `LEADHOST_FEED_SEED` what chance begins with.
+
+mod client;
+mod feed;
+mod life;
+mod plan;
+mod stampers;
+mod writer;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+
+use leadhost::clock::{Clock, SystemClock};
+use leadhost::domain::row::Entity;
+use leadhost::domain::time::Micros;
+use leadhost_tests::On;
+
+use self::client::{Client, Keeps};
+use self::life::{Ground, Life};
+use self::writer::Writer;
+
+leadhost_tests::on_every_store! {
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    no_row_is_ever_missed,
+}
+
+/// Row changes of a run on each store, contacts and deals together.
+const CHANGES: usize = 200_000;
+
+const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Times that the hosts of a run end and begin again, and once more.
+const LIVES: usize = 4;
+const WRITERS: usize = 4;
+const CLIENTS: usize = 2;
+const FEEDS: [Entity; 2] = [Entity::Deals, Entity::Contacts];
+
+/// A number that the tester gives, or this one.
+fn given(name: &str, otherwise: u64) -> u64 {
+    let Some(text) = std::env::var_os(name) else {
+        return otherwise;
+    };
+    let number = text.to_str().and_then(|text| text.parse().ok());
+    number.unwrap_or_else(|| panic!("{name} is a whole number, not {text:?}"))
+}
+
+/// A small generator, so that a run can be had again.
+struct Chance(u64);
+
+impl Chance {
+    /// The same for the same seed and number.
+    fn of(seed: u64, number: usize) -> Self {
+        let number = u64::try_from(number).unwrap() + 1;
+        let mut chance = Self((seed ^ number.wrapping_mul(0xbf58_476d_1ce4_e5b9)).max(1));
+        for _ in 0..8 {
+            chance.below(2);
+        }
+        chance
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+
+    fn count(&mut self, bound: usize) -> usize {
+        usize::try_from(self.below(u64::try_from(bound).unwrap())).unwrap()
+    }
+
+    fn one_in(&mut self, times: u64) -> bool {
+        self.below(times) == 0
+    }
+}
+
+/// The machine's clock, moved.
+#[derive(Default)]
+struct Stepping {
+    shift: AtomicI64,
+    /// The greatest shift that there was.
+    greatest: AtomicI64,
+    /// Of the database's clock, before this one.
+    ahead: AtomicI64,
+}
+
+impl Clock for Stepping {
+    fn now(&self) -> Micros {
+        SystemClock.now().plus(self.shift.load(Ordering::SeqCst))
+    }
+}
+
+impl Stepping {
+    fn step_to(&self, shift: i64) {
+        self.greatest.fetch_max(shift, Ordering::SeqCst);
+        self.shift.store(shift, Ordering::SeqCst);
+    }
+
+    /// What is stamped has the time of a clock that is ahead of ours by so much.
+    fn is_behind(&self, other: i64) {
+        self.ahead.store(other.max(0), Ordering::SeqCst);
+    }
+
+    /// The latest that it can have shown to anybody so far.
+    fn latest(&self) -> i64 {
+        SystemClock
+            .now()
+            .plus(self.greatest.load(Ordering::SeqCst))
+            .plus(self.ahead.load(Ordering::SeqCst))
+            .0
+    }
+}
+
+async fn no_row_is_ever_missed(on: On) {
+    let changes = given("LEADHOST_FEED_CHANGES", CHANGES as u64);
+    let changes = usize::try_from(changes).unwrap();
+    let seed = given("LEADHOST_FEED_SEED", SEED);
+    let ground = Ground::new(on, seed).await;
+    let mut writers: Vec<_> = (0..WRITERS).map(|at| Writer::new(seed, at)).collect();
+    let mut clients: Vec<_> = (0..FEEDS.len() * CLIENTS)
+        .map(|at| {
+            let keeps = match at % CLIENTS {
+                0 => Keeps::All,
+                _ => Keeps::Less,
+            };
+            Client::new(Chance::of(!seed, at), keeps)
+        })
+        .collect();
+    for number in 1..=LIVES {
+        let life = Arc::new(Life::begin(&ground).await);
+        let share = changes * number / LIVES / WRITERS;
+        let done = Arc::new(AtomicBool::new(false));
+        let is_last = number == LIVES;
+        let reading = clients.drain(..).enumerate().map(|(at, mut client)| {
+            let feeds = life.feeds(FEEDS[at / CLIENTS], at);
+            let (life, done) = (Arc::clone(&life), Arc::clone(&done));
+            tokio::spawn(async move {
+                client.poll(&feeds, &done, is_last).await;
+                drop(life);
+                client
+            })
+        });
+        let reading: Vec<_> = reading.collect();
+        let writing = writers.drain(..).map(|mut writer| {
+            let life = Arc::clone(&life);
+            tokio::spawn(async move {
+                writer.write(&life, share).await;
+                if !is_last {
+                    writer.is_killed(&life).await;
+                }
+                writer
+            })
+        });
+        for writer in writing.collect::<Vec<_>>() {
+            writers.push(writer.await.expect("a writer ends"));
+        }
+        done.store(true, Ordering::SeqCst);
+        for client in reading {
+            clients.push(client.await.expect("a client ends"));
+        }
+        if is_last {
+            let plans: Vec<_> = writers.iter().map(Writer::plan).collect();
+            for (at, entity) in FEEDS.into_iter().enumerate() {
+                let truth = life.truth(entity).await;
+                plan::assert_is(&truth, entity, &plans, seed);
+                for client in &clients[at * CLIENTS..(at + 1) * CLIENTS] {
+                    client.assert_knows(&truth, seed);
+                }
+            }
+        }
+        let life = Arc::into_inner(life).expect("nobody lives on");
+        life.end().await;
+    }
+    let pulls: usize = clients.iter().map(|client| client.pulls_ended).sum();
+    assert!(
+        pulls > 10 * clients.len(),
+        "the clients hardly pulled: {pulls}"
+    );
+}

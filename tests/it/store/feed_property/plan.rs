@@ -1,0 +1,179 @@
+//! What a writer does, and what the rows have to be in the end. It follows from
+//! the seed and the writer's number alone, so every store is held against the
+//! same: a step that was cut off or refused is carried out until it is
+//! acknowledged, and carrying it out twice changes nothing more.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use leadhost::domain::deal::Status;
+use leadhost::domain::row::Entity;
+use leadhost::domain::time::Micros;
+use serde::Deserialize;
+
+use super::Chance;
+use super::feed::Row;
+
+/// The rows of one batch that changes many.
+const BULK: usize = 5_000;
+const LARGE: usize = 500;
+const SMALL: usize = 60;
+
+/// One transaction.
+#[derive(Debug)]
+pub struct Step {
+    /// Leads that come for the first time, by their numbers.
+    pub new: Range<usize>,
+    /// Leads whose source changes their title.
+    pub changed: Vec<(usize, u64)>,
+    /// Deals that a partner changes.
+    pub patched: Vec<(usize, Status)>,
+    pub fate: Fate,
+    /// How the wall clock steps before it, in microseconds ahead.
+    pub clock: Option<i64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    Commits,
+    /// Its last write cannot be: it leaves nothing.
+    RollsBack,
+    /// Its writer ends in the middle, and another carries it out.
+    IsCutOff,
+}
+
+/// A deal as it has to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Lead {
+    title: Option<u64>,
+    status: Status,
+}
+
+pub struct Plan {
+    writer: usize,
+    chance: Chance,
+    leads: Vec<Lead>,
+    /// Rows that the steps so far change.
+    pub changes: usize,
+}
+
+impl Plan {
+    pub fn new(seed: u64, writer: usize) -> Self {
+        Self {
+            writer,
+            chance: Chance::of(seed, writer),
+            leads: Vec::new(),
+            changes: 0,
+        }
+    }
+
+    /// The external id of a lead.
+    pub fn name(&self, number: usize) -> String {
+        name(self.writer, number)
+    }
+
+    pub fn next(&mut self) -> Step {
+        let chance = &mut self.chance;
+        let known = self.leads.len();
+        let (new, changed) = match chance.below(40) {
+            0 if known > 0 => (0, 1 + chance.count(BULK)),
+            0..=4 => (1 + chance.count(LARGE), chance.count(LARGE / 10)),
+            _ => (1 + chance.count(SMALL), chance.count(SMALL / 4)),
+        };
+        let patched = match known {
+            0 => 0,
+            _ if chance.one_in(4) => 1 + chance.count(8),
+            _ => 0,
+        };
+        let changed = match known {
+            0 => 0,
+            _ => changed,
+        };
+        let step = Step {
+            new: known..known + new,
+            changed: (0..changed)
+                .map(|_| (chance.count(known), chance.below(1_000_000)))
+                .collect(),
+            patched: (0..patched)
+                .map(|_| (chance.count(known), Status::ALL[chance.count(4)]))
+                .collect(),
+            fate: match chance.below(20) {
+                0 => Fate::RollsBack,
+                1 => Fate::IsCutOff,
+                _ => Fate::Commits,
+            },
+            clock: chance
+                .one_in(10)
+                .then(|| [-2, 0, 2][chance.count(3)] * Micros::SECOND),
+        };
+        if step.fate != Fate::RollsBack {
+            self.apply(&step);
+        }
+        step
+    }
+
+    fn apply(&mut self, step: &Step) {
+        let new = Lead {
+            title: None,
+            status: Status::Open,
+        };
+        self.leads.resize(step.new.end, new);
+        for (number, title) in &step.changed {
+            self.leads[*number].title = Some(*title);
+        }
+        for (number, status) in &step.patched {
+            self.leads[*number].status = *status;
+        }
+        // A new lead is a contact and a deal.
+        self.changes += 2 * step.new.len() + step.changed.len() + step.patched.len();
+    }
+}
+
+fn name(writer: usize, number: usize) -> String {
+    format!("{writer}-{number}")
+}
+
+pub fn title(number: u64) -> String {
+    format!("title {number}")
+}
+
+#[derive(Deserialize)]
+struct Deal {
+    external_id: String,
+    title: Option<String>,
+    status: String,
+}
+
+#[derive(Deserialize)]
+struct Contact {
+    name: String,
+}
+
+/// The rows are those of the plans: each once, and as it was written last.
+pub fn assert_is(rows: &[Row], entity: Entity, plans: &[&Plan], seed: u64) {
+    let mut expect: HashMap<String, Option<&Lead>> = HashMap::new();
+    for plan in plans {
+        for (number, lead) in plan.leads.iter().enumerate() {
+            let lead = (entity == Entity::Deals).then_some(lead);
+            expect.insert(name(plan.writer, number), lead);
+        }
+    }
+    assert_eq!(rows.len(), expect.len(), "{entity:?} with seed {seed}");
+    for row in rows {
+        let name = match entity {
+            Entity::Deals => read::<Deal>(row).external_id,
+            _ => read::<Contact>(row).name,
+        };
+        let lead = expect.remove(&name);
+        let lead = lead.unwrap_or_else(|| panic!("{name} comes twice with seed {seed}"));
+        if let Some(lead) = lead {
+            let deal = read::<Deal>(row);
+            assert_eq!(deal.title, lead.title.map(title), "{name}, seed {seed}");
+            assert_eq!(deal.status, lead.status.as_str(), "{name}, seed {seed}");
+        }
+    }
+}
+
+fn read<'a, T: Deserialize<'a>>(row: &'a Row) -> T {
+    serde_json::from_str(&row.text).unwrap_or_else(|error| panic!("{error} in {}", row.text))
+}

@@ -1,0 +1,187 @@
+//! Carries a plan out, step by step, against everything that happens to it.
+
+use std::time::Duration;
+
+use leadhost::clock::Clock as _;
+use leadhost::domain::id::{DealId, DeliveryId};
+use leadhost::domain::lead::Action;
+use leadhost::store::*;
+use leadhost_tests::On;
+
+use super::Chance;
+use super::life::Life;
+use super::plan::{self, Fate, Plan, Step};
+use crate::store::deals;
+use crate::store::world;
+
+/// Times that a step may be refused for want of time.
+const REFUSALS: usize = 500;
+
+/// Before it is tried again.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// A writer that is cut off gets so far, in microseconds: to any point of a commit.
+const LONGEST_CUT: u64 = 40_000;
+
+pub struct Writer {
+    number: usize,
+    plan: Plan,
+    /// By the number of the lead.
+    deals: Vec<Option<DealId>>,
+    /// When it is cut off; of no weight for what the rows are.
+    moment: Chance,
+    /// It was killed in the middle of this one.
+    left: Option<Step>,
+}
+
+impl Writer {
+    pub fn new(seed: u64, number: usize) -> Self {
+        Self {
+            number,
+            plan: Plan::new(seed, number),
+            deals: Vec::new(),
+            moment: Chance::of(seed, 1_000 + number),
+            left: None,
+        }
+    }
+
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Writes until so many rows changed by its plan.
+    pub async fn write(&mut self, life: &Life, changes: usize) {
+        while let Some(step) = self.next(changes) {
+            if let Some(shift) = step.clock {
+                life.step_clock(shift).await;
+            }
+            match step.fate {
+                Fate::Commits => self.carry_out(life, &step).await,
+                Fate::RollsBack => self.fail(life, &step).await,
+                Fate::IsCutOff => {
+                    self.cut_off(life, &step).await;
+                    self.carry_out(life, &step).await;
+                }
+            }
+        }
+    }
+
+    fn next(&mut self, changes: usize) -> Option<Step> {
+        let left = self.left.take();
+        left.or_else(|| (self.plan.changes < changes).then(|| self.plan.next()))
+    }
+
+    /// Its host ends while it commits.
+    pub async fn is_killed(&mut self, life: &Life) {
+        let step = self.plan.next();
+        let moment = self.moment_of_end();
+        if step.fate != Fate::RollsBack {
+            let commit = self.commit(life, &step);
+            let _ = tokio::time::timeout(moment, commit).await;
+        }
+        self.left = Some(step);
+    }
+
+    /// Until it is acknowledged, as a sender would.
+    async fn carry_out(&mut self, life: &Life, step: &Step) {
+        let mut refused = 0;
+        let outcome = loop {
+            match self.commit(life, step).await {
+                Ok(outcome) => break outcome,
+                // Nothing is acknowledged: a machine too busy for a batch's
+                // deadline, or a connection that was cut.
+                Err(StoreError::Unavailable(_) | StoreError::Contended) if refused < REFUSALS => {
+                    refused += 1;
+                    // A host that has lost its database looks for it first.
+                    tokio::time::sleep(PAUSE).await;
+                }
+                Err(error) => panic!("it commits: {error}"),
+            }
+        };
+        self.deals.resize(self.deals.len().max(step.new.end), None);
+        for item in &outcome.items[..step.new.len()] {
+            let number = step.new.start + usize::try_from(item.index).unwrap();
+            self.deals[number] = Some(item.deal_id.expect("a deal"));
+        }
+    }
+
+    /// The batch fails with its last write, and leaves nothing.
+    async fn fail(&self, life: &Life, step: &Step) {
+        let mut writes = self.writes(life, step);
+        let Write::Accept(first) = &writes[0] else {
+            panic!("a step begins with a delivery");
+        };
+        // The same delivery again cannot be.
+        writes.push(life.world.accept_as(first.delivery.clone(), Vec::new()));
+        assert!(self.store(life).commit(&writes).await.is_err());
+    }
+
+    /// It ends somewhere in a commit: its own process, or its connection.
+    async fn cut_off(&mut self, life: &Life, step: &Step) {
+        let moment = self.moment_of_end();
+        let by_connection = self.moment.one_in(2);
+        let commit = self.commit(life, step);
+        match &life.on {
+            On::Postgres(_) if by_connection => {
+                let cut = async {
+                    tokio::time::sleep(moment).await;
+                    life.cut_connections().await;
+                };
+                let _ = tokio::join!(commit, cut);
+            }
+            _ => {
+                let _ = tokio::time::timeout(moment, commit).await;
+            }
+        }
+    }
+
+    fn moment_of_end(&mut self) -> Duration {
+        Duration::from_micros(self.moment.below(LONGEST_CUT))
+    }
+
+    async fn commit(&self, life: &Life, step: &Step) -> Result<DeliveryOutcome, StoreError> {
+        let mut written = self.store(life).commit(&self.writes(life, step)).await?;
+        for patched in written.drain(1..) {
+            assert!(matches!(deals::patched(&patched), DealPatched::Done { .. }));
+        }
+        Ok(world::done(written.remove(0)))
+    }
+
+    fn writes(&self, life: &Life, step: &Step) -> Vec<Write> {
+        let world = &life.world;
+        let new = step.new.clone().map(|number| {
+            let name = self.plan.name(number);
+            let mut lead = world.known_as(&name);
+            lead.name = Some(name);
+            lead
+        });
+        let changed = step.changed.iter().map(|(number, title)| {
+            let mut lead = world.known_as(&self.plan.name(*number));
+            lead.action = Action::Update;
+            lead.title = Some(plan::title(*title));
+            lead
+        });
+        let items = new.chain(changed).map(world::lead).collect();
+        let now = life.clock.now();
+        let delivery = NewDelivery {
+            id: DeliveryId::new(now),
+            received_at: now,
+            body: Vec::new(),
+            ..world.delivery()
+        };
+        let patched = step.patched.iter().map(|(number, status)| {
+            let deal = self.deals[*number].expect("it was acknowledged");
+            Write::PatchDeal(Box::new(DealPatch {
+                status: Some(*status),
+                ..deals::wish(life.partner, deal)
+            }))
+        });
+        let mut writes = vec![world.accept_as(delivery, items)];
+        writes.extend(patched);
+        writes
+    }
+
+    fn store<'l>(&self, life: &'l Life) -> &'l dyn Store {
+        life.store(self.number)
+    }
+}

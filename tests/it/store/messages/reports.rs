@@ -1,0 +1,212 @@
+//! Messages and failures as they are read.
+
+use leadhost::domain::message::State;
+use leadhost::store::*;
+use serde_json::json;
+
+use super::super::world::*;
+use super::*;
+
+pub async fn failures_are_found_by_each_filter_in_the_order_of_their_stamps(world: &World) {
+    let mut sent = Vec::new();
+    for (number, code) in ["131026", "131000", "131026"].into_iter().enumerate() {
+        let to = format!("+55119876500{number:02}");
+        let lead = world.item(lead(with_phone(world.lead(), &to))).await;
+        let channel = match number {
+            2 => other_line(world),
+            _ => line(world),
+        };
+        let keys = [leadhost::domain::contact::phone_key(&to)];
+        let new = Notification {
+            channel: channel.clone(),
+            contact_keys: keys.to_vec(),
+            deal: lead.deal_id,
+            ..urgent(world, &to)
+        };
+        let new = store(world, new).await;
+        let failed = Progress::failed(world.now(), error(code, Category::Recipient));
+        let told = Event::Status {
+            external_id: format!("w{number}"),
+            message: Some(new.message),
+            progress: failed,
+            word: "failed".to_owned(),
+            recipient_id: None,
+            at: world.now(),
+        };
+        world.item(event(channel, told)).await;
+        sent.push((new, lead.deal_id));
+        world.advance(1).await;
+    }
+    let all = errors(world).await;
+    let check = async |filter: MessageErrorFilter, expect: &[usize]| {
+        let found = errors_with(world, filter.clone()).await;
+        let expect: Vec<_> = expect.iter().map(|at| all[*at].clone()).collect();
+        assert_eq!(found, expect, "{filter:?}");
+    };
+    let none = MessageErrorFilter::default;
+    check(none(), &[0, 1, 2]).await;
+    check(
+        MessageErrorFilter {
+            deal: sent[1].1,
+            ..none()
+        },
+        &[1],
+    )
+    .await;
+    let conversation = Some(sent[0].0.conversation);
+    check(
+        MessageErrorFilter {
+            conversation,
+            ..none()
+        },
+        &[0],
+    )
+    .await;
+    let agent = Some(world.second_agent);
+    check(MessageErrorFilter { agent, ..none() }, &[2]).await;
+    let external_id = Some("w1".to_owned());
+    check(
+        MessageErrorFilter {
+            external_id,
+            ..none()
+        },
+        &[1],
+    )
+    .await;
+    let error_code = Some("131026".to_owned());
+    check(
+        MessageErrorFilter {
+            error_code: error_code.clone(),
+            ..none()
+        },
+        &[0, 2],
+    )
+    .await;
+    check(
+        MessageErrorFilter {
+            error_code,
+            agent,
+            conversation,
+            ..none()
+        },
+        &[],
+    )
+    .await;
+    // Page by page, to the bound that the first one had.
+    let page = async |after, upper, limit| {
+        let page = world
+            .store
+            .message_errors(&world.scope, &none(), after, upper, limit)
+            .await;
+        page.expect("it reports")
+    };
+    let first = page(0, None, 2).await;
+    assert_eq!((first.rows.len(), first.more), (2, true));
+    let rest = page(first.rows[1].stamp, Some(first.upper), 2).await;
+    assert_eq!((rest.rows.len(), rest.more), (1, false));
+    let before = page(0, Some(first.rows[0].stamp), 10).await;
+    assert_eq!(before.rows.len(), 1);
+    assert_eq!(json_of(&rest), [all[2].clone()]);
+}
+
+pub async fn operators_see_messages_newest_first_by_each_filter(world: &World) {
+    let answered = out(world, "w1").await;
+    world.advance(1).await;
+    receive(world, inbound(world, "in1")).await;
+    world.advance(1).await;
+    let other = Notification {
+        channel: other_line(world),
+        ..notification(world, "+5511987650001")
+    };
+    let waiting = store(world, other).await;
+    let list = async |filter: OutboxFilter| world.store.outbox(&filter).await.expect("it lists");
+    let all = || OutboxFilter {
+        limit: 10,
+        ..Default::default()
+    };
+    let messages = list(all()).await;
+    let actors: Vec<_> = messages
+        .iter()
+        .map(|message| message.actor.as_str())
+        .collect();
+    assert_eq!(actors, ["agent", "contact", "agent"]);
+    assert_eq!(messages[0].id, waiting.message);
+    assert_eq!(messages[0].next_attempt_at, Some(world.now()));
+    assert_eq!(messages[0].instance_id, Some(world.second_agent));
+    assert_eq!(messages[1].content.as_deref(), Some("yes, please"));
+    let oldest = &messages[2];
+    assert_eq!(oldest.id, answered.message);
+    assert_eq!(oldest.conversation_id, answered.conversation);
+    assert_eq!(oldest.contact_id, answered.contact);
+    assert_eq!(oldest.contact_name.as_deref(), Some("Rita"));
+    assert_eq!(oldest.phone_number.as_deref(), Some(PHONE));
+    assert_eq!(
+        (oldest.kind.as_str(), oldest.created_at),
+        ("template", START)
+    );
+    assert_eq!(oldest.metadata["status"], json!("accepted"));
+    assert_eq!(oldest.next_attempt_at, None);
+    let check = async |filter: OutboxFilter, expect: &[usize]| {
+        let found: Vec<_> = list(filter.clone()).await.iter().map(|m| m.id).collect();
+        let expect: Vec<_> = expect.iter().map(|at| messages[*at].id).collect();
+        assert_eq!(found, expect, "{filter:?}");
+    };
+    check(OutboxFilter { limit: 1, ..all() }, &[0]).await;
+    check(
+        OutboxFilter {
+            before: Some(messages[0].id),
+            ..all()
+        },
+        &[1, 2],
+    )
+    .await;
+    check(
+        OutboxFilter {
+            agent: Some(world.first_agent),
+            ..all()
+        },
+        &[1, 2],
+    )
+    .await;
+    check(
+        OutboxFilter {
+            state: Some(State::Waiting),
+            ..all()
+        },
+        &[0],
+    )
+    .await;
+    check(
+        OutboxFilter {
+            state: Some(State::Accepted),
+            ..all()
+        },
+        &[2],
+    )
+    .await;
+    check(
+        OutboxFilter {
+            state: Some(State::Unknown),
+            ..all()
+        },
+        &[],
+    )
+    .await;
+    check(
+        OutboxFilter {
+            workspace: Some(world.workspace),
+            ..all()
+        },
+        &[0, 1, 2],
+    )
+    .await;
+    let nowhere = Some(leadhost::domain::id::WorkspaceId::new(world.now()));
+    check(
+        OutboxFilter {
+            workspace: nowhere,
+            ..all()
+        },
+        &[],
+    )
+    .await;
+}

@@ -1,0 +1,477 @@
+//! A send: who may make it, what came of it, and what nobody knows.
+
+use leadhost::domain::connection::Pause;
+use leadhost::domain::delivery::ItemStatus;
+use leadhost::domain::message::State;
+use leadhost::domain::row::Entity;
+use leadhost::domain::time::Micros;
+use leadhost::store::*;
+use serde_json::{Value, json};
+
+use super::super::world::*;
+use super::*;
+
+fn unknown() -> SendOutcome {
+    SendOutcome::Unknown {
+        reason: "no answer in time".to_owned(),
+    }
+}
+
+fn later(world: &World, seconds: i64) -> SendOutcome {
+    SendOutcome::Later {
+        at: world.now().plus_seconds(seconds),
+        error: error("131000", Category::Transient),
+    }
+}
+
+async fn resolve(world: &World, message: MessageId, verdict: Verdict) -> Written {
+    let write = Write::Resolve(Resolution {
+        workspace: world.workspace,
+        message,
+        verdict,
+    });
+    world.commit(&[write]).await.remove(0)
+}
+
+pub async fn due_sends_are_claimed_oldest_first_and_by_the_limit(world: &World) {
+    let mut messages = Vec::new();
+    for to in ["+5511987650001", "+5511987650002", "+5511987650003"] {
+        messages.push(store(world, notification(world, to)).await.message);
+        world.advance(1).await;
+    }
+    let of = |jobs: Vec<Job>| -> Vec<MessageId> {
+        let message = |job: &Job| match job {
+            Job::Send(held) => held.message,
+            other => panic!("{other:?}"),
+        };
+        jobs.iter().map(message).collect()
+    };
+    assert_eq!(of(world.claim(2).await), messages[..2]);
+    assert_eq!(of(world.claim(10).await), messages[2..]);
+    assert!(world.claim(10).await.is_empty());
+    world.advance(60).await;
+    assert_eq!(world.claim(10).await.len(), 3, "their leases are over");
+}
+
+pub async fn only_who_holds_a_send_may_begin_and_settle_it(world: &World) {
+    let new = store(world, notification(world, PHONE)).await;
+    let stale = |written: Written| assert!(matches!(written, Written::Stale), "{written:?}");
+    stale(settle_send(world, new.message, 0, unknown()).await);
+    let lost = claim_send(world).await;
+    world.advance(60).await;
+    stale(begin(world, &lost).await);
+    let held = claim_send(world).await;
+    stale(begin(world, &lost).await);
+    stale(settle_send(world, new.message, lost.lease.0, later(world, 1)).await);
+    assert_eq!(state_of(&begin(world, &held).await), State::Sending);
+    stale(begin(world, &held).await);
+    let row = message_row(world, new.message).await;
+    assert_eq!(row["metadata"]["status"], "sending");
+    let settled = settle_send(world, new.message, held.lease.0, later(world, 1)).await;
+    assert_eq!(state_of(&settled), State::Waiting);
+    stale(settle_send(world, new.message, held.lease.0, later(world, 1)).await);
+    let nobody = SendStart {
+        workspace: world.workspace,
+        message: MessageId::new(world.now()),
+        lease: Lease(0),
+    };
+    stale(world.commit(&[Write::Begin(nobody)]).await.remove(0));
+}
+
+pub async fn an_accepted_message_begins_its_conversation(world: &World) {
+    let new = store(world, urgent(world, PHONE)).await;
+    world.advance(2).await;
+    let accepted_at = world.now();
+    world.advance(1).await;
+    let outcome = SendOutcome::Accepted {
+        external_ids: vec!["w1".to_owned(), "g1".to_owned()],
+        recipient_id: Some("5511987654321".to_owned()),
+        progress: at(State::Accepted, accepted_at),
+        word: None,
+    };
+    let written = settle_send(world, new.message, 0, outcome).await;
+    assert_eq!(state_of(&written), State::Accepted);
+    let metadata = &message_row(world, new.message).await["metadata"];
+    let expect = json!({
+        "status": "accepted", "acceptedAt": accepted_at, "externalIds": ["g1", "w1"],
+        "recipientId": "5511987654321",
+        "template": {"name": "welcome", "language": "pt_BR"},
+    });
+    assert_eq!(*metadata, expect);
+    let conversation = conversation_row(world, new.conversation).await;
+    assert_eq!(conversation["status"], "open");
+    assert_eq!(conversation["first_message_at"], json!(accepted_at));
+    assert_eq!(conversation["last_message_at"], json!(accepted_at));
+    world.advance(86_400 - 2).await;
+    assert_eq!(due(world).await, []);
+    world.advance(1).await;
+    assert_eq!(due(world).await, [new.conversation]);
+    assert!(world.claim(10).await.is_empty());
+}
+
+pub async fn who_the_channel_names_is_found_by_that_name_too(world: &World) {
+    // An old line of somebody else, and the mobile that got a nine.
+    let line_of_another = "+551134567890";
+    let another = world
+        .item(lead(with_phone(world.lead(), line_of_another)))
+        .await;
+    let new = store(world, urgent(world, "+5511934567890")).await;
+    assert_ne!(Some(new.contact), another.contact_id);
+    let outcome = SendOutcome::Accepted {
+        external_ids: vec!["w1".to_owned()],
+        recipient_id: Some("551134567890".to_owned()),
+        progress: at(State::Accepted, world.now()),
+        word: None,
+    };
+    settle_send(world, new.message, 0, outcome).await;
+    // What comes in under the channel's id is this one's, a call to the line is not.
+    let mut answer = inbound(world, "w2");
+    answer.sender_id = "551134567890".to_owned();
+    answer.phone = Some(number(line_of_another));
+    answer.contact_keys = leadhost::domain::contact::channel_keys("whatsapp", "551134567890");
+    let item = receive(world, answer).await;
+    assert_eq!(item.contact_id, Some(new.contact));
+    let called = store(world, notification(world, line_of_another)).await;
+    assert_eq!(Some(called.contact), another.contact_id);
+    // A number that nobody has is one more of this contact's.
+    let new = store(world, urgent(world, "+5511935550001")).await;
+    let outcome = SendOutcome::Accepted {
+        external_ids: vec!["w3".to_owned()],
+        recipient_id: Some("551135550001".to_owned()),
+        progress: at(State::Accepted, world.now()),
+        word: None,
+    };
+    settle_send(world, new.message, 0, outcome).await;
+    let same = store(world, notification(world, "+551135550001")).await;
+    assert_eq!(same.contact, new.contact);
+}
+
+pub async fn the_providers_own_word_stays_beside_the_state(world: &World) {
+    let new = store(world, urgent(world, PHONE)).await;
+    let outcome = SendOutcome::Accepted {
+        external_ids: vec!["w1".to_owned()],
+        recipient_id: None,
+        progress: at(State::Accepted, world.now()),
+        word: Some("held".to_owned()),
+    };
+    settle_send(world, new.message, 0, outcome).await;
+    let metadata = message_row(world, new.message).await["metadata"].clone();
+    assert_eq!(metadata["status"], "accepted");
+    assert_eq!(metadata["channelStatus"], "held");
+    world
+        .item(status(world, "w1", at(State::Read, world.now())))
+        .await;
+    let metadata = message_row(world, new.message).await["metadata"].clone();
+    assert_eq!(metadata["status"], "read");
+    assert_eq!(metadata["channelStatus"], "held");
+    // A word that is a state is no other word.
+    let plain = out(world, "w2").await;
+    let metadata = message_row(world, plain.message).await["metadata"].clone();
+    assert_eq!(metadata["channelStatus"], json!(null));
+}
+
+pub async fn a_refused_message_failed_and_is_in_the_report(world: &World) {
+    let item = world
+        .item(lead(with_phone(world.lead(), "+551187654321")))
+        .await;
+    let new = store(world, urgent(world, PHONE)).await;
+    let refused = SendOutcome::Refused(error("131026", Category::Recipient));
+    let written = settle_send(world, new.message, 0, refused).await;
+    assert_eq!(state_of(&written), State::Failed);
+    let metadata = message_row(world, new.message).await["metadata"].clone();
+    assert_eq!(metadata["failedAt"], json!(world.now()));
+    assert_eq!(metadata["errors"][0]["code"], "131026");
+    assert_eq!(metadata["errors"][0]["category"], "recipient");
+    let rows = errors(world).await;
+    let expect = json!([{
+        "id": rows[0]["id"], "workspace_id": world.workspace,
+        "recipient_id": "+551187654321", "deal_id": item.deal_id,
+        "conversation_id": new.conversation, "agent_id": world.first_agent,
+        "message_id": new.message, "external_id": null, "error_code": "131026",
+        "error_title": "title of 131026", "error_description": "description of 131026",
+        "error_details": null, "template_name": "welcome", "channel": "whatsapp",
+        "occurred_at": world.now(),
+    }]);
+    let rows: Vec<_> = rows.into_iter().map(without_stamp).collect();
+    assert_eq!(json!(rows), expect);
+    // Nothing went out: the conversation has not begun, and what comes in answers nothing.
+    let conversation = conversation_row(world, new.conversation).await;
+    assert_eq!(conversation["status"], "pending");
+    receive(world, inbound(world, "in1")).await;
+    let conversation = conversation_row(world, new.conversation).await;
+    assert_eq!(conversation["status"], "open");
+    assert_eq!(conversation["answered_at"], json!(null));
+    assert!(world.claim(10).await.is_empty());
+}
+
+pub async fn an_opt_out_bans_the_contact(world: &World) {
+    let new = store(world, urgent(world, PHONE)).await;
+    let refused = SendOutcome::Refused(error("131050", Category::OptOut));
+    settle_send(world, new.message, 0, refused).await;
+    let contact = row(world, Entity::Contacts, new.contact).await;
+    assert_eq!(contact["banned_at"], json!(world.now()));
+    assert_eq!(notify(world, urgent(world, PHONE)).await, Notified::Banned);
+}
+
+pub async fn what_is_kept_is_tried_again_at_its_time(world: &World) {
+    let new = store(world, urgent(world, PHONE)).await;
+    settle_send(world, new.message, 0, later(world, 10)).await;
+    let metadata = message_row(world, new.message).await["metadata"].clone();
+    assert_eq!(metadata["status"], "waiting");
+    let reason = "131000: title of 131000: description of 131000";
+    assert_eq!(metadata["reason"], reason);
+    assert!(world.claim(10).await.is_empty());
+    world.advance(10).await;
+    let held = claim_send(world).await;
+    assert_eq!(held.attempts, 1);
+    // Held back is no attempt.
+    let at = world.now().plus_seconds(5);
+    settle_send(world, new.message, held.lease.0, SendOutcome::Held { at }).await;
+    world.advance(5).await;
+    let held = claim_send(world).await;
+    assert_eq!(held.attempts, 1);
+    begin(world, &held).await;
+    settle_send(world, new.message, held.lease.0, accepted(world, "w1")).await;
+    let metadata = message_row(world, new.message).await["metadata"].clone();
+    assert_eq!(
+        (&metadata["status"], &metadata["reason"]),
+        (&json!("accepted"), &json!(null))
+    );
+}
+
+pub async fn an_unknown_outcome_is_not_sent_again_until_somebody_decides(world: &World) {
+    let new = store(world, urgent(world, PHONE)).await;
+    let written = settle_send(world, new.message, 0, unknown()).await;
+    assert_eq!(state_of(&written), State::Unknown);
+    world.advance(7 * 86_400).await;
+    assert!(world.claim(10).await.is_empty());
+    let backlog = world.store.backlog().await.unwrap();
+    assert_eq!((backlog.sends, backlog.unknown), (0, 1));
+    let until = world.now().plus(Micros::DAY);
+    let again = Verdict::SendAgain { until };
+    assert_eq!(
+        state_of(&resolve(world, new.message, again).await),
+        State::Waiting
+    );
+    let held = claim_send(world).await;
+    assert_eq!(held.until, until);
+    begin(world, &held).await;
+    let stale = resolve(world, new.message, again).await;
+    assert!(matches!(stale, Written::Stale), "it is under way");
+    settle_send(world, new.message, held.lease.0, unknown()).await;
+    let given_up = resolve(world, new.message, Verdict::GiveUp).await;
+    assert_eq!(state_of(&given_up), State::Failed);
+    let stale = resolve(world, new.message, again).await;
+    assert!(matches!(stale, Written::Stale), "it is over");
+}
+
+pub async fn what_is_given_up_failed_and_is_in_the_report(world: &World) {
+    let item = world
+        .item(lead(with_phone(world.lead(), "+551187654321")))
+        .await;
+    let unclear = store(world, urgent(world, PHONE)).await;
+    settle_send(world, unclear.message, 0, unknown()).await;
+    // Also one that only waits.
+    let waiting = store(world, notification(world, PHONE)).await;
+    world.advance(5).await;
+    for new in [&unclear, &waiting] {
+        let written = resolve(world, new.message, Verdict::GiveUp).await;
+        assert_eq!(state_of(&written), State::Failed);
+        let metadata = message_row(world, new.message).await["metadata"].clone();
+        assert_eq!(metadata["failedAt"], json!(world.now()));
+        assert_eq!(metadata["errors"][0]["code"], "given-up");
+        let stale = resolve(world, new.message, Verdict::GiveUp).await;
+        assert!(matches!(stale, Written::Stale), "it is over");
+    }
+    let rows = errors(world).await;
+    assert_eq!(rows.len(), 2);
+    let of = |row: &&Value| row["message_id"] == json!(unclear.message);
+    let row = rows.iter().find(of).expect("it is reported");
+    let expect = json!({
+        "id": row["id"], "workspace_id": world.workspace,
+        "recipient_id": "+551187654321", "deal_id": item.deal_id,
+        "conversation_id": unclear.conversation, "agent_id": world.first_agent,
+        "message_id": unclear.message, "external_id": null, "error_code": "given-up",
+        "error_title": "Given up", "error_description": "An operator gave it up",
+        "error_details": null, "template_name": "welcome", "channel": "whatsapp",
+        "occurred_at": world.now(),
+    });
+    assert_eq!(without_stamp(row.clone()), expect);
+    assert!(world.claim(10).await.is_empty());
+}
+
+pub async fn a_status_settles_what_nobody_knew(world: &World) {
+    for state in [State::Accepted, State::Sent, State::Delivered, State::Read] {
+        let to = format!("+551198765{:04}", 1_000 + state as usize);
+        let new = store(world, urgent(world, &to)).await;
+        settle_send(world, new.message, 0, unknown()).await;
+        let said_at = world.now();
+        world.advance(1).await;
+        let external = format!("w-{}", state.as_str());
+        let told = status_of(world, &external, Some(new.message), at(state, said_at));
+        assert_eq!(world.item(told).await.status, ItemStatus::Updated);
+        let row = message_row(world, new.message).await;
+        assert_eq!(row["metadata"]["status"], state.as_str());
+        assert_eq!(row["metadata"]["reason"], json!(null));
+        let conversation = conversation_row(world, new.conversation).await;
+        assert_eq!(conversation["first_message_at"], json!(said_at));
+    }
+    assert_eq!(world.store.backlog().await.unwrap().unknown, 0);
+    // Also that it failed; and then the conversation has not begun.
+    let new = store(world, urgent(world, PHONE)).await;
+    settle_send(world, new.message, 0, unknown()).await;
+    let failed = Progress::failed(world.now(), error("131026", Category::Recipient));
+    world
+        .item(status_of(world, "w-failed", Some(new.message), failed))
+        .await;
+    assert_eq!(world.store.backlog().await.unwrap().unknown, 0);
+    let conversation = conversation_row(world, new.conversation).await;
+    assert_eq!(conversation["status"], "pending");
+}
+
+pub async fn what_a_status_has_told_of_is_never_sent_again(world: &World) {
+    // The provider said "later", and had taken it all the same.
+    let new = store(world, urgent(world, PHONE)).await;
+    settle_send(world, new.message, 0, later(world, 1)).await;
+    world
+        .item(status_of(
+            world,
+            "w1",
+            Some(new.message),
+            at(State::Sent, world.now()),
+        ))
+        .await;
+    world.advance(10).await;
+    assert!(world.claim(10).await.is_empty());
+    // The same, while the call is under way.
+    let new = store(world, urgent(world, "+5511987650001")).await;
+    world
+        .item(status_of(
+            world,
+            "w2",
+            Some(new.message),
+            at(State::Sent, world.now()),
+        ))
+        .await;
+    let written = settle_send(world, new.message, 0, later(world, 1)).await;
+    assert_eq!(state_of(&written), State::Sent);
+    world.advance(10).await;
+    assert!(world.claim(10).await.is_empty());
+    let conversation = conversation_row(world, new.conversation).await;
+    assert_eq!(conversation["status"], "open");
+}
+
+pub async fn who_is_gone_in_the_middle_leaves_an_unknown_outcome(world: &World) {
+    let new = store(world, urgent(world, PHONE)).await;
+    assert!(world.claim(10).await.is_empty());
+    world.advance(60).await;
+    let held = claim_send(world).await;
+    assert!(held.was_sending);
+    assert!(matches!(begin(world, &held).await, Written::Stale));
+    let written = settle_send(world, new.message, held.lease.0, unknown()).await;
+    assert_eq!(state_of(&written), State::Unknown);
+    // It was not gone: that the channel took it is true whoever says it.
+    let late = settle_send(world, new.message, 0, accepted(world, "w1")).await;
+    assert_eq!(state_of(&late), State::Accepted);
+    assert_eq!(world.store.backlog().await.unwrap().unknown, 0);
+    // The same of one that a worker had begun, who then was claimed from.
+    store(world, notification(world, "+5511987650001")).await;
+    let held = claim_send(world).await;
+    begin(world, &held).await;
+    world.advance(60).await;
+    assert!(claim_send(world).await.was_sending);
+}
+
+pub async fn a_paused_instance_sends_nothing_until_it_goes_on(world: &World) {
+    let first = store(world, urgent(world, PHONE)).await;
+    let pause = |reason: &str| Pause {
+        since: world.now(),
+        reason: reason.to_owned(),
+    };
+    let mut write = sent(line(world), first.message, 0, later(world, 0));
+    if let Write::Sent(settlement) = &mut write {
+        settlement.pause = Some(pause("the token is wrong"));
+    }
+    let second = store(world, urgent(world, "+5511987650001")).await;
+    let mut other = sent(line(world), second.message, 0, later(world, 0));
+    if let Write::Sent(settlement) = &mut other {
+        settlement.pause = Some(pause("the account is locked"));
+    }
+    world.commit(&[write]).await;
+    world.commit(&[other]).await;
+    assert!(world.claim(10).await.is_empty());
+    let connection = world.store.connection(&world.site).await.unwrap().unwrap();
+    let paused = connection.paused.expect("it is paused");
+    assert_eq!(paused.reason, "the token is wrong", "what came first");
+    let elsewhere = Notification {
+        channel: other_line(world),
+        ..notification(world, PHONE)
+    };
+    let elsewhere = store(world, elsewhere).await;
+    assert_eq!(claim_send(world).await.message, elsewhere.message);
+    assert_eq!(world.store.backlog().await.unwrap().sends, 3);
+    world
+        .store
+        .pause_connection(&world.site, None)
+        .await
+        .unwrap();
+    assert_eq!(world.claim(10).await.len(), 2);
+}
+
+pub async fn what_may_not_go_out_is_given_up_at_its_time_all_the_same(world: &World) {
+    let waiting = store(world, notification(world, PHONE)).await;
+    let carrier = store(world, urgent(world, "+5511987650001")).await;
+    let mut write = sent(line(world), carrier.message, 0, later(world, 7 * 86_400));
+    if let Write::Sent(settlement) = &mut write {
+        settlement.pause = Some(Pause {
+            since: world.now(),
+            reason: "the token is wrong".to_owned(),
+        });
+        settlement.holds = vec![Hold {
+            connection: world.site.clone(),
+            contact: None,
+            until: world.now().plus(2 * Micros::DAY),
+        }];
+    }
+    world.commit(&[write]).await;
+    world.advance(86_399).await;
+    assert!(world.claim(10).await.is_empty());
+    world.advance(1).await;
+    let held = claim_send(world).await;
+    assert_eq!((held.message, held.until), (waiting.message, world.now()));
+}
+
+pub async fn a_number_that_waits_is_not_claimed_and_a_contact_that_waits_is_told(world: &World) {
+    let waiting = store(world, notification(world, PHONE)).await;
+    let carrier = store(world, urgent(world, "+5511987650001")).await;
+    let until = world.now().plus_seconds(30);
+    let mut write = sent(line(world), carrier.message, 0, later(world, 3_600));
+    if let Write::Sent(settlement) = &mut write {
+        settlement.holds = vec![Hold {
+            connection: world.site.clone(),
+            contact: Some(waiting.contact),
+            until,
+        }];
+    }
+    world.commit(&[write]).await;
+    let held = claim_send(world).await;
+    assert_eq!(held.held_until, Some(until));
+    let mut write = sent(
+        line(world),
+        waiting.message,
+        held.lease.0,
+        SendOutcome::Held { at: until },
+    );
+    if let Write::Sent(settlement) = &mut write {
+        settlement.holds = vec![Hold {
+            connection: world.site.clone(),
+            contact: None,
+            until: until.plus_seconds(30),
+        }];
+    }
+    world.commit(&[write]).await;
+    world.advance(59).await;
+    assert!(world.claim(10).await.is_empty(), "the whole number waits");
+    world.advance(1).await;
+    assert_eq!(claim_send(world).await.held_until, None);
+}

@@ -1,0 +1,295 @@
+//! Two hosts settle and hear of the same messages at once, in opposite orders: no
+//! deadlock, no message sent twice, and the same end as if one had done it all in
+//! order.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use leadhost::clock::{Clock as _, SystemClock};
+use leadhost::domain::channel::Category;
+use leadhost::domain::id::{MessageId, PartnerId};
+use leadhost::domain::message::{Progress, State};
+use leadhost::domain::row::Entity;
+use leadhost::domain::time::Micros;
+use leadhost::store::*;
+use serde_json::{Value, json};
+
+use super::super::messages::{
+    self, at, error, event, inbound, line, notification, notified, sent, status, status_of, stored,
+    urgent,
+};
+use super::super::two_hosts::{rows, two_hosts};
+use super::super::world::World;
+use super::deadlocks;
+
+const ROUNDS: usize = 40;
+const PEOPLE: usize = 3;
+
+/// Messages of a round, two to each person.
+const MESSAGES: usize = 2 * PEOPLE;
+
+fn person(number: usize) -> String {
+    format!("+551198765000{number}")
+}
+
+/// What a channel says has happened before now.
+fn time(world: &World, seconds: i64) -> Micros {
+    world.now().plus_seconds(seconds - 3_600)
+}
+
+fn external(round: usize, number: usize) -> String {
+    format!("out-{round}-{number}")
+}
+
+/// Both hosts are asked to send this, as a partner does who repeats his request.
+fn named(world: &World, round: usize) -> Write {
+    let claim = IdempotencyClaim {
+        key: IdempotencyKey {
+            workspace: world.workspace,
+            partner: PartnerId(uuid::Uuid::nil()),
+            route: "send-notification".to_owned(),
+            key: format!("once-{round}"),
+        },
+        fingerprint: "ab12".to_owned(),
+        kept: 72 * Micros::HOUR,
+    };
+    Write::Notify(Box::new(Notification {
+        idempotency: Some(claim),
+        ..notification(world, &person(round % PEOPLE))
+    }))
+}
+
+/// What each of four writers brings of a round's messages, two to a host.
+fn opposing(world: &World, round: usize, out: &[MessageId], writer: usize) -> Vec<Write> {
+    let time = |seconds: i64| time(world, seconds);
+    let webhook = |events: Vec<ItemResult>| world.accept(events);
+    let mut writes: Vec<Write> = match writer {
+        // The answers to the calls.
+        0 => out
+            .iter()
+            .enumerate()
+            .map(|(number, id)| {
+                let outcome = SendOutcome::Accepted {
+                    external_ids: vec![external(round, number)],
+                    recipient_id: None,
+                    progress: at(State::Accepted, time(0)),
+                    word: None,
+                };
+                sent(line(world), *id, 0, outcome)
+            })
+            .collect(),
+        // By the channel's ids, also before these are anybody's.
+        1 => vec![webhook(
+            (0..MESSAGES)
+                .map(|number| {
+                    let id = external(round, number);
+                    status(world, &id, at(State::Read, time(30)))
+                })
+                .collect(),
+        )],
+        // By our own, each in a webhook of its own; every third has failed.
+        2 => out
+            .iter()
+            .enumerate()
+            .map(|(number, id)| {
+                let said = if number % 3 == 0 {
+                    Progress::failed(time(20), error("131026", Category::Recipient))
+                } else {
+                    at(State::Delivered, time(20))
+                };
+                let name = external(round, number);
+                webhook(vec![status_of(world, &name, Some(*id), said)])
+            })
+            .collect(),
+        // People answer.
+        _ => (0..PEOPLE)
+            .map(|number| {
+                let to = person(number);
+                let phone = messages::number(&to);
+                let mut new = inbound(world, &format!("in-{round}-{number}"));
+                new.reply_to = Some(external(round, number));
+                new.contact_keys =
+                    leadhost::domain::contact::keys(std::slice::from_ref(&phone), &[]);
+                new.phone = Some(phone);
+                new.at = time(40);
+                webhook(vec![event(line(world), Event::Inbound(Box::new(new)))])
+            })
+            .collect(),
+    };
+    if writer % 2 == 1 {
+        writes.push(named(world, round));
+        writes.reverse();
+    } else if writer == 2 {
+        writes.insert(0, named(world, round));
+    }
+    writes
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn opposing_settlements_and_statuses_come_to_the_same() {
+    let Some((world, hosts)) = two_hosts().await else {
+        return;
+    };
+    let mut once = BTreeMap::new();
+    let mut out = Vec::new();
+    for round in 0..ROUNDS {
+        let to = |number: usize| {
+            let new = urgent(&world, &person(number % PEOPLE));
+            Write::Notify(Box::new(new))
+        };
+        let news: Vec<Write> = (0..MESSAGES).map(to).collect();
+        let written = world.commit(&news).await;
+        let ids: Vec<MessageId> = written
+            .into_iter()
+            .map(|written| stored(notified(written)).message)
+            .collect();
+        let barrier = Arc::new(tokio::sync::Barrier::new(4));
+        let writers: Vec<_> = (0..4)
+            .map(|writer| {
+                let batch = opposing(&world, round, &ids, writer);
+                let (barrier, host) = (Arc::clone(&barrier), Arc::clone(&hosts[writer % 2]));
+                tokio::spawn(async move {
+                    barrier.wait().await;
+                    host.commit(&batch).await
+                })
+            })
+            .collect();
+        for writer in writers {
+            let written = writer.await.expect("a writer ends");
+            for written in written.expect("no batch ends badly") {
+                match written {
+                    Written::Notified(Notified::Stored { message, .. }) => {
+                        let before = once.insert(round, message);
+                        assert_eq!(before, None, "a named request was stored twice");
+                    }
+                    Written::Notified(Notified::Running { message, .. }) => {
+                        assert!(message.is_some(), "it names its message");
+                    }
+                    Written::Message(_) | Written::Done(_) => {}
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+        out.push(ids);
+    }
+    assert_eq!(once.len(), ROUNDS);
+    everything_is_as_in_order(&world, &out).await;
+    assert_eq!(deadlocks(&world).await, 0);
+}
+
+async fn everything_is_as_in_order(world: &World, out: &[Vec<MessageId>]) {
+    let all = rows(world, Entity::Messages).await;
+    let by_id: BTreeMap<&str, &Value> = all
+        .iter()
+        .map(|row| (row["id"].as_str().expect("an id"), row))
+        .collect();
+    assert_eq!(by_id.len(), all.len());
+    let time = |seconds: i64| json!(time(world, seconds));
+    for (round, ids) in out.iter().enumerate() {
+        for (number, id) in ids.iter().enumerate() {
+            let row = by_id[id.to_string().as_str()];
+            let metadata = &row["metadata"];
+            let failed = number % 3 == 0;
+            assert_eq!(metadata["status"], "read", "{row}");
+            assert_eq!(metadata["externalIds"], json!([external(round, number)]));
+            assert_eq!(metadata["acceptedAt"], time(0), "{row}");
+            assert_eq!(row["read_at"], time(30), "{row}");
+            let delivered = if failed { time(30) } else { time(20) };
+            assert_eq!(row["delivered_at"], delivered, "{row}");
+            let errors = metadata["errors"].as_array().map_or(0, Vec::len);
+            assert_eq!(errors, usize::from(failed), "{row}");
+        }
+    }
+    // Out, in, and one for each named request.
+    assert_eq!(all.len(), ROUNDS * (MESSAGES + PEOPLE + 1));
+    let conversations = rows(world, Entity::Conversations).await;
+    assert_eq!(conversations.len(), PEOPLE, "each has one that is open");
+    for row in &conversations {
+        assert_eq!(row["status"], "answered", "{row}");
+        assert_eq!(row["first_message_at"], time(0), "{row}");
+        assert_eq!(row["last_message_at"], time(40), "{row}");
+    }
+    assert_eq!(rows(world, Entity::Contacts).await.len(), PEOPLE);
+    let errors = rows(world, Entity::MessageErrors).await;
+    assert_eq!(errors.len(), ROUNDS * MESSAGES / 3);
+    for row in &errors {
+        assert!(row["message_id"].is_string(), "{row}");
+        assert!(row["conversation_id"].is_string(), "{row}");
+    }
+    let backlog = world.store.backlog().await.expect("it counts");
+    let named = u64::try_from(ROUNDS).unwrap();
+    assert_eq!((backlog.sends, backlog.unknown), (named, 0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_send_is_one_hosts_at_a_time() {
+    let Some((world, hosts)) = two_hosts().await else {
+        return;
+    };
+    const WAITING: usize = 60;
+    let news: Vec<Write> = (0..WAITING)
+        .map(|number| {
+            let to = format!("+5511987{number:06}");
+            Write::Notify(Box::new(notification(&world, &to)))
+        })
+        .collect();
+    world.commit(&news).await;
+    let now = SystemClock.now();
+    let until = now.plus(Micros::MINUTE);
+    let takers: Vec<_> = (0..4)
+        .map(|taker| {
+            let host = Arc::clone(&hosts[taker % 2]);
+            let workspace = world.workspace;
+            tokio::spawn(async move {
+                let mut begun = Vec::new();
+                loop {
+                    let jobs = host.claim(7, now, until).await.expect("it claims");
+                    if jobs.is_empty() {
+                        return begun;
+                    }
+                    let starts: Vec<SendStart> = jobs
+                        .into_iter()
+                        .map(|job| match job {
+                            Job::Send(held) => SendStart {
+                                workspace,
+                                message: held.message,
+                                lease: held.lease,
+                            },
+                            other => panic!("only sends wait: {other:?}"),
+                        })
+                        .collect();
+                    let writes: Vec<_> = starts.iter().cloned().map(Write::Begin).collect();
+                    let written = host.commit(&writes).await.expect("it commits");
+                    for (start, written) in starts.into_iter().zip(written) {
+                        assert!(matches!(written, Written::Message(_)), "{written:?}");
+                        begun.push(start);
+                    }
+                }
+            })
+        })
+        .collect();
+    let mut begun = BTreeMap::new();
+    for taker in takers {
+        for start in taker.await.expect("a taker ends") {
+            let before = begun.insert(start.message, start.lease);
+            assert!(before.is_none(), "{} was begun twice", start.message);
+        }
+    }
+    assert_eq!(begun.len(), WAITING);
+    // Both hosts' workers are gone in the middle of their calls.
+    let later = until.plus(Micros::SECOND);
+    let again = later.plus(Micros::MINUTE);
+    let (one, other) = tokio::join!(
+        hosts[0].claim(100, later, again),
+        hosts[1].claim(100, later, again),
+    );
+    let held = [one.expect("it claims"), other.expect("it claims")].concat();
+    assert_eq!(held.len(), WAITING);
+    for job in held {
+        let Job::Send(held) = job else {
+            panic!("only sends wait");
+        };
+        assert!(held.was_sending, "nobody knows what became of it");
+        assert!(held.lease.0 > begun[&held.message].0);
+    }
+}

@@ -1,0 +1,131 @@
+//! How often a batch waits for the database: its price, wherever that is.
+
+use std::sync::Arc;
+
+use leadhost::clock::SystemClock;
+use leadhost::config::StoreUrl;
+use leadhost::domain::deal::Stage;
+use leadhost::store::{DealPatch, Location, Write, open};
+use leadhost_tests::On;
+use leadhost_tests::proxy::Proxy;
+
+use super::super::deals::{acme, wish};
+use super::super::messages;
+use super::super::world::{self, World};
+
+/// A world, and a host that reaches its database by way of the proxy.
+async fn through_proxy() -> Option<(World, Arc<dyn leadhost::store::Store>, Proxy)> {
+    let on = On::postgres().await?;
+    let On::Postgres(database) = &on else {
+        unreachable!("it was asked for");
+    };
+    let proxy = Proxy::before(database.url()).await;
+    let through = Location::Postgres {
+        url: StoreUrl::new(proxy.url(database.url())),
+        connections: 2,
+    };
+    let world = World::start(on.clone()).await;
+    let host = open(&through, Arc::new(SystemClock)).await;
+    Some((world, host.expect("it opens"), proxy))
+}
+
+/// Once its statements are prepared.
+async fn trips(
+    host: &dyn leadhost::store::Store,
+    proxy: &Proxy,
+    mut batch: impl FnMut(usize) -> Vec<Write>,
+) -> usize {
+    for number in 0..3 {
+        host.commit(&batch(number)).await.expect("it commits");
+    }
+    proxy.asked()
+}
+
+#[tokio::test]
+async fn fresh_leads_cost_seven_round_trips_however_many_they_are() {
+    let Some((world, host, proxy)) = through_proxy().await else {
+        return;
+    };
+    for leads in [1, 40] {
+        let batch = |number: usize| -> Vec<Write> {
+            let lead = |lead: usize| {
+                let to = format!("+55119{leads:02}{number:03}{lead:03}");
+                let mut new = world::with_phone(world.known_as(&to), &to);
+                new.agent = Some(world.first_agent);
+                world.accept(vec![world::lead(new)])
+            };
+            (0..leads).map(lead).collect()
+        };
+        // Begin; keys; what is new; clocks; contacts and deals; commit; and the
+        // pool's look at the connection that it got back.
+        assert_eq!(trips(&*host, &proxy, batch).await, 7, "{leads} leads");
+    }
+}
+
+#[tokio::test]
+async fn patches_cost_as_many_round_trips_however_many_they_are() {
+    let Some((world, host, proxy)) = through_proxy().await else {
+        return;
+    };
+    let by = acme(&world).await;
+    for patches in [1, 40] {
+        let mut deals = Vec::new();
+        for number in 0..patches {
+            let item = world.item(world::lead(world.known_as(&format!("{patches}-{number}"))));
+            deals.push(item.await.deal_id.expect("a deal"));
+        }
+        let batch = |number: usize| -> Vec<Write> {
+            let stage = Some([Stage::Negotiating, Stage::Transferred][number % 2]);
+            let patch = |deal: &_| {
+                let patch = DealPatch {
+                    stage,
+                    ..wish(by, *deal)
+                };
+                Write::PatchDeal(Box::new(patch))
+            };
+            deals.iter().map(patch).collect()
+        };
+        // Begin; deals, contacts, conversations and tickets locked; what is new;
+        // history; clocks; deals; commit; and the pool's look.
+        assert_eq!(trips(&*host, &proxy, batch).await, 11, "{patches} patches");
+    }
+}
+
+#[tokio::test]
+async fn statuses_cost_as_many_round_trips_however_many_they_are() {
+    let Some((world, host, proxy)) = through_proxy().await else {
+        return;
+    };
+    let mut counts = Vec::new();
+    for messages in [1, 40] {
+        let out: Vec<Write> = (0..messages)
+            .map(|message| {
+                let to = format!("+55119{messages:03}{message:05}");
+                Write::Notify(Box::new(messages::urgent(&world, &to)))
+            })
+            .collect();
+        let stored = host.commit(&out).await.expect("it commits").into_iter();
+        let settle = |(number, new): (usize, messages::Stored)| {
+            let outcome = messages::accepted(&world, &format!("{messages}-{number}"));
+            messages::sent(messages::line(&world), new.message, 0, outcome)
+        };
+        let stored = stored.map(|written| messages::stored(messages::notified(written)));
+        let settled: Vec<Write> = stored.enumerate().map(settle).collect();
+        host.commit(&settled).await.expect("it commits");
+        let webhook = |number: usize| -> Vec<Write> {
+            let said = |message: usize| {
+                let time = world
+                    .now()
+                    .plus_seconds(10 - i64::try_from(number).unwrap());
+                let said = messages::at(leadhost::domain::message::State::Read, time);
+                messages::status(&world, &format!("{messages}-{message}"), said)
+            };
+            vec![world.accept((0..messages).map(said).collect())]
+        };
+        counts.push(trips(&*host, &proxy, webhook).await);
+    }
+    assert_eq!(counts[0], counts[1]);
+    // Begin; the way there (ids, messages, sends); ids and messages locked; what
+    // is new; clocks; messages; commit; and the pool's look.
+    assert_eq!(counts[0], 11);
+}

@@ -1,0 +1,353 @@
+//! Products: what an import makes of them, and the feed that an index follows.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use leadhost::domain::id::ProductId;
+use leadhost::domain::time::Micros;
+use leadhost::limits;
+use leadhost::store::*;
+
+use super::two_hosts::two_hosts;
+use super::world::*;
+
+fn named(number: usize, name: &str) -> PlannedProduct {
+    PlannedProduct {
+        external_id: format!("H-{number}"),
+        name: name.to_owned(),
+        description: None,
+    }
+}
+
+fn houses(numbers: std::ops::Range<usize>) -> Vec<PlannedProduct> {
+    numbers.map(|n| named(n, &format!("House {n}"))).collect()
+}
+
+/// The world's own product is there before.
+async fn import(world: &World, products: &[PlannedProduct]) -> Imported {
+    world.advance(1).await;
+    let id = ImportId(world.now());
+    let done = world
+        .store
+        .import_products(world.workspace, id, products)
+        .await;
+    done.expect("it imports")
+}
+
+fn counts(created: u64, changed: u64, kept: u64) -> Imported {
+    Imported {
+        created,
+        changed,
+        kept,
+        repeated: Vec::new(),
+    }
+}
+
+async fn remove_unseen(world: &World, import: ImportId, limit: u32) -> u64 {
+    let (mut after, mut removed) = (0, 0);
+    loop {
+        let step = world
+            .store
+            .remove_unseen_products(world.workspace, import, after, limit)
+            .await
+            .expect("it removes");
+        removed += step.removed;
+        match step.next {
+            Some(next) => after = next,
+            None => return removed,
+        }
+    }
+}
+
+async fn changes(world: &World, after: i64, limit: u32) -> ProductChanges {
+    let changes = world
+        .store
+        .product_changes(world.workspace, after, limit)
+        .await;
+    changes.expect("it tells")
+}
+
+/// Follows the feed from this place to its end; what is there then, by id.
+async fn follow(world: &World, mut after: i64, limit: u32) -> (BTreeMap<ProductId, String>, i64) {
+    let mut there = BTreeMap::new();
+    loop {
+        let page = changes(world, after, limit).await;
+        for change in &page.changes {
+            assert!(change.stamp > after, "stamps are unique and in order");
+            after = change.stamp;
+            match &change.name {
+                Some(name) => there.insert(change.id, name.clone()),
+                None => there.remove(&change.id),
+            };
+        }
+        if page.changes.len() < limit as usize {
+            assert!(after <= page.clock);
+            return (there, page.clock);
+        }
+    }
+}
+
+pub async fn an_import_makes_changes_and_keeps(world: &World) {
+    assert_eq!(import(world, &houses(0..3)).await, counts(3, 0, 0));
+    let (before, clock) = follow(world, 0, 10).await;
+    assert_eq!(before.len(), 4, "with the one that is declared");
+    let mut again = houses(0..4);
+    again[1].name = "Château é 🏠 \"quoted\"".to_owned();
+    again[2].description = Some("By the sea".to_owned());
+    assert_eq!(import(world, &again).await, counts(1, 2, 1));
+    // Only what is new and what changed is told, in its order.
+    let told = changes(world, clock, 10).await;
+    let names: Vec<_> = told.changes.iter().map(|c| c.name.as_deref()).collect();
+    assert_eq!(
+        names,
+        [
+            Some("Château é 🏠 \"quoted\""),
+            Some("House 2"),
+            Some("House 3")
+        ]
+    );
+    assert_eq!(told.clock, told.changes[2].stamp);
+    let ids: Vec<_> = told.changes.iter().map(|c| c.id).collect();
+    assert!(
+        before.contains_key(&ids[0]),
+        "a changed product is the same"
+    );
+    let mut found = world.store.products(&world.scope, &ids).await.unwrap();
+    found.sort_by(|a, b| a.external_id.cmp(&b.external_id));
+    assert_eq!(found[0].external_id, "H-1");
+    assert_eq!(found[0].name, "Château é 🏠 \"quoted\"");
+    assert_eq!(found[0].description, None);
+    assert_eq!(found[1].description.as_deref(), Some("By the sea"));
+    again[2].description = None;
+    assert_eq!(import(world, &again).await, counts(0, 1, 3));
+    assert_eq!(import(world, &again).await, counts(0, 0, 4));
+    assert_eq!(import(world, &[]).await, counts(0, 0, 0));
+}
+
+pub async fn of_a_product_that_comes_twice_the_last_counts(world: &World) {
+    let twice = [named(1, "First"), named(2, "Other"), named(1, "Last")];
+    assert_eq!(import(world, &twice).await, counts(2, 0, 0));
+    let (there, _) = follow(world, 0, 10).await;
+    let names: Vec<_> = there.values().map(String::as_str).collect();
+    assert!(
+        names.contains(&"Last") && !names.contains(&"First"),
+        "{names:?}"
+    );
+}
+
+pub async fn what_an_import_named_before_is_left_alone(world: &World) {
+    import(world, &houses(0..1)).await;
+    world.advance(1).await;
+    let new = ImportId(world.now());
+    let part = async |products: &[PlannedProduct]| {
+        let part = world.store.import_products(world.workspace, new, products);
+        part.await.expect("it imports")
+    };
+    assert_eq!(part(&houses(0..3)).await, counts(2, 0, 1));
+    let again = part(&[
+        named(0, "Changed"),
+        named(3, "House 3"),
+        named(2, "Changed"),
+    ])
+    .await;
+    assert_eq!((again.created, again.changed, again.kept), (1, 0, 0));
+    assert_eq!(again.repeated, ["H-0", "H-2"]);
+    let (there, _) = follow(world, 0, 10).await;
+    assert!(!there.values().any(|name| name == "Changed"), "{there:?}");
+}
+
+pub async fn declared_products_are_told_too(world: &World) {
+    let (there, clock) = follow(world, 0, 10).await;
+    assert_eq!(there.into_values().collect::<Vec<_>>(), ["Garden flat"]);
+    assert!(clock > 0);
+    let mut changed = plan("demo");
+    changed.products[0].name = "Garden house".to_owned();
+    changed.products.extend(houses(0..2));
+    world
+        .store
+        .apply(&changed, world.now(), true)
+        .await
+        .unwrap();
+    assert_eq!(
+        changes(world, clock, 10).await.changes,
+        [],
+        "not when it is dry"
+    );
+    let applied = world.store.apply(&changed, world.now(), false).await;
+    assert_eq!(applied.unwrap().changes.len(), 3);
+    assert_eq!(changes(world, clock, 10).await.changes.len(), 3);
+}
+
+pub async fn a_replaced_catalogue_loses_what_was_not_named(world: &World) {
+    import(world, &houses(0..25)).await;
+    let (before, clock) = follow(world, 0, 7).await;
+    world.advance(1).await;
+    let new = ImportId(world.now());
+    let kept = houses(20..30);
+    let kept = world.store.import_products(world.workspace, new, &kept);
+    assert_eq!(kept.await.unwrap(), counts(5, 0, 5));
+    // What is declared while an import runs is not taken away by it.
+    world.advance(1).await;
+    let mut declared = plan("demo");
+    declared.products.push(named(99, "Declared meanwhile"));
+    world
+        .store
+        .apply(&declared, world.now(), false)
+        .await
+        .unwrap();
+    assert_eq!(remove_unseen(world, new, 6).await, 20);
+    assert_eq!(remove_unseen(world, new, 6).await, 0);
+    let (there, _) = follow(world, 0, 7).await;
+    assert_eq!(there.len(), 12, "{there:?}");
+    // Who followed before hears of each that is gone, once.
+    let told = changes(world, clock, 100).await.changes;
+    let gone: Vec<_> = told.iter().filter(|c| c.name.is_none()).collect();
+    assert_eq!(gone.len(), 20);
+    for change in &gone {
+        assert!(before.contains_key(&change.id));
+        let found = world.store.products(&world.scope, &[change.id]).await;
+        assert_eq!(found.unwrap(), []);
+    }
+    // One that comes again is a new one, and the old one stays gone.
+    assert_eq!(import(world, &houses(0..1)).await, counts(1, 0, 0));
+    let (again, _) = follow(world, 0, 7).await;
+    assert_eq!(again.len(), 13);
+    assert!(gone.iter().all(|change| !again.contains_key(&change.id)));
+}
+
+pub async fn a_deal_of_a_removed_product_shows_none(world: &World) {
+    let mut lead = world.known_as("1");
+    lead.products = vec!["P-1".to_owned()];
+    world.item(super::world::lead(lead)).await;
+    let shown = async || {
+        let filter = DealFilter::default();
+        let mut deals = world.store.deals(&world.scope, &filter, 10).await.unwrap();
+        serde_json::to_value(deals.remove(0)).expect("a deal")
+    };
+    assert_eq!(shown().await["property"]["externalId"], "P-1");
+    world.advance(1).await;
+    assert_eq!(remove_unseen(world, ImportId(world.now()), 10).await, 1);
+    let deal = shown().await;
+    let property = deal["property"].as_object().expect("four objects");
+    assert!(property.values().all(serde_json::Value::is_null), "{deal}");
+    assert!(deal["deal"]["id"].is_string(), "{deal}");
+}
+
+pub async fn removals_are_told_for_their_time_and_no_longer(world: &World) {
+    import(world, &houses(0..5)).await;
+    let (_, clock) = follow(world, 0, 10).await;
+    world.advance(1).await;
+    let new = ImportId(world.now());
+    world
+        .store
+        .import_products(world.workspace, new, &houses(0..2))
+        .await
+        .unwrap();
+    assert_eq!(
+        remove_unseen(world, new, 100).await,
+        4,
+        "and the declared one"
+    );
+    let retention = Retention {
+        deliveries: Micros::DAY,
+        quarantine: Micros::DAY,
+    };
+    let sweep = async |limit| {
+        let swept = world.store.sweep(&retention, world.now(), limit).await;
+        swept.expect("it sweeps")
+    };
+    assert_eq!(sweep(100).await, 0);
+    let told = changes(world, clock, 10).await;
+    assert_eq!((told.changes.len(), told.forgotten), (4, 0));
+    assert!(!told.misses_removals(clock));
+    world
+        .advance(limits::TOMBSTONES_KEPT_MICROS / Micros::SECOND + 1)
+        .await;
+    assert_eq!(sweep(3).await, 3);
+    let told = changes(world, clock, 10).await;
+    assert_eq!(told.changes.len(), 1, "the oldest go first");
+    assert_eq!(told.forgotten + 1, told.changes[0].stamp);
+    assert!(told.misses_removals(clock), "who followed then begins anew");
+    assert!(!told.misses_removals(told.clock));
+    assert!(!told.misses_removals(told.forgotten));
+    assert_eq!(sweep(3).await, 1);
+    let told = changes(world, 0, 10).await;
+    assert_eq!((told.changes.len(), told.forgotten), (2, told.clock));
+}
+
+pub async fn products_of_two_workspaces_never_meet(world: &World) {
+    import(world, &houses(0..3)).await;
+    let other = world.store.apply(&plan("other"), world.now(), false).await;
+    let other = other.unwrap().workspace_id;
+    let theirs = scope(&*world.store, other).await;
+    let (there, _) = follow(world, 0, 10).await;
+    let ids: Vec<_> = there.keys().copied().collect();
+    assert_eq!(ids.len(), 4);
+    assert_eq!(world.store.products(&theirs, &ids).await.unwrap(), []);
+    let told = world.store.product_changes(other, 0, 10).await.unwrap();
+    assert_eq!(told.changes.len(), 1, "their own declared one");
+    assert!(!there.contains_key(&told.changes[0].id));
+    // The same external ids are products of their own there.
+    world.advance(1).await;
+    let new = ImportId(world.now());
+    let made = world.store.import_products(other, new, &houses(0..2)).await;
+    assert_eq!(made.unwrap(), counts(2, 0, 0));
+    let gone = world.store.remove_unseen_products(other, new, 0, 100).await;
+    assert_eq!(gone.unwrap().removed, 1);
+    assert_eq!(follow(world, 0, 10).await.0, there);
+}
+
+const ROUNDS: usize = 30;
+
+/// Imports on two hosts, and one who follows: of what is there in the end nothing
+/// was missed, and nothing that is gone is held.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_missed_while_two_hosts_import() {
+    let Some((world, hosts)) = two_hosts().await else {
+        return;
+    };
+    let writers: Vec<_> = (0..2)
+        .map(|writer| {
+            let (host, workspace) = (Arc::clone(&hosts[writer]), world.workspace);
+            tokio::spawn(async move {
+                for round in 0..ROUNDS {
+                    let import = ImportId(Micros(START.0 + i64::try_from(round).unwrap()));
+                    let mut products: Vec<_> = (round..round + 40)
+                        .map(|n| named(n, &format!("House {n} of {}", round / 3)))
+                        .collect();
+                    if writer == 1 {
+                        products.reverse();
+                    }
+                    host.import_products(workspace, import, &products)
+                        .await
+                        .expect("no import ends badly");
+                    host.remove_unseen_products(workspace, import, 0, 1_000)
+                        .await
+                        .expect("no removal ends badly");
+                }
+            })
+        })
+        .collect();
+    let mut held: BTreeMap<ProductId, String> = BTreeMap::new();
+    let mut after = 0;
+    loop {
+        let ended = writers.iter().all(tokio::task::JoinHandle::is_finished);
+        let page = changes(&world, after, 7).await;
+        for change in &page.changes {
+            assert!(change.stamp > after);
+            after = change.stamp;
+            match &change.name {
+                Some(name) => held.insert(change.id, name.clone()),
+                None => held.remove(&change.id),
+            };
+        }
+        if ended && page.changes.is_empty() {
+            break;
+        }
+    }
+    for writer in writers {
+        writer.await.expect("a writer ends well");
+    }
+    assert_eq!(held, follow(&world, 0, 1_000).await.0);
+    assert!(held.len() >= 40, "{}", held.len());
+}

@@ -1,0 +1,910 @@
+//! What is removed for good: people who want to be forgotten, deals, products.
+
+use std::collections::BTreeSet;
+
+use leadhost::domain::channel::Category;
+use leadhost::domain::contact;
+use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
+use leadhost::domain::exchange::HttpResponse;
+use leadhost::domain::id::{ContactId, DealId, DealLogId, DeliveryId, ErasureId, KeyId};
+use leadhost::domain::row::Entity;
+use leadhost::store::*;
+use leadhost_tests::On;
+use serde_json::{Map, Value, json};
+use sqlx::{AssertSqlSafe, Executor as _};
+use uuid::Uuid;
+
+use super::deals::{acme, claim, past, patch, wish};
+use super::messages::*;
+use super::world::*;
+
+/// Words that stand in everything of the person, and nowhere else.
+const MARKS: [&str; 4] = ["Zulmira", "zulmira@", "5511987654321", "551187654321"];
+
+/// All that the store keeps, as bytes or as the texts of its rows.
+async fn everything(world: &World) -> String {
+    match &world.on {
+        On::Sqlite => {
+            let file = world.folder().join("leadhost.db");
+            let mut bytes = std::fs::read(&file).expect("the file is there");
+            let log = file.with_extension("db-wal");
+            bytes.extend(std::fs::read(log).unwrap_or_default());
+            String::from_utf8_lossy(&bytes).into_owned()
+        }
+        On::Postgres(database) => {
+            let mut connection = database.connect().await;
+            let set = connection.execute("set search_path = leadhost").await;
+            set.expect("the server answers");
+            let tables: Vec<String> = sqlx::query_scalar(
+                "select relname::text from pg_class
+                 where relnamespace = 'leadhost'::regnamespace and relkind = 'r'
+                 and relname <> 'plugins'",
+            )
+            .fetch_all(&mut connection)
+            .await
+            .expect("the server lists its tables");
+            let mut all = String::new();
+            for table in tables {
+                let sql =
+                    format!("select coalesce(string_agg(t::text, chr(10)), '') from {table} as t");
+                let text: String = sqlx::query_scalar(AssertSqlSafe(sql))
+                    .fetch_one(&mut connection)
+                    .await
+                    .expect("rows have a text");
+                all.push_str(&text);
+            }
+            // Bytes are shown in hexadecimal.
+            let bodies: Vec<Vec<u8>> = sqlx::query_scalar(
+                "select body from deliveries union all select response_body from answers
+                 union all select state from fetches",
+            )
+            .fetch_all(&mut connection)
+            .await
+            .expect("it reads");
+            for body in bodies {
+                all.push_str(&String::from_utf8_lossy(&body));
+            }
+            all
+        }
+    }
+}
+
+/// Which of the person's words are still somewhere.
+async fn marks(world: &World) -> Vec<&'static str> {
+    let all = everything(world).await;
+    MARKS
+        .into_iter()
+        .filter(|mark| all.contains(mark))
+        .collect()
+}
+
+async fn count(world: &World, sql: &'static str) -> i64 {
+    world.on.count(world.folder(), sql).await
+}
+
+fn named(world: &World, external_id: &str, name: &str, phone: &str, email: &str) -> NewLead {
+    let mut new = world.known_as(external_id);
+    new.phones.push(number(phone));
+    new.emails.push(email.to_owned());
+    new.contact_keys = contact::keys(&new.phones, &new.emails);
+    new.name = Some(name.to_owned());
+    new.title = Some(format!("{name} asks"));
+    new.deal_props = object(json!({"message": format!("it is {name}")}));
+    new.contact_props = object(json!({"nick": name}));
+    new
+}
+
+fn zulmira(world: &World, external_id: &str) -> NewLead {
+    named(world, external_id, "Zulmira", PHONE, "zulmira@example.com")
+}
+
+fn bento(world: &World, external_id: &str) -> NewLead {
+    named(
+        world,
+        external_id,
+        "Bento",
+        "+5521988880002",
+        "bento@example.org",
+    )
+}
+
+fn raw(world: &World, name: &str) -> NewDelivery {
+    NewDelivery {
+        query: vec![("who".to_owned(), name.to_owned())],
+        headers: vec![("x-from".to_owned(), name.to_owned())],
+        body: format!("{{\"name\":\"{name}\"}}").into_bytes(),
+        ..world.delivery()
+    }
+}
+
+async fn bring(world: &World, name: &str, items: Vec<ItemResult>) -> DeliveryOutcome {
+    let write = world.accept_as(raw(world, name), items);
+    world.commit_one(write).await
+}
+
+async fn find(world: &World, by: PersonBy) -> Option<Person> {
+    let found = world.store.person(world.workspace, &by).await;
+    found.expect("it looks")
+}
+
+async fn person(world: &World) -> Person {
+    let by = PersonBy::Key(contact::phone_key("+551187654321"));
+    find(world, by).await.expect("the person is there")
+}
+
+async fn begin_erasing(world: &World, person: &Person) -> Erasure {
+    let new = NewErasure {
+        id: ErasureId::new(world.now()),
+        workspace: person.workspace,
+        contact: person.id,
+        found_by: FoundBy::Phone,
+        key: KeyId(Uuid::from_u128(9)),
+        began_at: world.now(),
+    };
+    world.store.begin_erasure(&new).await.expect("it begins")
+}
+
+/// One step, tried again where somebody wrote what it removes.
+async fn step(world: &World, person: &Person, erasure: ErasureId, extent: Extent<'_>) -> EraseStep {
+    for _ in 0..200 {
+        match world.store.erase_step(person, erasure, extent).await {
+            Ok(step) => return step,
+            Err(StoreError::Contended) => tokio::task::yield_now().await,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    panic!("it gets nowhere");
+}
+
+/// To the end; the record of it.
+async fn erase(world: &World, person: &Person) -> Erasure {
+    let begun = begin_erasing(world, person).await;
+    let remaining = Remaining::default();
+    for _ in 0..1_000 {
+        let done = step(world, person, begun.id, Extent::Whole(&remaining))
+            .await
+            .done;
+        if done {
+            let all = erasures(world).await;
+            let ended = all.into_iter().find(|erasure| erasure.id == begun.id);
+            return ended.expect("it is recorded");
+        }
+    }
+    panic!("it does not end");
+}
+
+async fn erasures(world: &World) -> Vec<Erasure> {
+    let filter = ErasureFilter {
+        workspace: Some(world.workspace),
+        before: None,
+        limit: 100,
+    };
+    world.store.erasures(&filter).await.expect("it lists")
+}
+
+/// Everything that is exported.
+async fn exported(world: &World) -> Vec<Value> {
+    let mut all = Vec::new();
+    for entity in Entity::EXPORTED {
+        all.extend(world.all(entity).await);
+    }
+    all.extend(errors(world).await);
+    all
+}
+
+/// A source's id of a lead, which is no word of the person: it is what a repeat is
+/// known by, and stays.
+fn external_id(name: &str, number: u8) -> String {
+    format!("{}-{number}", &name[..1])
+}
+
+/// Of every kind something: deals with a past, messages each way, a failure, a ticket,
+/// a send that waits, answers of a source and for a partner.
+async fn live(world: &World, new: fn(&World, &str) -> NewLead, name: &str, phone: &str) {
+    let item = bring(world, name, vec![lead(new(world, &external_id(name, 1)))]).await;
+    let deal = item.items[0].deal_id.expect("a deal");
+    let by = acme(world).await;
+    let change = DealPatch {
+        product: Some("P-1".to_owned()),
+        ..wish(by, deal)
+    };
+    patch(world, change).await;
+    world
+        .commit(&[Write::LogDeal(Box::new(NewDealLog {
+            by,
+            deal,
+            id: DealLogId::new(world.now()),
+            kind: "call".to_owned(),
+            subject: format!("{name} called"),
+            description: Some(format!("{name} will come")),
+            metadata: Map::new(),
+            idempotency: None,
+        }))])
+        .await;
+    let of_two = bring(world, name, vec![fetch(world.fetch(&external_id(name, 2)))]).await;
+    assert_eq!(of_two.status, DeliveryStatus::Queued);
+    let held = world.claim(10).await.into_iter().find_map(|job| match job {
+        Job::Fetch(held) => Some(held),
+        _ => None,
+    });
+    let held = held.expect("the fetch is due");
+    let answer = Write::Answer(Box::new(FetchAnswer {
+        delivery: held.delivery,
+        index: held.index,
+        lease: held.lease,
+        request: held.request.clone(),
+        state: held.state.clone(),
+        ran: held.ran.clone(),
+        response: HttpResponse {
+            status: 200,
+            headers: vec![("x-of".to_owned(), name.to_owned())],
+            body: format!("it is {name}").into_bytes(),
+        },
+    }));
+    world.commit(&[answer]).await;
+    let fetched = lead(new(world, &external_id(name, 2)));
+    world
+        .commit(&[settle(&held, FetchOutcome::Items(vec![fetched]))])
+        .await;
+    // Out, with its statuses; refused; and one that waits.
+    let message = |text: &str| NewMessage {
+        content: Some(format!("Hello, {name}: {text}")),
+        payload: json!({"name": "welcome", "text": name}).to_string(),
+        ..message(world)
+    };
+    let asked = |text: &str| Notification {
+        message: message(text),
+        name: name.to_owned(),
+        source: "crm".to_owned(),
+        special_instructions: Some(format!("{name} sleeps long")),
+        ..urgent(world, phone)
+    };
+    let out = super::messages::store(world, asked("one")).await;
+    let id = format!("wamid.{name}");
+    settle_send(world, out.message, 0, accepted_by(world, &id, phone)).await;
+    let told = status(
+        world,
+        &id,
+        at(leadhost::domain::message::State::Read, world.now()),
+    );
+    bring(world, name, vec![told]).await;
+    let refused = super::messages::store(world, asked("two")).await;
+    let why = error(&format!("131-{name}"), Category::Recipient);
+    settle_send(world, refused.message, 0, SendOutcome::Refused(why)).await;
+    super::messages::store(
+        world,
+        Notification {
+            lease_until: None,
+            ..asked("three")
+        },
+    )
+    .await;
+    let mut reply = inbound(world, &format!("in.{name}"));
+    reply.sender_id = phone.trim_start_matches('+').to_owned();
+    reply.contact_keys = contact::channel_keys("whatsapp", &reply.sender_id);
+    reply.phone = Some(number(phone));
+    reply.name = Some(name.to_owned());
+    reply.content = Some(format!("this is {name}"));
+    let event = event(line(world), Event::Inbound(Box::new(reply)));
+    bring(world, name, vec![event]).await;
+    let change = DealPatch {
+        stage: leadhost::domain::deal::Stage::of("transferred"),
+        ..wish(by, deal)
+    };
+    patch(world, change).await;
+}
+
+fn accepted_by(world: &World, external_id: &str, phone: &str) -> SendOutcome {
+    match accepted(world, external_id) {
+        SendOutcome::Accepted {
+            external_ids,
+            progress,
+            word,
+            ..
+        } => SendOutcome::Accepted {
+            external_ids,
+            recipient_id: Some(phone.trim_start_matches('+').to_owned()),
+            progress,
+            word,
+        },
+        other => other,
+    }
+}
+
+pub async fn a_person_goes_with_all_that_is_known_of_it_and_nobody_else_does(world: &World) {
+    live(world, bento, "Bento", "+5521988880002").await;
+    let others = exported(world).await;
+    let tickets = count(world, "select count(*) from tickets").await;
+    live(world, zulmira, "Zulmira", PHONE).await;
+    assert_eq!(marks(world).await, MARKS);
+    let person = person(world).await;
+    let would = world.store.count_person(&person).await.expect("it counts");
+    let record = erase(world, &person).await;
+    assert_eq!(marks(world).await, [""; 0]);
+    assert_eq!(exported(world).await, others, "others are as they were");
+    assert_eq!(count(world, "select count(*) from tickets").await, tickets);
+    assert!(everything(world).await.contains("this is Bento"));
+    let gone = &record.erased;
+    assert_eq!((gone.contacts, gone.deals, gone.conversations), (1, 2, 1));
+    assert_eq!((gone.messages, gone.message_errors), (4, 1));
+    assert_eq!((gone.sends, gone.channel_refs), (1, 2));
+    assert_eq!(
+        (gone.deal_logs, gone.fetch_answers, gone.tickets),
+        (1, 1, 1)
+    );
+    assert!(gone.deal_changes >= 2 && gone.contact_keys >= 3, "{gone:?}");
+    assert_eq!((gone.deliveries, gone.shared_deliveries), (4, 0));
+    // What was counted before was right, where it could be counted.
+    assert_eq!(would.deals, gone.deals);
+    assert_eq!(would.messages, gone.messages);
+    assert_eq!(would.sends, gone.sends);
+    assert_eq!(would.tickets, gone.tickets);
+    assert_eq!(would.deliveries, gone.deliveries);
+    // Who follows within hears of each row that is gone.
+    for (sql, expect) in [
+        ("select count(*) from tombstones where entity = 1", 1),
+        ("select count(*) from tombstones where entity = 2", 4),
+        ("select count(*) from tombstones where entity = 3", 1),
+        ("select count(*) from tombstones where entity = 4", 2),
+        ("select count(*) from tombstones where entity = 5", 1),
+        ("select count(*) from tombstones where entity = 6", 1),
+    ] {
+        assert_eq!(count(world, sql).await, expect, "{sql}");
+    }
+    assert!(record.done_at.is_some());
+    assert_eq!(record.contact_id, person.id);
+}
+
+pub async fn a_source_that_repeats_a_lead_brings_nobody_back(world: &World) {
+    let first = bring(world, "Zulmira", vec![lead(zulmira(world, "L1"))]).await;
+    let erased = person(world).await;
+    erase(world, &erased).await;
+    // Its own delivery is gone; a repeat is one, whatever the source wants of it.
+    let held =
+        world
+            .store
+            .claim_delivery(first.delivery, world.now(), world.now().plus(60_000_000));
+    assert!(held.await.expect("it looks").is_none());
+    for action in [
+        leadhost::domain::lead::Action::Create,
+        leadhost::domain::lead::Action::Update,
+        leadhost::domain::lead::Action::Delete,
+    ] {
+        let mut again = zulmira(world, "L1");
+        again.action = action;
+        let repeat = bring(world, "Zulmira", vec![lead(again)]).await;
+        assert_eq!(repeat.items[0].status, ItemStatus::Duplicate, "{action:?}");
+    }
+    // Nor does the replay of a repeat.
+    let repeat = bring(world, "Zulmira", vec![lead(zulmira(world, "L1"))]).await;
+    let mode = Mode::Replay { apply: true };
+    let replayed = world
+        .replay(repeat.delivery, mode, vec![lead(zulmira(world, "L1"))])
+        .await;
+    assert_eq!(replayed.items[0].status, ItemStatus::Duplicate);
+    let waiting = world.item(fetch(world.fetch("L1"))).await;
+    assert_eq!(waiting.status, ItemStatus::Duplicate);
+    assert!(world.all(Entity::Contacts).await.is_empty());
+    assert!(world.all(Entity::Deals).await.is_empty());
+    // What the repeats brought is found by who it was.
+    assert!(!marks(world).await.is_empty());
+    let known = find(world, PersonBy::Id(erased.id))
+        .await
+        .expect("it was there");
+    assert_eq!(erase(world, &known).await.erased.deliveries, 5);
+    assert_eq!(marks(world).await, [""; 0]);
+    // Another lead is a new request of the person.
+    let new = world.item(lead(zulmira(world, "L2"))).await;
+    assert_eq!(new.status, ItemStatus::Converted);
+}
+
+pub async fn what_was_interrupted_goes_on_and_a_repeat_finds_nothing(world: &World) {
+    live(world, zulmira, "Zulmira", PHONE).await;
+    let found = person(world).await;
+    let mut begun = Vec::new();
+    let mut steps = 0;
+    // Each step in a run of its own, found anew by the phone.
+    let ended = loop {
+        let found = person(world).await;
+        let erasure = begin_erasing(world, &found).await;
+        begun.push(erasure.id);
+        steps += 1;
+        let done = step(world, &found, erasure.id, Extent::ButContact)
+            .await
+            .done;
+        if done {
+            let all = Remaining::default();
+            step(world, &found, erasure.id, Extent::Whole(&all)).await;
+            break erasure.id;
+        }
+    };
+    assert!(steps > 4, "{steps}");
+    assert!(
+        begun.iter().all(|id| *id == ended),
+        "one record of all runs"
+    );
+    let records = erasures(world).await;
+    assert_eq!(records.len(), 1);
+    assert_eq!(records[0].erased.messages, 4);
+    assert_eq!(records[0].erased.contacts, 1);
+    assert_eq!(marks(world).await, [""; 0]);
+    let by = PersonBy::Key(contact::phone_key("+551187654321"));
+    assert!(find(world, by).await.is_none());
+    // By its id it is still known that there was somebody; nothing more goes.
+    let known = find(world, PersonBy::Id(found.id))
+        .await
+        .expect("it was there");
+    assert_eq!(known.keys, [""; 0]);
+    let again = erase(world, &known).await;
+    assert!(again.erased.is_empty(), "{:?}", again.erased);
+    let nobody = PersonBy::Id(ContactId::new(world.now()));
+    assert!(find(world, nobody).await.is_none());
+}
+
+pub async fn what_others_were_brought_with_is_emptied_and_they_stay(world: &World) {
+    let both = vec![lead(zulmira(world, "L1")), lead(bento(world, "L2"))];
+    let shared = bring(world, "Zulmira and Bento", both).await;
+    let waiting = vec![lead(zulmira(world, "L3")), fetch(world.fetch("L4"))];
+    let half = bring(world, "Zulmira and a pointer", waiting).await;
+    let own = bring(world, "Zulmira", vec![lead(zulmira(world, "L5"))]).await;
+    let record = erase(world, &person(world).await).await;
+    assert_eq!(record.erased.shared_deliveries, 2);
+    assert_eq!(record.erased.deliveries, 1);
+    assert_eq!(marks(world).await, [""; 0]);
+    let detail = world.detail(shared.delivery).await;
+    assert!(detail.request.body.is_empty() && detail.request.headers.is_empty());
+    assert!(detail.request.query.is_empty());
+    assert!(detail.notes[0].starts_with("emptied"), "{:?}", detail.notes);
+    assert_eq!(detail.items.len(), 1, "that of the other one");
+    assert_eq!(detail.items[0].index, 1);
+    assert!(world.store.delivery(own.delivery).await.unwrap().is_none());
+    // What still waits goes on.
+    assert_eq!(world.status(half.delivery).await, DeliveryStatus::Queued);
+    let held = world.claim_fetch().await;
+    let fetched = lead(named(
+        world,
+        "L4",
+        "Carla",
+        "+5521988880003",
+        "carla@example.org",
+    ));
+    let done = world
+        .commit_one(settle(&held, FetchOutcome::Items(vec![fetched])))
+        .await;
+    assert_eq!(done.status, DeliveryStatus::Converted);
+    assert_eq!(world.all(Entity::Deals).await.len(), 2);
+}
+
+pub async fn what_comes_in_meanwhile_goes_with_the_rest(world: &World) {
+    live(world, zulmira, "Zulmira", PHONE).await;
+    let found = person(world).await;
+    let erasure = begin_erasing(world, &found).await;
+    let mut number = 0;
+    loop {
+        let done = step(world, &found, erasure.id, Extent::ButContact)
+            .await
+            .done;
+        if number < 8 {
+            number += 1;
+            let mut new = inbound(world, &format!("meanwhile-{number}"));
+            new.content = Some("Zulmira again".to_owned());
+            let item = receive(world, new).await;
+            assert_eq!(item.contact_id, Some(found.id));
+        } else if done {
+            break;
+        }
+    }
+    erase(world, &found).await;
+    assert_eq!(marks(world).await, [""; 0]);
+    assert!(exported(world).await.is_empty());
+    // From now on it is somebody new.
+    let item = receive(world, inbound(world, "later")).await;
+    assert_eq!(item.status, ItemStatus::Converted);
+    assert_ne!(item.contact_id, Some(found.id));
+}
+
+/// Nothing names what is not there.
+async fn is_whole(world: &World) {
+    for sql in [
+        "select count(*) from deals as d left join contacts as c on c.id = d.person_id
+         where c.id is null",
+        "select count(*) from conversations as v left join contacts as c on c.id = v.contact_id
+         where c.id is null",
+        "select count(*) from messages as m left join conversations as v
+         on v.id = m.conversation_id where v.id is null",
+        "select count(*) from contact_keys as k left join contacts as c on c.id = k.contact_id
+         where c.id is null",
+        "select count(*) from tickets as t left join contacts as c on c.id = t.contact_id
+         where c.id is null",
+        "select count(*) from sends as s left join messages as m on m.id = s.message_id
+         where m.id is null",
+    ] {
+        assert_eq!(count(world, sql).await, 0, "{sql}");
+    }
+}
+
+pub async fn who_is_written_to_and_writes_while_it_is_erased_leaves_nothing_behind(world: &World) {
+    live(world, bento, "Bento", "+5521988880002").await;
+    let writes = async {
+        let mut written = 0;
+        for round in 0..60 {
+            let mut new = inbound(world, &format!("race-{round}"));
+            new.content = Some(format!("Zulmira {round}"));
+            let message = event(line(world), Event::Inbound(Box::new(new)));
+            let batch = [
+                world.accept_as(raw(world, "Zulmira"), vec![message]),
+                world.accept_as(
+                    raw(world, "Zulmira"),
+                    vec![lead(zulmira(world, &format!("race-{round}")))],
+                ),
+                Write::Notify(Box::new(notification(world, PHONE))),
+            ];
+            // A batch that loses each time is tried again, as the writer does.
+            while let Err(error) = world.store.commit(&batch).await {
+                assert!(matches!(error, StoreError::Contended), "{error}");
+            }
+            written += 1;
+            tokio::task::yield_now().await;
+        }
+        written
+    };
+    let erases = async {
+        let mut erased = 0;
+        for _ in 0..12 {
+            let by = PersonBy::Key(contact::phone_key("+551187654321"));
+            match find(world, by).await {
+                Some(found) => {
+                    let begun = begin_erasing(world, &found).await;
+                    let all = Remaining::default();
+                    // As far as it gets while it is written to.
+                    for _ in 0..12 {
+                        if step(world, &found, begun.id, Extent::Whole(&all))
+                            .await
+                            .done
+                        {
+                            erased += 1;
+                            break;
+                        }
+                    }
+                }
+                None => tokio::task::yield_now().await,
+            }
+        }
+        erased
+    };
+    let (written, _) = tokio::join!(writes, erases);
+    assert_eq!(written, 60);
+    is_whole(world).await;
+    if let Some(found) = find(world, PersonBy::Key(contact::phone_key("+551187654321"))).await {
+        erase(world, &found).await;
+    }
+    is_whole(world).await;
+    let left: BTreeSet<_> = world
+        .all(Entity::Contacts)
+        .await
+        .iter()
+        .map(|contact| contact["name"].to_string())
+        .collect();
+    assert_eq!(left, BTreeSet::from(["\"Bento\"".to_owned()]));
+}
+
+pub async fn deliveries_that_led_to_nobody_are_listed_whole_and_removed_by_their_ids(
+    world: &World,
+) {
+    bring(world, "Bento", vec![lead(bento(world, "L1"))]).await;
+    let nobody = ContactId::new(world.now());
+    let mut expect = Vec::new();
+    for status in [
+        DeliveryStatus::Failed,
+        DeliveryStatus::Quarantined,
+        DeliveryStatus::Rejected,
+    ] {
+        let kept = Write::Accept(Box::new(Acceptance {
+            delivery: raw(world, "Zulmira"),
+            result: ConversionResult {
+                status: Some(status),
+                presented: Some(b"Zulmira's".to_vec()),
+                ..converted(Vec::new())
+            },
+        }));
+        expect.push((world.commit_one(kept).await.delivery, status));
+        world.advance(1).await;
+    }
+    let ignored = ItemResult::Ignored("no lead".to_owned());
+    let ignored = bring(world, "Zulmira", vec![ignored]).await;
+    expect.push((ignored.delivery, DeliveryStatus::Ignored));
+    let page = world
+        .store
+        .unlinked_deliveries(world.workspace, nobody, None)
+        .await
+        .expect("it reads");
+    assert_eq!(page.next, None);
+    let found: Vec<_> = page
+        .deliveries
+        .iter()
+        .map(|one| (one.id, one.status))
+        .collect();
+    assert_eq!(found, expect);
+    assert_eq!(page.deliveries[0].body, b"{\"name\":\"Zulmira\"}");
+    assert!(page.deliveries[0].headers.contains("Zulmira"));
+    let after = world
+        .store
+        .unlinked_deliveries(world.workspace, nobody, Some(expect[1].0))
+        .await
+        .expect("it reads");
+    assert_eq!(after.deliveries.len(), 2);
+    bring(world, "Zulmira", vec![lead(zulmira(world, "L2"))]).await;
+    let person = person(world).await;
+    let begun = begin_erasing(world, &person).await;
+    let ids: Vec<DeliveryId> = expect.iter().map(|(id, _)| *id).collect();
+    let gone = world
+        .store
+        .erase_deliveries(world.workspace, begun.id, &ids)
+        .await
+        .expect("it removes");
+    assert_eq!(gone.deliveries, 4);
+    assert_eq!(erase(world, &person).await.erased.deliveries, 5);
+    assert_eq!(marks(world).await, [""; 0]);
+    let jobs = world.claim(10).await;
+    assert!(jobs.is_empty(), "{jobs:?}");
+}
+
+pub async fn a_delivery_of_which_a_part_led_to_nobody_is_emptied(world: &World) {
+    bring(world, "Zulmira", vec![lead(zulmira(world, "L1"))]).await;
+    let person = person(world).await;
+    let items = vec![
+        ItemResult::Ignored("Zulmira's is no lead".to_owned()),
+        lead(bento(world, "L2")),
+    ];
+    let part = bring(world, "Zulmira and Bento", items).await;
+    let listed = |contact| {
+        world
+            .store
+            .unlinked_deliveries(world.workspace, contact, None)
+    };
+    let page = listed(person.id).await.expect("it reads");
+    let found: Vec<_> = page
+        .deliveries
+        .iter()
+        .map(|one| (one.id, one.is_shared))
+        .collect();
+    assert_eq!(found, [(part.delivery, true)]);
+    // What led to the person itself goes with it anyway.
+    let bento = world.detail(part.delivery).await.items[1].contact_id;
+    let page = listed(bento.expect("a contact")).await.expect("it reads");
+    assert!(page.deliveries.is_empty());
+    let begun = begin_erasing(world, &person).await;
+    let gone = world
+        .store
+        .erase_deliveries(world.workspace, begun.id, &[part.delivery])
+        .await
+        .expect("it empties");
+    assert_eq!((gone.deliveries, gone.shared_deliveries), (0, 1));
+    let detail = world.detail(part.delivery).await;
+    assert!(detail.request.body.is_empty() && detail.request.headers.is_empty());
+    assert_eq!(detail.items.len(), 1);
+    assert_eq!(detail.items[0].index, 1);
+    assert_eq!(erase(world, &person).await.erased.shared_deliveries, 1);
+    assert_eq!(marks(world).await, [""; 0]);
+    assert_eq!(world.all(Entity::Deals).await.len(), 1);
+}
+
+pub async fn a_repeat_of_a_request_does_not_hear_what_it_named(world: &World) {
+    let mut names = Vec::new();
+    for (key, outcome) in [
+        ("k-taken", accepted(world, "w1")),
+        (
+            "k-refused",
+            SendOutcome::Refused(error("131", Category::Recipient)),
+        ),
+        (
+            "k-silent",
+            SendOutcome::Unknown {
+                reason: "no answer".to_owned(),
+            },
+        ),
+    ] {
+        let mut claim = claim(world, "send-notification", "ab").await;
+        claim.key.key = key.to_owned();
+        let new = Notification {
+            idempotency: Some(claim.clone()),
+            ..urgent(world, PHONE)
+        };
+        let stored = super::messages::store(world, new).await;
+        let status = if key == "k-taken" { 200 } else { 400 };
+        let answer = StoredAnswer {
+            status,
+            headers: Vec::new(),
+            body: json!({"success": status == 200, "message": "Zulmira cannot be reached"})
+                .to_string(),
+        };
+        let answer = (key != "k-silent").then(|| (claim.key.clone(), answer));
+        world
+            .commit(&[Write::Sent(Box::new(SendSettlement {
+                channel: line(world),
+                message: stored.message,
+                lease: Lease(0),
+                outcome,
+                holds: Vec::new(),
+                pause: None,
+                answer,
+            }))])
+            .await;
+        names.push(claim);
+    }
+    erase(world, &person(world).await).await;
+    for claim in names {
+        let key = claim.key.key.clone();
+        let new = Notification {
+            idempotency: Some(claim),
+            ..urgent(world, PHONE)
+        };
+        let heard = match notify(world, new).await {
+            Notified::Replayed(answer) => answer,
+            other => panic!("{key}: {other:?}"),
+        };
+        let is_taken = key == "k-taken";
+        assert_eq!(heard.status, if is_taken { 200 } else { 400 }, "{key}");
+        assert_eq!(
+            heard.body.contains("erased"),
+            !is_taken,
+            "{key}: {}",
+            heard.body
+        );
+    }
+    assert!(
+        world.all(Entity::Contacts).await.is_empty(),
+        "nobody is back"
+    );
+}
+
+pub async fn erasures_are_listed_newest_first_and_name_nobody(world: &World) {
+    assert_eq!(erasures(world).await, []);
+    bring(world, "Zulmira", vec![lead(zulmira(world, "L1"))]).await;
+    let first = erase(world, &person(world).await).await;
+    world.advance(60).await;
+    bring(world, "Zulmira", vec![lead(zulmira(world, "L2"))]).await;
+    let found = person(world).await;
+    let second = begin_erasing(world, &found).await;
+    let all = erasures(world).await;
+    assert_eq!(
+        all.iter().map(|one| one.id).collect::<Vec<_>>(),
+        [second.id, first.id]
+    );
+    assert_eq!(all[0].done_at, None);
+    assert_eq!(all[1], first);
+    let page = ErasureFilter {
+        workspace: None,
+        before: Some(second.id),
+        limit: 1,
+    };
+    let older = world.store.erasures(&page).await.expect("it lists");
+    assert_eq!(older, [first]);
+    let elsewhere = ErasureFilter {
+        workspace: Some(leadhost::domain::id::WorkspaceId(Uuid::from_u128(3))),
+        before: None,
+        limit: 10,
+    };
+    assert_eq!(
+        world.store.erasures(&elsewhere).await.expect("it lists"),
+        []
+    );
+    let text = serde_json::to_string(&all).expect("JSON");
+    assert!(!MARKS.iter().any(|mark| text.contains(mark)), "{text}");
+}
+
+pub async fn a_deal_that_is_removed_is_nobodys_any_more(world: &World) {
+    let kept = bring(world, "Bento", vec![lead(bento(world, "L9"))]).await;
+    live(world, zulmira, "Zulmira", PHONE).await;
+    let conversations = world.all(Entity::Conversations).await;
+    let deal: DealId = conversations[0]["deal_id"]
+        .as_str()
+        .and_then(|id| id.parse().ok())
+        .expect("the conversation is about a deal");
+    let failures = errors(world).await;
+    assert_eq!(failures[0]["deal_id"], conversations[0]["deal_id"]);
+    world.advance(1).await;
+    let remove = async |id| world.store.remove_deal(world.workspace, id).await;
+    assert!(remove(deal).await.expect("it removes"));
+    assert!(!remove(deal).await.expect("it looks"), "it is gone");
+    let elsewhere = leadhost::domain::id::WorkspaceId(Uuid::from_u128(3));
+    let other = kept.items[0].deal_id.expect("a deal");
+    let foreign = world.store.remove_deal(elsewhere, other).await;
+    assert!(!foreign.expect("it looks"), "of another workspace");
+    let deals = world.all(Entity::Deals).await;
+    assert!(deals.iter().all(|row| row["id"] != json!(deal)));
+    assert_eq!(deals.len(), 2);
+    let gone = world.store.deal_past(world.workspace, deal, 10).await;
+    assert!(gone.expect("it reads").is_none());
+    let after = &world.all(Entity::Conversations).await[0];
+    assert_eq!(after["deal_id"], Value::Null);
+    assert!(after["cursor_at"].as_str() > conversations[0]["cursor_at"].as_str());
+    let failure = &errors(world).await[0];
+    assert_eq!(failure["deal_id"], Value::Null);
+    assert!(failure["cursor_at"].as_str() > failures[0]["cursor_at"].as_str());
+    assert_eq!(
+        count(
+            world,
+            "select count(*) from tickets
+             where deal_id is not null and deal_id not in (select id from deals)"
+        )
+        .await,
+        0
+    );
+    assert_eq!(
+        count(world, "select count(*) from tombstones where entity = 4").await,
+        1
+    );
+    assert_eq!(
+        world.all(Entity::Contacts).await.len(),
+        2,
+        "the person stays"
+    );
+    // Its lead is still known.
+    for id in ["Z-1", "Z-2"] {
+        let again = world.item(lead(zulmira(world, id))).await;
+        assert_eq!(again.status, ItemStatus::Duplicate);
+    }
+    // A person can still be erased.
+    erase(world, &person(world).await).await;
+    assert_eq!(world.all(Entity::Deals).await.len(), 1);
+    assert_eq!(past(world, other).await.logs, []);
+}
+
+pub async fn products_are_removed_by_their_names(world: &World) {
+    let made = world
+        .store
+        .import_products(
+            world.workspace,
+            ImportId(world.now()),
+            &[
+                planned("H-1", "House one"),
+                planned("H-2", "House two"),
+                planned("H/3 é", "House three"),
+            ],
+        )
+        .await;
+    assert_eq!(made.expect("it imports").created, 3);
+    let before = changes(world, 0).await;
+    let remove = async |ids: &[&str]| {
+        let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
+        world
+            .store
+            .remove_products(world.workspace, &ids)
+            .await
+            .expect("it removes")
+    };
+    assert_eq!(remove(&[]).await, 0);
+    assert_eq!(remove(&["nothing"]).await, 0);
+    assert_eq!(remove(&["H-1", "H/3 é", "H-1", "nothing"]).await, 2);
+    let told = changes(world, before.clock).await;
+    assert_eq!(told.changes.len(), 2);
+    assert!(told.changes.iter().all(|change| change.name.is_none()));
+    assert_eq!(remove(&["H-1"]).await, 0, "it is gone");
+    let left = changes(world, 0).await;
+    let names: Vec<_> = left
+        .changes
+        .iter()
+        .filter_map(|c| c.name.as_deref())
+        .collect();
+    assert!(
+        names.contains(&"House two") && !names.contains(&"House one"),
+        "{names:?}"
+    );
+}
+
+async fn changes(world: &World, after: i64) -> ProductChanges {
+    let changes = world
+        .store
+        .product_changes(world.workspace, after, 100)
+        .await;
+    changes.expect("it tells")
+}
+
+fn planned(external_id: &str, name: &str) -> PlannedProduct {
+    PlannedProduct {
+        external_id: external_id.to_owned(),
+        name: name.to_owned(),
+        description: None,
+    }
+}

@@ -1,0 +1,354 @@
+//! What is counted, where, and what becomes of it when things change.
+
+use leadhost::domain::analytics::{Granularity, Key, MetricSet, add};
+use leadhost::domain::id::AgentId;
+use leadhost::domain::lead::Action;
+use leadhost::domain::ticket::Status;
+use leadhost::domain::zone;
+use leadhost::store::*;
+use serde_json::json;
+
+use super::super::deals::lead_of;
+use super::super::messages::{conversation_row, elapse, store, urgent};
+use super::super::world::*;
+use super::*;
+
+pub async fn the_first_run_counts_what_was_there_before(world: &World) {
+    assert_eq!(state(world, TALKS).await, RollupState::default());
+    for person in 0..3 {
+        talk(world, &phone(person)).await;
+        world.advance(40_000).await;
+    }
+    // Stored and not taken by the channel: it has not begun.
+    store(world, urgent(world, &phone(9))).await;
+    assert!(table(&cells(world, TALKS, zone::DEFAULT, "none").await).is_empty());
+    let as_of = world.now();
+    assert_eq!(count(world).await, 4);
+    let now = state(world, TALKS).await;
+    assert_eq!(now.as_of, Some(as_of));
+    assert!(now.version.is_some());
+    assert_eq!(sums(world, TALKS).await, [3, 0, 0, 0, 0]);
+    is_right(world).await;
+    // Nothing new is nothing to do, and the next run is of a later moment.
+    world.advance(60).await;
+    assert_eq!(begin(world, TALKS).await.builds, []);
+    assert_eq!(count(world).await, 0);
+    let later = state(world, TALKS).await;
+    assert_eq!(later.as_of, Some(world.now()));
+    assert_eq!(later.version, now.version);
+}
+
+pub async fn what_comes_late_is_counted_where_the_conversation_began(world: &World) {
+    let first = talk(world, &phone(1)).await;
+    talk(world, &phone(2)).await;
+    count(world).await;
+    let before = state(world, TALKS).await.version;
+    world.advance(20 * 86_400).await;
+    answer(world, &phone(2)).await;
+    assert!(elapse(world, first).await);
+    count(world).await;
+    assert_eq!(sums(world, TALKS).await, [2, 1, 1, 0, 1]);
+    assert_ne!(state(world, TALKS).await.version, before);
+    is_right(world).await;
+}
+
+pub async fn who_handled_it_may_change(world: &World) {
+    let id = talk(world, &phone(1)).await;
+    let other = talk(world, &phone(2)).await;
+    count(world).await;
+    fill_all(world).await;
+    let agent = world.second_agent.0;
+    let moves = [
+        format!("agent_id = {agent}, agent_type = 'human'"),
+        "source = 'fair'".to_owned(),
+        "source = ''".to_owned(),
+        "source = null, agent_id = null, agent_type = null".to_owned(),
+    ];
+    for set in moves {
+        alter(world, id, &set).await;
+        assert_eq!(count(world).await, 1);
+        assert_eq!(sums(world, TALKS).await, [2, 0, 0, 0, 0]);
+        is_right(world).await;
+    }
+    let unknown = table(&cells(world, TALKS, zone::DEFAULT, "none").await);
+    assert!(unknown.keys().any(|(_, key)| *key == Key::default()));
+    // Also when it began: it goes into another day.
+    let began = match world.on {
+        leadhost_tests::On::Sqlite => "first_message_us = 1750600000000000".to_owned(),
+        leadhost_tests::On::Postgres(_) => "first_message_at = to_timestamp(1750600000)".to_owned(),
+    };
+    alter(world, other, &began).await;
+    count(world).await;
+    is_right(world).await;
+}
+
+pub async fn a_source_of_any_length_is_counted(world: &World) {
+    // Letters that no index can press together.
+    let mut number: u64 = 7;
+    let long: String = (0..9_000)
+        .map(|_| {
+            number = number
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            char::from(b'a' + u8::try_from((number >> 33) % 26).expect("a letter"))
+        })
+        .collect();
+    let id = talk(world, &phone(1)).await;
+    alter(world, id, &format!("source = '{long}'")).await;
+    count(world).await;
+    fill_all(world).await;
+    let counted = table(&cells(world, TALKS, zone::DEFAULT, "none").await);
+    let sources: Vec<_> = counted.keys().map(|(_, key)| key.source.clone()).collect();
+    assert_eq!(sources, [Some(long[..255].to_owned())]);
+    assert_eq!(sums(world, TALKS).await, [1, 0, 0, 0, 0]);
+}
+
+pub async fn a_test_lead_is_not_counted(world: &World) {
+    let mut new = lead_of(world, "L1", &phone(1));
+    new.deal_props.insert("test".to_owned(), true.into());
+    let test = world.item(lead(new)).await.deal_id.expect("a deal");
+    let real = world.item(lead(lead_of(world, "L2", &phone(2)))).await;
+    let real = real.deal_id.expect("a deal");
+    let id = talk(world, &phone(3)).await;
+    count(world).await;
+    fill_all(world).await;
+    assert_eq!(sums(world, TALKS).await, [1, 0, 0, 0, 0]);
+    alter(world, id, &format!("deal_id = '{test}'")).await;
+    count(world).await;
+    assert_eq!(sums(world, TALKS).await, [0; 5]);
+    is_right(world).await;
+    alter(world, id, &format!("deal_id = '{real}'")).await;
+    count(world).await;
+    assert_eq!(sums(world, TALKS).await, [1, 0, 0, 0, 0]);
+    is_right(world).await;
+}
+
+pub async fn a_test_lead_that_is_removed_is_not_counted_either(world: &World) {
+    let mut new = lead_of(world, "L1", &phone(1));
+    new.deal_props.insert("test".to_owned(), true.into());
+    let test = world.item(lead(new)).await.deal_id.expect("a deal");
+    let id = talk(world, &phone(3)).await;
+    alter(world, id, &format!("deal_id = '{test}'")).await;
+    count(world).await;
+    assert_eq!(sums(world, TALKS).await, [0; 5]);
+    let removed = world.store.remove_deal(world.workspace, test).await;
+    assert!(removed.expect("it removes"));
+    count(world).await;
+    assert_eq!(sums(world, TALKS).await, [0; 5]);
+    let talk = conversation_row(world, id).await;
+    assert_eq!(
+        (&talk["deal_id"], &talk["props"]["test"]),
+        (&json!(null), &json!(true))
+    );
+}
+
+pub async fn a_lead_that_turns_out_a_test_is_counted_no_more(world: &World) {
+    let mut new = lead_of(world, "L1", &phone(1));
+    let deal = world.item(lead(new.clone())).await.deal_id;
+    let deal = deal.expect("a deal");
+    let open = talk(world, &phone(1)).await;
+    let closed = talk(world, &phone(2)).await;
+    talk(world, &phone(3)).await;
+    for id in [open, closed] {
+        alter(world, id, &format!("deal_id = '{deal}'")).await;
+    }
+    let column = match world.on {
+        leadhost_tests::On::Sqlite => "closed_us = 1750600000000000",
+        leadhost_tests::On::Postgres(_) => "closed_at = to_timestamp(1750600000)",
+    };
+    alter(world, closed, column).await;
+    count(world).await;
+    assert_eq!(sums(world, TALKS).await, [3, 0, 0, 0, 0]);
+    // What says nothing of it changes nothing, and neither does saying it again.
+    new.action = Action::Update;
+    new.title = Some("Two rooms".to_owned());
+    world.item(lead(new.clone())).await;
+    assert_eq!(count(world).await, 0);
+    new.deal_props.insert("test".to_owned(), true.into());
+    world.item(lead(new.clone())).await;
+    assert_eq!(count(world).await, 2);
+    assert_eq!(sums(world, TALKS).await, [1, 0, 0, 0, 0]);
+    is_right(world).await;
+    world.item(lead(new.clone())).await;
+    assert_eq!(count(world).await, 0);
+    // It was none after all.
+    new.deal_props.insert("test".to_owned(), false.into());
+    world.item(lead(new)).await;
+    count(world).await;
+    assert_eq!(sums(world, TALKS).await, [3, 0, 0, 0, 0]);
+    is_right(world).await;
+}
+
+pub async fn tickets_are_counted_where_they_opened(world: &World) {
+    let tickets = MetricSet::Tickets;
+    for person in [1, 2] {
+        let id = talk(world, &phone(person)).await;
+        world.advance(86_400).await;
+        assert!(elapse(world, id).await);
+    }
+    count_by(world, tickets, 1_000).await;
+    assert_eq!(sums(world, tickets).await, [2, 0, 0, 0, 0]);
+    let filter = TicketFilter {
+        limit: 100,
+        ..TicketFilter::default()
+    };
+    let found = world.store.tickets(&world.scope, &filter).await;
+    let change = |ticket, status| {
+        Write::PatchTicket(Box::new(TicketPatch {
+            workspace: world.workspace,
+            ticket,
+            status: Some(status),
+            owner_email: None,
+        }))
+    };
+    let found = found.expect("it reads");
+    world.advance(3 * 86_400).await;
+    world
+        .commit(&[
+            change(found[0].id, Status::Answered),
+            change(found[1].id, Status::Resolved),
+        ])
+        .await;
+    assert_eq!(count_by(world, tickets, 1_000).await, 2);
+    assert_eq!(sums(world, tickets).await, [2, 1, 1, 0, 0]);
+    let cells = cells(world, tickets, "Asia/Kathmandu", "none").await;
+    let rules = Zone::named("Asia/Kathmandu").expect("a zone");
+    let mut days: Vec<Day> = found
+        .iter()
+        .map(|one| rules.day_of(one.opened_at))
+        .collect();
+    days.sort_unstable();
+    let table = table(&cells);
+    assert_eq!(table.keys().map(|(day, _)| *day).collect::<Vec<_>>(), days);
+    let key = Key {
+        agent_type: Some("ai".to_owned()),
+        agent: Some(world.first_agent),
+        source: Some("crm".to_owned()),
+    };
+    assert!(table.keys().all(|(_, of)| *of == key), "{table:?}");
+}
+
+pub async fn pages_of_any_size_come_to_the_same(world: &World) {
+    let mut ids = Vec::new();
+    for (round, limit) in [1, 2, 3, 7, 1_000].into_iter().enumerate() {
+        for person in 0..4 {
+            let person = phone(u32::try_from(round * 10 + person).expect("few"));
+            ids.push(talk(world, &person).await);
+            world.advance(7_000).await;
+        }
+        if round % 2 == 1 {
+            fill_all(world).await;
+        }
+        answer(world, &phone(u32::try_from(round * 10).expect("few"))).await;
+        alter(world, ids[round], "source = 'fair'").await;
+        alter(world, ids[round * 2], &format!("agent_id = {}", 5 + round)).await;
+        remove(world, ids[round * 3]).await;
+        count_by(world, TALKS, limit).await;
+        is_right(world).await;
+        world.advance(86_400).await;
+    }
+    let table_of = async || table(&cells(world, TALKS, ZONES[1], "none").await);
+    let before = table_of().await;
+    for limit in [1, 2, 5, 1_000] {
+        let rebuilt = world.store.rollup_rebuild(TALKS, None).await;
+        assert_eq!(rebuilt.expect("it begins"), 1);
+        count_by(world, TALKS, limit).await;
+        fill_all(world).await;
+        count_by(world, TALKS, limit).await;
+        assert_eq!(table_of().await, before);
+        is_right(world).await;
+    }
+}
+
+pub async fn long_buckets_are_the_sums_of_their_days(world: &World) {
+    for person in 0..6 {
+        talk(world, &phone(person)).await;
+        world.advance(9 * 86_400).await;
+    }
+    count(world).await;
+    for zone in ZONES {
+        let mut expect = Table::new();
+        for ((day, key), counts) in counted_anew(world, zone).await {
+            let month = Granularity::Month.period(day);
+            add(expect.entry((month, key)).or_default(), &counts, 1);
+        }
+        assert_eq!(months(world, zone).await, expect, "{zone}");
+    }
+}
+
+pub async fn days_and_what_lies_at_their_edges_are_told_together(world: &World) {
+    for person in 0..8 {
+        talk(world, &phone(person)).await;
+        world.advance(43_000).await;
+    }
+    count(world).await;
+    fill_all(world).await;
+    let rules = Zone::named(zone::DEFAULT).expect("a zone");
+    let first = rules.day_of(START);
+    // From noon of the first day on, one whole day, and the morning of the third.
+    let noon = |day: Day| Slot::from(rules.start_of(day).plus(12 * 60 * Micros::MINUTE));
+    let edges = vec![
+        (
+            first,
+            Slots {
+                from: noon(first),
+                ..bucket(&rules, first, first.plus(1))
+            },
+        ),
+        (
+            first.plus(2),
+            Slots {
+                to: noon(first.plus(2)),
+                ..bucket(&rules, first.plus(2), first.plus(3))
+            },
+        ),
+    ];
+    let middle = (first.plus(1), bucket(&rules, first.plus(1), first.plus(2)));
+    let buckets = vec![edges[0], middle, edges[1]];
+    let query = |tzdata| CellQuery {
+        set: TALKS,
+        zone: zone::DEFAULT,
+        tzdata,
+        days: (first.plus(1), first.plus(2)),
+        edges: edges.clone(),
+        buckets: buckets.clone(),
+    };
+    let by_cube = asked(world, &world.scope, &query(zone::tzdata())).await;
+    let by_slots = asked(world, &world.scope, &query("none")).await;
+    assert!(by_cube.of_cube && !by_slots.of_cube);
+    assert_eq!(table(&by_cube), table(&by_slots));
+    assert!(!by_cube.cells.is_empty());
+}
+
+pub async fn keys_and_counts_are_a_workspaces_own(world: &World) {
+    talk(world, &phone(1)).await;
+    let mut other = plan("other");
+    other.agents[1].internal = true;
+    let applied = world.store.apply(&other, world.now(), false).await;
+    let applied = applied.expect("the plan holds");
+    let theirs = scope(&*world.store, applied.workspace_id).await;
+    assert_eq!(begin(world, TALKS).await.builds.len(), 2);
+    count(world).await;
+    let query = CellQuery {
+        set: TALKS,
+        zone: zone::DEFAULT,
+        tzdata: "none",
+        days: (Day(0), Day(0)),
+        edges: Vec::new(),
+        // All times: there are few slots in them.
+        buckets: vec![(
+            Day(0),
+            Slots {
+                from: Slot(0),
+                to: Slot::of(world.now().plus(Micros::DAY)),
+            },
+        )],
+    };
+    let ours = asked(world, &world.scope, &query).await;
+    assert_eq!((ours.keys.len(), ours.cells.len()), (1, 1));
+    assert_eq!(ours.state.internal, Vec::<AgentId>::new());
+    let found = asked(world, &theirs, &query).await;
+    assert_eq!((found.keys.len(), found.cells.len()), (0, 0));
+    assert_eq!(found.state.internal, [applied.instances["Bruno"]]);
+    assert_ne!(found.state.version, ours.state.version);
+}

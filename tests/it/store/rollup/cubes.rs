@@ -1,0 +1,149 @@
+//! Cubes of local days: who gets one, how it becomes whole, and when it goes.
+
+use leadhost::limits;
+
+use super::super::world::*;
+use super::*;
+
+fn zones(cubes: &[Cube]) -> Vec<&str> {
+    cubes.iter().map(|cube| cube.zone.as_str()).collect()
+}
+
+async fn of_cube(world: &World, zone: &str) -> bool {
+    cells(world, TALKS, zone, zone::tzdata()).await.of_cube
+}
+
+pub async fn a_zone_that_is_asked_for_often_gets_a_cube(world: &World) {
+    talk(world, &phone(1)).await;
+    count(world).await;
+    assert_eq!(zones(&due(world).await), [zone::DEFAULT]);
+    fill_all(world).await;
+    assert!(of_cube(world, zone::DEFAULT).await);
+    ask_for(world, ZONES[1], limits::ZONE_REQUESTS - 1).await;
+    assert_eq!(due(world).await, []);
+    ask_for(world, ZONES[1], 1).await;
+    assert_eq!(zones(&due(world).await), [ZONES[1]]);
+    assert!(!of_cube(world, ZONES[1]).await, "it is not whole");
+    fill_all(world).await;
+    assert!(of_cube(world, ZONES[1]).await);
+    is_right(world).await;
+}
+
+pub async fn a_cube_that_is_being_filled_follows_what_changes(world: &World) {
+    for zone in &ZONES[1..] {
+        ask_for(world, zone, limits::ZONE_REQUESTS).await;
+    }
+    let mut ids = Vec::new();
+    for person in 0..10 {
+        ids.push(talk(world, &phone(person)).await);
+        world.advance(2 * 86_400 + 5_000).await;
+    }
+    count(world).await;
+    let cubes = due(world).await;
+    assert_eq!(cubes.len(), ZONES.len());
+    for round in 0..3 {
+        for cube in &cubes {
+            assert!(world.store.cube_step(cube).await.expect("a step"));
+        }
+        // In what is filled, and in what is not.
+        alter(world, ids[round], "source = 'fair'").await;
+        alter(world, ids[9 - round], "source = 'fair'").await;
+        remove(world, ids[4 + round]).await;
+        talk(world, &phone(20 + u32::try_from(round).expect("few"))).await;
+        count(world).await;
+        for zone in ZONES {
+            assert!(!of_cube(world, zone).await);
+        }
+    }
+    for cube in &cubes {
+        fill(world, cube).await;
+    }
+    for zone in ZONES {
+        assert!(of_cube(world, zone).await);
+    }
+    is_right(world).await;
+    talk(world, &phone(30)).await;
+    count(world).await;
+    is_right(world).await;
+}
+
+pub async fn steps_of_counting_and_of_a_cube_may_cross(world: &World) {
+    for person in 0..10 {
+        talk(world, &phone(person)).await;
+        world.advance(86_400).await;
+    }
+    count(world).await;
+    let cubes = due(world).await;
+    for person in 20..30 {
+        talk(world, &phone(person)).await;
+    }
+    let run = begin(world, TALKS).await;
+    loop {
+        let (stepped, filled) = tokio::join!(
+            world.store.rollup_step(&run.builds[0], 1),
+            world.store.cube_step(&cubes[0]),
+        );
+        if stepped.expect("a step") == Stepped::Done(0) && !filled.expect("a step") {
+            break;
+        }
+    }
+    assert!(of_cube(world, zone::DEFAULT).await);
+    is_right(world).await;
+}
+
+pub async fn a_zone_that_nobody_asks_for_loses_its_cube(world: &World) {
+    talk(world, &phone(1)).await;
+    ask_for(world, ZONES[1], limits::ZONE_REQUESTS).await;
+    count(world).await;
+    fill_all(world).await;
+    assert!(of_cube(world, ZONES[1]).await);
+    world.advance(limits::ZONE_UNUSED_MICROS / 1_000_000).await;
+    assert_eq!(due(world).await, []);
+    assert!(!of_cube(world, ZONES[1]).await);
+    assert!(of_cube(world, zone::DEFAULT).await);
+    // What is known of it is forgotten: it begins as a stranger.
+    ask_for(world, ZONES[1], 1).await;
+    assert_eq!(due(world).await, []);
+    is_right(world).await;
+}
+
+pub async fn other_rules_make_other_cubes(world: &World) {
+    talk(world, &phone(1)).await;
+    count(world).await;
+    fill_all(world).await;
+    let due_by = async |tzdata| {
+        let due = world.store.cubes_due(tzdata, world.now()).await;
+        due.expect("it lists")
+    };
+    assert_eq!(zones(&due_by("1999z").await), [zone::DEFAULT]);
+    assert!(!of_cube(world, zone::DEFAULT).await);
+    // Who has other rules neither fills nor keeps what is of these.
+    talk(world, &phone(2)).await;
+    count(world).await;
+    is_right(world).await;
+    assert_eq!(zones(&due(world).await), [zone::DEFAULT]);
+    fill_all(world).await;
+    assert!(of_cube(world, zone::DEFAULT).await);
+    is_right(world).await;
+}
+
+pub async fn a_ninth_zone_gets_none(world: &World) {
+    count(world).await;
+    let names = zone::names();
+    let asked: Vec<&String> = names
+        .iter()
+        .filter(|name| name.starts_with("Europe/"))
+        .take(limits::ZONES_PER_WORKSPACE)
+        .collect();
+    let (last, first) = asked.split_last().expect("some");
+    for zone in first {
+        ask_for(world, zone, limits::ZONE_REQUESTS).await;
+    }
+    assert_eq!(due(world).await.len(), limits::ZONES_PER_WORKSPACE);
+    fill_all(world).await;
+    ask_for(world, last, 1_000).await;
+    assert_eq!(due(world).await, []);
+    assert!(!of_cube(world, last).await);
+    let status = world.store.rollup_status().await.expect("a status");
+    assert_eq!((status[0].cubes, status[0].cubes_making), (8, 0));
+}

@@ -1,0 +1,307 @@
+//! What every store promises of analytics. What a store has counted is compared
+//! with what its rows come to when they are counted anew, plainly, zone by zone:
+//! by the days of a cube where there is one, and by slots.
+
+pub mod builds;
+pub mod counting;
+pub mod cubes;
+pub mod removals;
+
+use std::collections::BTreeMap;
+
+use leadhost::domain::analytics::{Counts, Granularity, Key, Measured, MetricSet, Slot, add};
+use leadhost::domain::contact;
+use leadhost::domain::id::ConversationId;
+use leadhost::domain::message::State;
+use leadhost::domain::row::Entity;
+use leadhost::domain::time::{self, Micros};
+use leadhost::domain::zone::{self, Day, Zone};
+use leadhost::store::*;
+use serde_json::Value;
+
+use super::messages::{at, inbound, number, receive, settle_send, store, urgent};
+use super::world::*;
+
+/// The default zone, one with days of 23.5 hours, and one whose offset is odd.
+pub const ZONES: [&str; 3] = [zone::DEFAULT, "Australia/Lord_Howe", "Asia/Kathmandu"];
+
+pub const TALKS: MetricSet = MetricSet::Conversations;
+
+pub type Table = BTreeMap<(Day, Key), Counts>;
+
+/// A conversation that began with a message to this number.
+pub async fn talk(world: &World, to: &str) -> ConversationId {
+    let new = store(world, urgent(world, to)).await;
+    let taken = SendOutcome::Accepted {
+        external_ids: vec![format!("to-{}", new.message)],
+        recipient_id: Some(to.trim_start_matches('+').to_owned()),
+        progress: at(State::Accepted, world.now()),
+        word: None,
+    };
+    settle_send(world, new.message, 0, taken).await;
+    new.conversation
+}
+
+/// Numbers of people, one after the other.
+pub fn phone(person: u32) -> String {
+    format!("+55119{:08}", 87_000_000 + person)
+}
+
+/// The person writes.
+pub async fn answer(world: &World, to: &str) {
+    let digits = to.trim_start_matches('+');
+    let new = Inbound {
+        sender_id: digits.to_owned(),
+        phone: Some(number(to)),
+        contact_keys: contact::channel_keys("whatsapp", digits),
+        ..inbound(world, &format!("from-{digits}-{}", world.now().0))
+    };
+    receive(world, new).await;
+}
+
+/// Something of a conversation changes, past all verbs: `set` names columns that
+/// both stores have.
+pub async fn alter(world: &World, conversation: ConversationId, set: &str) {
+    world
+        .change(&format!(
+            "update feed_clock set last_us = last_us + 1 where entity = 1
+             and workspace_id = '{0}';
+             update conversations set {set}, cursor_us = (
+               select last_us from feed_clock where entity = 1 and workspace_id = '{0}')
+             where id = '{conversation}'",
+            world.workspace
+        ))
+        .await;
+}
+
+/// The conversation is gone, and its feed tells so.
+pub async fn remove(world: &World, conversation: ConversationId) {
+    world
+        .change(&format!(
+            "update feed_clock set last_us = last_us + 1 where entity = 1
+             and workspace_id = '{0}';
+             insert into tombstones (workspace_id, entity, cursor_us, id)
+             select workspace_id, 1, last_us, '{conversation}' from feed_clock
+             where entity = 1 and workspace_id = '{0}';
+             delete from conversations where id = '{conversation}'",
+            world.workspace
+        ))
+        .await;
+}
+
+/// The feed tells of no removal any more.
+pub async fn forget_removals(world: &World) {
+    world
+        .change(
+            "update feed_clock set forgotten_us = last_us where entity = 1;
+             delete from tombstones where entity = 1",
+        )
+        .await;
+}
+
+pub async fn begin(world: &World, set: MetricSet) -> Run {
+    world.store.rollup_begin(set).await.expect("it begins")
+}
+
+/// The builds of a run are read to their end, so many changes at a time; how many
+/// changes there were.
+pub async fn read(world: &World, run: &Run, limit: u32) -> u64 {
+    let mut changes = 0;
+    for build in &run.builds {
+        loop {
+            match world.store.rollup_step(build, limit).await.expect("a step") {
+                Stepped::More(read) => changes += read,
+                Stepped::Done(read) => {
+                    changes += read;
+                    break;
+                }
+                Stepped::Passed => {}
+            }
+        }
+    }
+    changes
+}
+
+pub async fn end(world: &World, set: MetricSet, run: &Run, unread: &[Build]) {
+    let ended = world.store.rollup_end(set, run, unread, 0).await;
+    ended.expect("it ends");
+}
+
+/// As the job does it.
+pub async fn count_by(world: &World, set: MetricSet, limit: u32) -> u64 {
+    let run = begin(world, set).await;
+    let changes = read(world, &run, limit).await;
+    end(world, set, &run, &[]).await;
+    changes
+}
+
+pub async fn count(world: &World) -> u64 {
+    count_by(world, TALKS, 1_000).await
+}
+
+pub async fn due(world: &World) -> Vec<Cube> {
+    let due = world.store.cubes_due(zone::tzdata(), world.now()).await;
+    due.expect("it lists")
+}
+
+pub async fn fill(world: &World, cube: &Cube) {
+    while world.store.cube_step(cube).await.expect("a step") {}
+}
+
+/// Every cube that is due becomes whole.
+pub async fn fill_all(world: &World) {
+    for cube in due(world).await {
+        fill(world, &cube).await;
+    }
+    assert_eq!(due(world).await, []);
+}
+
+/// So many requests for days of the zone.
+pub async fn ask_for(world: &World, zone: &str, requests: u64) {
+    let used = ZoneUse {
+        workspace: world.workspace,
+        zone: zone.to_owned(),
+        requests,
+        used_at: world.now(),
+    };
+    world.store.note_zones(&[used]).await.expect("it notes");
+}
+
+pub async fn state(world: &World, set: MetricSet) -> RollupState {
+    let state = world.store.rollup_state(&world.scope, set).await;
+    state.expect("it reads")
+}
+
+/// Days around all that the tests tell of.
+fn days() -> (Day, Day) {
+    let first = Day::parse("2025-06-10").expect("a day");
+    (first, first.plus(100))
+}
+
+fn bucket(rules: &Zone, from: Day, to: Day) -> Slots {
+    Slots {
+        from: Slot::from(rules.start_of(from)),
+        to: Slot::from(rules.start_of(to)),
+    }
+}
+
+/// Every day of the zone by itself: of a cube, unless there is none or the rules
+/// are of another version.
+pub async fn cells(world: &World, set: MetricSet, zone: &str, tzdata: &str) -> Cells {
+    let rules = Zone::named(zone).expect("a zone");
+    let (first, last) = days();
+    let all = (first.0..last.0).map(Day);
+    let query = CellQuery {
+        set,
+        zone,
+        tzdata,
+        days: (first, last),
+        edges: Vec::new(),
+        buckets: all
+            .map(|day| (day, bucket(&rules, day, day.plus(1))))
+            .collect(),
+    };
+    asked(world, &world.scope, &query).await
+}
+
+pub async fn asked(world: &World, scope: &Scope, query: &CellQuery<'_>) -> Cells {
+    let cells = world.store.rollup_cells(scope, query).await;
+    cells.expect("it reads")
+}
+
+pub fn table(cells: &Cells) -> Table {
+    let keys: BTreeMap<i64, &Key> = cells
+        .keys
+        .iter()
+        .map(|(number, key)| (*number, key))
+        .collect();
+    let mut table = Table::new();
+    for cell in &cells.cells {
+        let key = keys[&cell.key].clone();
+        let twice = table.insert((cell.day, key), cell.counts);
+        assert_eq!(twice, None, "a cell comes once");
+        assert_ne!(cell.counts, Counts::default(), "no cell is empty");
+    }
+    table
+}
+
+fn time_of(row: &Value, name: &str) -> Option<Micros> {
+    row[name].as_str().and_then(time::parse)
+}
+
+/// What the rows come to by local days.
+pub async fn counted_anew(world: &World, zone: &str) -> Table {
+    let rules = Zone::named(zone).expect("a zone");
+    let tests: Vec<Value> = world
+        .all(Entity::Deals)
+        .await
+        .into_iter()
+        .filter(|deal| deal["props"]["test"] == true)
+        .map(|deal| deal["id"].clone())
+        .collect();
+    let mut table = Table::new();
+    for row in world.all(Entity::Conversations).await {
+        let Some(began) = time_of(&row, "first_message_at") else {
+            continue;
+        };
+        if tests.contains(&row["deal_id"]) {
+            continue;
+        }
+        let text = |name: &str| row[name].as_str().map(str::to_owned);
+        let key = Key::of(text("agent_type"), row["agent_id"].as_i64(), text("source"));
+        let met = [
+            true,
+            time_of(&row, "answered_at").is_some(),
+            time_of(&row, "no_response_at").is_some(),
+            time_of(&row, "appointment_at").is_some(),
+            time_of(&row, "transferred_at").is_some(),
+        ];
+        let counts = table.entry((rules.day_of(began), key)).or_default();
+        add(counts, &Measured::of(&met).counts(), 1);
+    }
+    table
+}
+
+/// What was counted is what the rows come to, in each zone, by days and by slots.
+pub async fn is_right(world: &World) {
+    for zone in ZONES {
+        let expect = counted_anew(world, zone).await;
+        let by_days = cells(world, TALKS, zone, zone::tzdata()).await;
+        assert_eq!(table(&by_days), expect, "{zone}, cube: {}", by_days.of_cube);
+        let by_slots = cells(world, TALKS, zone, "none").await;
+        assert!(!by_slots.of_cube);
+        assert_eq!(table(&by_slots), expect, "{zone}, slots");
+    }
+}
+
+/// All of it together, by the measures' order.
+pub async fn sums(world: &World, set: MetricSet) -> Counts {
+    let mut sums = Counts::default();
+    for cell in cells(world, set, zone::DEFAULT, zone::tzdata()).await.cells {
+        add(&mut sums, &cell.counts, 1);
+    }
+    sums
+}
+
+/// Buckets of months from slots, as who asks without a cube has them.
+pub async fn months(world: &World, zone: &str) -> Table {
+    let rules = Zone::named(zone).expect("a zone");
+    let (first, last) = days();
+    let mut buckets = Vec::new();
+    let mut from = first;
+    while from < last {
+        let next = Granularity::Month.period(from).plus(31);
+        let to = Granularity::Month.period(next).min(last);
+        buckets.push((Granularity::Month.period(from), bucket(&rules, from, to)));
+        from = to;
+    }
+    let query = CellQuery {
+        set: TALKS,
+        zone,
+        tzdata: "none",
+        days: (first, first),
+        edges: Vec::new(),
+        buckets,
+    };
+    table(&asked(world, &world.scope, &query).await)
+}

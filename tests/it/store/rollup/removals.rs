@@ -1,0 +1,88 @@
+//! What is gone is not counted any more, however late that is heard of.
+
+use super::super::world::*;
+use super::*;
+
+pub async fn what_is_gone_is_taken_away(world: &World) {
+    let first = talk(world, &phone(1)).await;
+    let second = talk(world, &phone(2)).await;
+    // One that comes and goes between two runs was never counted.
+    let never = talk(world, &phone(3)).await;
+    remove(world, never).await;
+    count(world).await;
+    fill_all(world).await;
+    remove(world, first).await;
+    count(world).await;
+    assert_eq!(sums(world, TALKS).await, [1, 0, 0, 0, 0]);
+    is_right(world).await;
+    remove(world, second).await;
+    count(world).await;
+    assert!(cells(world, TALKS, ZONES[0], "none").await.cells.is_empty());
+    assert!(
+        cells(world, TALKS, ZONES[0], zone::tzdata())
+            .await
+            .cells
+            .is_empty()
+    );
+    assert_eq!(world.rows("select count(*) from rollup_facts").await, 0);
+    assert_eq!(world.rows("select count(*) from rollup_slots").await, 0);
+    assert_eq!(world.rows("select count(*) from rollup_days").await, 0);
+}
+
+pub async fn who_missed_removals_counts_anew(world: &World) {
+    let gone = talk(world, &phone(1)).await;
+    talk(world, &phone(2)).await;
+    count(world).await;
+    let before = state(world, TALKS).await.version;
+    remove(world, gone).await;
+    forget_removals(world).await;
+    talk(world, &phone(3)).await;
+    count(world).await;
+    // The one that serves goes on, and another is made beside it.
+    assert_eq!(sums(world, TALKS).await, [3, 0, 0, 0, 0]);
+    assert_eq!(begin(world, TALKS).await.builds.len(), 1);
+    count(world).await;
+    assert_eq!(sums(world, TALKS).await, [2, 0, 0, 0, 0]);
+    assert_ne!(state(world, TALKS).await.version, before);
+    is_right(world).await;
+    count(world).await;
+    assert_eq!(begin(world, TALKS).await.builds, []);
+}
+
+pub async fn a_build_that_begins_misses_nothing_of_before(world: &World) {
+    let gone = talk(world, &phone(1)).await;
+    for person in 2..5 {
+        talk(world, &phone(person)).await;
+    }
+    remove(world, gone).await;
+    forget_removals(world).await;
+    // Its place in the feed is long before what was forgotten.
+    let run = begin(world, TALKS).await;
+    let stepped = world.store.rollup_step(&run.builds[0], 1).await;
+    assert_eq!(stepped.expect("a step"), Stepped::More(1));
+    read(world, &run, 1).await;
+    end(world, TALKS, &run, &[]).await;
+    is_right(world).await;
+    assert_eq!(begin(world, TALKS).await.builds, []);
+}
+
+pub async fn a_build_that_missed_removals_while_it_was_made_is_given_up(world: &World) {
+    let gone = talk(world, &phone(1)).await;
+    talk(world, &phone(2)).await;
+    talk(world, &phone(3)).await;
+    let run = begin(world, TALKS).await;
+    let stepped = world.store.rollup_step(&run.builds[0], 1).await;
+    assert_eq!(stepped.expect("a step"), Stepped::More(1));
+    remove(world, gone).await;
+    forget_removals(world).await;
+    read(world, &run, 1).await;
+    end(world, TALKS, &run, &[]).await;
+    assert_eq!(state(world, TALKS).await.version, None);
+    let run = begin(world, TALKS).await;
+    assert_eq!(run.builds.len(), 2, "what was given up is cleared away");
+    read(world, &run, 1).await;
+    end(world, TALKS, &run, &[]).await;
+    is_right(world).await;
+    assert_eq!(begin(world, TALKS).await.builds, []);
+    assert_eq!(world.rows("select count(*) from rollup_facts").await, 2);
+}

@@ -1,0 +1,170 @@
+//! Two workspaces on one service, each with a word of its own in every field. What
+//! is asked with the keys of one, by whatever ids, cursors and filters, shows no
+//! byte of the other: not in a body, a header, a line of the log or a metric.
+
+mod crawl;
+mod house;
+
+use leadhost_tests::{Host, Log, On, guests, until};
+use serde_json::Value;
+
+use crawl::{Request, Requests};
+use house::{House, PHONES};
+
+leadhost_tests::on_every_store! {
+    what_one_workspace_asks_shows_nothing_of_the_other,
+    a_contact_of_both_is_a_person_of_each,
+}
+
+/// The words, and the beginnings of phones, that mark the two. What is random or
+/// measured may have the digits of a beginning by chance, but not those of a whole phone.
+const MINE: (&str, &str) = ("Quixaba", "+551198646");
+const THEIRS: (&str, &str) = ("Zwyrmark", "+551198817");
+
+async fn houses(on: On) -> (Host, House, House) {
+    let host = Host::working(on).await;
+    host.converter(guests::sandbox()).await;
+    host.converter(guests::example_form()).await;
+    let theirs = House::build(&host, THEIRS).await;
+    let mine = House::build(&host, MINE).await;
+    host.count_analytics().await;
+    comes_to_rest(&host).await;
+    (host, mine, theirs)
+}
+
+/// Waits until no message is under way: nothing changes any more by itself.
+async fn comes_to_rest(host: &Host) {
+    until("all messages are out or failed", async || {
+        let sends = host.count("select count(*) from sends").await;
+        (sends == 0).then_some(())
+    })
+    .await;
+}
+
+/// No byte of it says anything of their house.
+#[track_caller]
+fn is_clean(what: &str, text: &str) {
+    let national = &THEIRS.1[3..];
+    let mut marks = vec![THEIRS.0.to_lowercase()];
+    marks.extend(PHONES.map(|end| format!("{national}{end}")));
+    let lower = text.to_lowercase();
+    for mark in marks {
+        if let Some(at) = lower.find(&mark) {
+            let from = text.floor_char_boundary(at.saturating_sub(200));
+            let to = text.ceil_char_boundary((at + 200).min(text.len()));
+            panic!("{what} shows `{mark}`: ..{}..", &text[from..to]);
+        }
+    }
+}
+
+async fn what_one_workspace_asks_shows_nothing_of_the_other(on: On) {
+    let (host, mine, theirs) = houses(on).await;
+    let requests = Requests::of(&mine);
+    let with_their_cursors = requests.with_cursors_of(&host, &theirs).await;
+    let log = Log::capture();
+
+    // With what is one's own: there is something to see, and it is one's own.
+    for request in requests.about(&mine) {
+        let answer = request.send(&host).await;
+        assert!(answer.status < 300, "{request}: {:?}", answer.body);
+        is_clean(&request.to_string(), &whole(&answer));
+        assert!(
+            !request.shows || shows_mine(&answer),
+            "{request} shows nothing: {:?}",
+            answer.body
+        );
+    }
+
+    // What was begun goes out beside the requests, and changes what is exported.
+    comes_to_rest(&host).await;
+
+    // What is theirs is what nobody has.
+    let nobodys = mine.nobodys();
+    let foreign = requests.about(&theirs);
+    for (foreign, unknown) in foreign.iter().zip(requests.about(&nobodys)) {
+        let (theirs_answer, unknown_answer) =
+            (foreign.send(&host).await, unknown.send(&host).await);
+        is_clean(&unknown.to_string(), &whole(&unknown_answer));
+        // What was asked for may be said again, as it was asked.
+        let said = foreign.in_the_words_of(&unknown, &text(&theirs_answer.body));
+        assert_eq!(said, text(&unknown_answer.body), "{foreign}");
+        assert_eq!(theirs_answer.status, unknown_answer.status, "{foreign}");
+        assert_eq!(
+            headers(&theirs_answer),
+            headers(&unknown_answer),
+            "{foreign}"
+        );
+    }
+
+    // Their cursors lead nowhere, and say nothing.
+    for (request, cursor) in with_their_cursors {
+        let answer = request.send(&host).await;
+        assert_eq!(answer.status, 400, "{request}");
+        is_clean(&request.to_string(), &whole(&answer));
+        assert!(!text(&answer.body).contains(&cursor));
+    }
+
+    let log = log.take();
+    assert!(log.contains("answered"), "the log was heard");
+    is_clean("the log", &log);
+    let metrics = host.admin("GET", "/metrics").send().await.expect(200);
+    is_clean("the metrics", metrics.text());
+    assert!(!metrics.text().contains(MINE.0));
+}
+
+async fn a_contact_of_both_is_a_person_of_each(on: On) {
+    let (host, mine, theirs) = houses(on).await;
+    // The same phone and the same idempotency key, in the other workspace.
+    let request = Request::notify(&mine, &theirs.phone, &theirs.idempotency_key);
+    let answer = request.send(&host).await.expect(200);
+    assert!(answer.headers.get("idempotency-replayed").is_none());
+    let conversation = answer.json()["conversationId"].clone();
+    assert_ne!(conversation, theirs.conversation.as_str());
+    let contacts = mine.rows(&host, "contacts").await;
+    let same: Vec<&Value> = contacts
+        .iter()
+        .filter(|row| row["phone_number"] == theirs.phone.as_str())
+        .collect();
+    assert_eq!(same.len(), 1);
+    let contact = same[0].to_string();
+    assert!(contact.contains(MINE.0), "{contact}");
+    assert!(!contact.contains(THEIRS.0), "{contact}");
+    let theirs_now = theirs.rows(&host, "contacts").await;
+    assert!(!Value::from(theirs_now).to_string().contains(MINE.0));
+}
+
+fn text(body: &[u8]) -> String {
+    String::from_utf8_lossy(body).into_owned()
+}
+
+/// Everything that the answer says.
+fn whole(answer: &leadhost_tests::Answer) -> String {
+    let mut said = text(&answer.body);
+    for (name, value) in &answer.headers {
+        said.push_str(&format!("\n{name}: {}", text(value.as_bytes())));
+    }
+    said
+}
+
+fn shows_mine(answer: &leadhost_tests::Answer) -> bool {
+    text(&answer.body).contains(MINE.0)
+}
+
+/// The names of the headers, and the values of those that say something of the answer.
+fn headers(answer: &leadhost_tests::Answer) -> Vec<(String, String)> {
+    let mut headers: Vec<_> = answer
+        .headers
+        .iter()
+        .map(|(name, value)| {
+            let says = ["content-type", "allow", "www-authenticate", "vary"];
+            let value = if says.contains(&name.as_str()) {
+                text(value.as_bytes())
+            } else {
+                String::new()
+            };
+            (name.to_string(), value)
+        })
+        .collect();
+    headers.sort();
+    headers
+}

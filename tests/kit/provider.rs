@@ -1,0 +1,130 @@
+//! A double of a messaging provider, as a test drives it: what blocks in the
+//! double itself is waited for here, so that a host in the same runtime can
+//! answer. Nothing comes back by itself: the test says what, and when.
+
+use std::io;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use xtask::double::channel::Channel;
+pub use xtask::double::channel::{
+    Accepted, Callback, Event, Flush, Inbound, Key, Misbehaviour, Order, Provider, Status, Taken,
+    Told,
+};
+
+use crate::way::until;
+
+/// When time stands in a double at first: when every test begins.
+pub const BEGINNING: u64 = 1_894_708_800;
+
+/// A running double. It stops when the last of its handles is dropped.
+pub struct Double<P: Provider>(Arc<Channel<P>>);
+
+impl<P: Provider> Clone for Double<P> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<P: Provider> Deref for Double<P> {
+    type Target = Channel<P>;
+
+    fn deref(&self) -> &Channel<P> {
+        &self.0
+    }
+}
+
+impl<P: Provider> Double<P> {
+    pub(crate) fn of(channel: Channel<P>) -> Self {
+        Self(Arc::new(channel))
+    }
+
+    /// Tells all that waits, an event a request, in order: what was answered.
+    /// What is not answered with 2xx waits again.
+    ///
+    /// # Panics
+    /// When there is no callback, or it does not answer.
+    pub async fn flush(&self) -> Vec<Told> {
+        self.flush_as(Flush::default()).await
+    }
+
+    /// The same in batches, in another order, several times.
+    ///
+    /// # Panics
+    /// When there is no callback, or it does not answer.
+    pub async fn flush_as(&self, how: Flush) -> Vec<Told> {
+        self.try_flush(how).await.expect("the callback answers")
+    }
+
+    /// The same where the callback may be gone.
+    ///
+    /// # Errors
+    /// When it does not answer; what it did not answer waits again.
+    pub async fn try_flush(&self, how: Flush) -> io::Result<Vec<Told>> {
+        self.blocking(move |channel| channel.flush(how)).await
+    }
+
+    /// Sends any body to the callback, signed like this.
+    ///
+    /// # Panics
+    /// When there is no callback, or it does not answer.
+    pub async fn send_raw(
+        &self,
+        content_type: &'static str,
+        body: impl Into<Vec<u8>>,
+        key: Key,
+    ) -> Told {
+        let body = body.into();
+        let told = self
+            .blocking(move |channel| channel.send_raw(content_type, &body, key))
+            .await;
+        told.expect("the callback answers")
+    }
+
+    /// Asks the callback to show that it is meant, with this token or the right
+    /// one: whether it did, and what it answered.
+    ///
+    /// # Panics
+    /// When there is no callback, or it does not answer.
+    pub async fn handshake(&self, verify_token: Option<&str>) -> (bool, Told) {
+        let token = verify_token.map(str::to_owned);
+        let shown = self
+            .blocking(move |channel| channel.handshake(token.as_deref()))
+            .await;
+        shown.expect("the callback answers")
+    }
+
+    /// Waits until so many messages were taken, and gives them all.
+    pub async fn takes(&self, many: usize) -> Vec<Accepted> {
+        until(&format!("{} takes {many} messages", P::NAME), async || {
+            let accepted = self.accepted();
+            (accepted.len() >= many).then_some(accepted)
+        })
+        .await
+    }
+
+    /// Waits until so many sends were asked for, refused ones included.
+    pub async fn asked(&self, many: usize) {
+        until(&format!("{} is asked {many} times", P::NAME), async || {
+            (self.sends().len() >= many).then_some(())
+        })
+        .await;
+    }
+
+    /// Waits until so many sends hang.
+    pub async fn hangs(&self, many: usize) {
+        until(&format!("{many} sends hang"), async || {
+            (self.hanging() >= many).then_some(())
+        })
+        .await;
+    }
+
+    async fn blocking<T: Send + 'static>(
+        &self,
+        what: impl FnOnce(&Channel<P>) -> T + Send + 'static,
+    ) -> T {
+        let channel = Arc::clone(&self.0);
+        let done = tokio::task::spawn_blocking(move || what(&channel)).await;
+        done.expect("a double does not panic")
+    }
+}

@@ -1,0 +1,24 @@
+//! The double of Twilio, which `cargo xtask double twilio` starts too:
+//! `Twilio::start()` listens on a free port.
+
+use xtask::double::twilio::Messages;
+pub use xtask::double::twilio::{Content, TwilioOptions};
+
+use crate::provider::{BEGINNING, Double};
+
+pub type Twilio = Double<Messages>;
+
+impl Twilio {
+    pub fn start() -> Self {
+        Self::with(TwilioOptions::default())
+    }
+
+    pub fn with(options: TwilioOptions) -> Self {
+        let options = TwilioOptions {
+            now: options.now.or(Some(BEGINNING)),
+            ..options
+        };
+        let started = xtask::double::twilio::Twilio::start(options);
+        Self::of(started.expect("a free port on loopback"))
+    }
+}

@@ -1,0 +1,24 @@
+//! The double of the WhatsApp Cloud API, which `cargo xtask double whatsapp`
+//! starts too: `WhatsApp::start()` listens on a free port.
+
+use xtask::double::whatsapp::Cloud;
+pub use xtask::double::whatsapp::{WaId, WhatsAppOptions, template};
+
+use crate::provider::{BEGINNING, Double};
+
+pub type WhatsApp = Double<Cloud>;
+
+impl WhatsApp {
+    pub fn start() -> Self {
+        Self::with(WhatsAppOptions::default())
+    }
+
+    pub fn with(options: WhatsAppOptions) -> Self {
+        let options = WhatsAppOptions {
+            now: options.now.or(Some(BEGINNING)),
+            ..options
+        };
+        let started = xtask::double::whatsapp::WhatsApp::start(options);
+        Self::of(started.expect("a free port on loopback"))
+    }
+}

@@ -1,0 +1,106 @@
+//! The service as clients from outside meet it: schemathesis against its
+//! document, a client that a public generator makes from the document, and the
+//! page in a browser without a network. All of them talk to the built program on
+//! SQLite, with two workspaces and some data.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::failure::{Context, Failure};
+use crate::install::Install;
+use crate::service::Service;
+use crate::{browser, process, python, repository, run};
+
+/// What is tried.
+#[derive(Clone, Copy)]
+pub struct Scope {
+    pub clients: bool,
+    pub browser: bool,
+}
+
+pub fn test(install: Install, scope: Scope) -> Result<(), Failure> {
+    if scope.clients {
+        python::ensure(install, "for the clients that the API is tried with")?;
+    }
+    // Before the build, so that a machine where it cannot be had says so at once.
+    let chromium = scope
+        .browser
+        .then(|| browser::program(install))
+        .transpose()?;
+    let folder = repository::root().join("tests/api");
+    let environment = match scope.clients {
+        true => Some(python::environment(
+            &[folder.join("requirements.txt")],
+            "api/.venv",
+        )?),
+        false => None,
+    };
+    let program = run::build(install, "dev")?;
+    let service = Service::start(
+        &program,
+        &repository::target().join("api"),
+        &folder.join("workspace.toml"),
+        None,
+    )?;
+    let outcome = try_out(
+        &service,
+        &folder,
+        environment.as_deref(),
+        chromium.as_deref(),
+    );
+    service.stop();
+    outcome
+}
+
+fn try_out(
+    service: &Service,
+    folder: &Path,
+    environment: Option<&Path>,
+    chromium: Option<&Path>,
+) -> Result<(), Failure> {
+    if let Some(chromium) = chromium {
+        browser::test(chromium, &service.folder, &gateway(service)?)?;
+    }
+    let Some(environment) = environment else {
+        return Ok(());
+    };
+    let world = world(service, folder)?;
+    for script in ["round.py", "conformance.py"] {
+        process::run(
+            Command::new(environment.join("bin/python"))
+                .arg(folder.join(script))
+                .arg(&world)
+                // Bytes of compiled scripts do not belong among the sources.
+                .env("PYTHONDONTWRITEBYTECODE", "1"),
+        )
+        .map_err(|failure| failure.hint("what was found is above; where the interface wants it so, tests/api/exceptions.toml says why"))?;
+    }
+    Ok(())
+}
+
+/// What the scripts have to know, in a file for them.
+fn world(service: &Service, folder: &Path) -> Result<PathBuf, Failure> {
+    let other = process::output(
+        Command::new(&service.program)
+            .arg("apply")
+            .arg(folder.join("other.toml"))
+            .arg("--json")
+            .env("LEADHOST_DATA_DIR", &service.data),
+    )?;
+    let other: Value = serde_json::from_str(&other).context("reading what apply says")?;
+    let world = json!({
+        "gateway": gateway(service)?,
+        "own": service.keys()?,
+        "other": other,
+        "folder": service.folder,
+    });
+    let path = service.folder.join("world.json");
+    repository::write_if_changed(&path, format!("{world:#}\n").as_bytes())?;
+    Ok(path)
+}
+
+fn gateway(service: &Service) -> Result<String, Failure> {
+    Ok(format!("http://{}", service.address("gateway")?))
+}

@@ -1,0 +1,120 @@
+//! The page of the document in a real browser that has no network: every name
+//! but this machine's is unknown to it. What it renders has to show every
+//! operation, and it must have asked nobody else for anything.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::failure::{Context, Failure};
+use crate::install::Install;
+use crate::{openapi, process};
+
+/// Names under which a Chromium is installed.
+const PROGRAMS: [&str; 4] = [
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+];
+
+/// A browser, installed where there is none and that is allowed.
+pub fn program(install: Install) -> Result<PathBuf, Failure> {
+    let find = || PROGRAMS.into_iter().find_map(process::find);
+    if let Some(found) = find() {
+        return Ok(found);
+    }
+    install.debian(&["chromium"], "to look at the page of the document")?;
+    find().ok_or_else(|| Failure::new("chromium was installed and is not on the path"))
+}
+
+pub fn test(chromium: &Path, folder: &Path, address: &str) -> Result<(), Failure> {
+    let profile = folder.join("browser");
+    if profile.exists() {
+        fs::remove_dir_all(&profile).context(format!("removing {}", profile.display()))?;
+    }
+    let log = folder.join("browser-net.json");
+    let page = process::output(
+        Command::new(chromium)
+            .args([
+                "--headless",
+                "--disable-gpu",
+                // As root, in a container: what is loaded is our own.
+                "--no-sandbox",
+                "--disable-dev-shm-usage",
+                "--no-first-run",
+                "--disable-background-networking",
+                "--disable-component-update",
+                "--disable-sync",
+                "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+                "--virtual-time-budget=10000",
+                "--timeout=60000",
+                "--dump-dom",
+            ])
+            .arg(format!("--user-data-dir={}", profile.display()))
+            .arg(format!("--log-net-log={}", log.display()))
+            .arg(format!("{address}/docs")),
+    )?;
+    let shown = folder.join("browser-page.html");
+    fs::write(&shown, &page).context(format!("writing {}", shown.display()))?;
+    let wrong = |what: String| {
+        Failure::new(what).hint(format!(
+            "what the browser rendered is in {}",
+            shown.display()
+        ))
+    };
+    if !page.contains("role=\"alert\" hidden") {
+        return Err(wrong("the page shows an error".to_owned()));
+    }
+    let text = fs::read_to_string(openapi::path()).context("reading docs/openapi.json")?;
+    let document: Value = serde_json::from_str(&text).context("reading docs/openapi.json")?;
+    let mut operations = 0;
+    for (path, item) in document["paths"].as_object().into_iter().flatten() {
+        for (method, operation) in item.as_object().into_iter().flatten() {
+            let id = operation["operationId"].as_str().unwrap_or_default();
+            let heading = format!("<span class=\"method\">{method}</span>{path}</h3>");
+            if !page.contains(&format!("<article id=\"{id}\">")) || !page.contains(&heading) {
+                return Err(wrong(format!("the page does not show {method} {path}")));
+            }
+            operations += 1;
+        }
+    }
+    if !page.contains(&format!("data-shown=\"{operations}\"")) {
+        return Err(wrong(format!(
+            "the page does not show {operations} operations"
+        )));
+    }
+    asked_nobody_else(&log, address)?;
+    eprintln!("{:>12} {operations} operations at {address}/docs", "shown");
+    Ok(())
+}
+
+/// Every address that the page's requests went to is this service's.
+fn asked_nobody_else(log: &Path, address: &str) -> Result<(), Failure> {
+    let text = fs::read_to_string(log).context(format!("reading {}", log.display()))?;
+    let log: Value = serde_json::from_str(&text).context("reading the browser's log")?;
+    let mut asked = 0;
+    for event in log["events"].as_array().into_iter().flatten() {
+        let params = &event["params"];
+        // What the page loads names who asked for it; the browser's own errands do not.
+        let Some(url) = params["url"].as_str() else {
+            continue;
+        };
+        let is_of_the_page = params["initiator"]
+            .as_str()
+            .is_some_and(|initiator| initiator.starts_with("http"));
+        if url.starts_with(address) {
+            asked += 1;
+        } else if is_of_the_page && url.starts_with("http") {
+            return Err(Failure::new(format!("the page asks {url}")));
+        }
+    }
+    if asked < 4 {
+        return Err(Failure::new(format!(
+            "the browser's log has {asked} requests of the page, which loads four files"
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,157 @@
+//! The service as those meet it who copy its data: the clients of
+//! `examples/clients`, each in an environment of its own with the versions that
+//! it pins, pull the built service on SQLite and on PostgreSQL. What they have
+//! to end with is in `tests/clients`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{fs, thread};
+
+use serde_json::{Map, Value, json};
+
+use crate::failure::{Context, Failure};
+use crate::install::Install;
+use crate::postgres::{self, Database, Postgres};
+use crate::service::Service;
+use crate::{process, python, repository, run};
+
+/// The folders of `examples/clients`, and of the environments.
+const CLIENTS: [&str; 4] = ["airbyte", "dlt", "meltano", "singer"];
+
+/// The one that installs its own plugins, by its project.
+const MELTANO: &str = "meltano";
+
+pub fn test(install: Install, need: Postgres) -> Result<(), Failure> {
+    python::ensure(install, "for the clients that pull the data")?;
+    let environments = environments()?;
+    let program = run::build(install, "dev")?;
+    let without_postgres = postgres::prepare(install, need)?;
+    let outcome = on_each_store(&program, &environments, without_postgres.is_none());
+    postgres::sweep();
+    if let Some(sentence) = without_postgres {
+        eprintln!("LEFT OUT: {sentence}");
+    }
+    outcome
+}
+
+/// Makes all environments at once: they wait for the registry more than they
+/// compute.
+fn environments() -> Result<Map<String, Value>, Failure> {
+    eprintln!(
+        "The clients are installed from the Python registry into {}, where they are not there yet \
+         in the versions that examples/clients pins: some 900 MB, once.",
+        repository::target().join("clients").display()
+    );
+    thread::scope(|scope| {
+        let making = CLIENTS.map(|client| (client, scope.spawn(move || environment(client))));
+        making
+            .into_iter()
+            .map(|(client, made)| {
+                let made = made.join().expect("no environment is made by a panic")?;
+                Ok((client.to_owned(), json!(made)))
+            })
+            .collect()
+    })
+}
+
+fn environment(client: &str) -> Result<PathBuf, Failure> {
+    let root = repository::root();
+    let example = root.join("examples/clients").join(client);
+    let lists = [
+        example.join("requirements.txt"),
+        root.join("tests/clients/requirements.txt"),
+    ];
+    let environment = python::environment(&lists, &format!("clients/{client}"))?;
+    if client == MELTANO {
+        meltano_project(&environment, &example)?;
+    }
+    Ok(environment)
+}
+
+/// The project with its plugins installed, beside the environment.
+fn meltano_project(environment: &Path, example: &Path) -> Result<(), Failure> {
+    let file = example.join("meltano.yml");
+    let content = fs::read(&file).context(format!("reading {}", file.display()))?;
+    let project = repository::target().join("clients/meltano-project");
+    let stamp = project.join("leadhost-installed.yml");
+    if fs::read(&stamp).is_ok_and(|installed| installed == content) {
+        return Ok(());
+    }
+    if project.exists() {
+        fs::remove_dir_all(&project).context(format!("removing {}", project.display()))?;
+    }
+    fs::create_dir_all(&project).context(format!("creating {}", project.display()))?;
+    repository::write_if_changed(&project.join("meltano.yml"), &content)?;
+    process::run(
+        Command::new(environment.join("bin/meltano"))
+            .current_dir(&project)
+            .arg("--log-level=warning")
+            .arg("install"),
+    )
+    .map_err(|failure| failure.hint("pip has to reach its index; try again"))?;
+    repository::write_if_changed(&stamp, &content)?;
+    Ok(())
+}
+
+fn on_each_store(
+    program: &Path,
+    environments: &Map<String, Value>,
+    with_postgres: bool,
+) -> Result<(), Failure> {
+    on(program, environments, "SQLite", None)?;
+    if with_postgres {
+        let database = Database::start()?;
+        on(program, environments, "PostgreSQL", Some(&database.url))?;
+    }
+    Ok(())
+}
+
+fn on(
+    program: &Path,
+    environments: &Map<String, Value>,
+    store: &str,
+    url: Option<&str>,
+) -> Result<(), Failure> {
+    let tests = repository::root().join("tests/clients");
+    let folder = repository::target()
+        .join("clients")
+        .join(store.to_lowercase());
+    let service = Service::start(program, &folder, &tests.join("workspace.toml"), url)?;
+    let outcome = pulled(&service, &tests, environments, store);
+    service.stop();
+    outcome
+}
+
+fn pulled(
+    service: &Service,
+    tests: &Path,
+    environments: &Map<String, Value>,
+    store: &str,
+) -> Result<(), Failure> {
+    let world = json!({
+        "store": store,
+        "program": service.program,
+        "folder": service.folder,
+        "data": service.data,
+        "gateway": service.address("gateway")?,
+        "admin": service.address("admin")?,
+        "keys": service.keys()?,
+        "environments": environments,
+    });
+    let path = service.folder.join("world.json");
+    repository::write_if_changed(&path, format!("{world:#}\n").as_bytes())?;
+    process::run(
+        Command::new("python3")
+            .arg(tests.join("suite.py"))
+            .arg(&path)
+            // Bytes of compiled scripts do not belong among the sources.
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .env("PYTHONUTF8", "1"),
+    )
+    .map_err(|failure| {
+        failure.hint(format!(
+            "what was found is above; the clients' logs are in {}/pulls",
+            service.folder.display()
+        ))
+    })
+}

@@ -1,0 +1,150 @@
+//! How a double reaches whoever is told: plain HTTP, one connection a request.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::{TcpStream, ToSocketAddrs as _};
+use std::time::Duration;
+
+/// Longer than any callback may take; then it counts as not told.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Where webhooks go.
+#[derive(Clone, Debug)]
+pub struct Callback {
+    /// As the provider was told it, and as signatures name it.
+    url: String,
+    /// Where it is really reached, as behind a proxy that ends TLS. Without it
+    /// the address of the URL, which is plain HTTP then.
+    via: Option<String>,
+}
+
+/// The request of a webhook, before it is signed.
+#[derive(Clone, Debug)]
+pub struct Letter {
+    pub content_type: &'static str,
+    pub body: Vec<u8>,
+}
+
+/// What a callback answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    pub status: u16,
+    pub body: String,
+}
+
+impl Told {
+    pub fn is_taken(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+}
+
+impl Callback {
+    pub fn to(url: &str) -> Self {
+        Self {
+            url: url.to_owned(),
+            via: None,
+        }
+    }
+
+    /// The provider knows it by another address than the one that it is reached at.
+    pub fn signed_as(self, url: &str) -> Self {
+        Self {
+            url: url.to_owned(),
+            via: Some(authority_of(&self.url).to_owned()),
+        }
+    }
+
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Another address at the same place.
+    pub(super) fn with_url(mut self, url: &str) -> Self {
+        url.clone_into(&mut self.url);
+        self
+    }
+
+    pub fn post(&self, letter: &Letter, seals: &[(&'static str, String)]) -> io::Result<Told> {
+        let mut headers = vec![("Content-Type", letter.content_type.to_owned())];
+        headers.extend_from_slice(seals);
+        self.exchange("POST", "", &headers, &letter.body)
+    }
+
+    pub fn get(&self, query: &str) -> io::Result<Told> {
+        self.exchange("GET", query, &[], &[])
+    }
+
+    fn exchange(
+        &self,
+        method: &str,
+        query: &str,
+        headers: &[(&'static str, String)],
+        body: &[u8],
+    ) -> io::Result<Told> {
+        let (scheme, rest) = self
+            .url
+            .split_once("://")
+            .ok_or_else(|| io::Error::other(format!("{} is no URL", self.url)))?;
+        let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let mut stream = match &self.via {
+            Some(address) => connect(address)?,
+            None if scheme == "http" => connect(authority)?,
+            None => {
+                return Err(io::Error::other(format!(
+                    "{}: only http:// can be called back directly",
+                    self.url
+                )));
+            }
+        };
+        stream.set_read_timeout(Some(PATIENCE))?;
+        let target = match (path, query) {
+            ("", "") => "/".to_owned(),
+            (path, "") => path.to_owned(),
+            (path, query) if path.contains('?') => format!("{path}&{query}"),
+            (path, query) => format!("{path}?{query}"),
+        };
+        let mut head = format!(
+            "{method} {target} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\nContent-Length: {}\r\n",
+            body.len()
+        );
+        for (name, value) in headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        head.push_str("\r\n");
+        let mut bytes = head.into_bytes();
+        bytes.extend_from_slice(body);
+        // A refusal may come before all is written: it counts.
+        let written = stream.write_all(&bytes);
+        let mut answer = Vec::new();
+        let read = stream.read_to_end(&mut answer);
+        parse(&String::from_utf8_lossy(&answer)).ok_or_else(|| {
+            let error = written.and(read.map(drop)).err();
+            error.unwrap_or_else(|| io::Error::other("the callback ended without an answer"))
+        })
+    }
+}
+
+fn authority_of(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.split('/').next().unwrap_or(rest)
+}
+
+fn connect(authority: &str) -> io::Result<TcpStream> {
+    let with_port = if authority.contains(':') {
+        authority.to_owned()
+    } else {
+        format!("{authority}:80")
+    };
+    let address = with_port
+        .to_socket_addrs()?
+        .next()
+        .ok_or_else(|| io::Error::other(format!("{authority} has no address")))?;
+    TcpStream::connect_timeout(&address, PATIENCE)
+}
+
+fn parse(answer: &str) -> Option<Told> {
+    let (head, body) = answer.split_once("\r\n\r\n")?;
+    Some(Told {
+        status: head.get(9..12)?.parse().ok()?,
+        body: body.to_owned(),
+    })
+}

@@ -1,0 +1,287 @@
+//! What comes back from the phones, and how a double tells it: one by one or in
+//! batches, in any order, more than once.
+
+/// Something that a webhook tells.
+#[derive(Clone, Debug)]
+pub enum Event {
+    Status(Status),
+    Inbound(Inbound),
+    /// What only this provider knows, in its own words: the name of the field
+    /// that changed, and its value as JSON text.
+    Change {
+        field: String,
+        value: String,
+    },
+}
+
+impl Event {
+    /// Gives it a time if it has none.
+    pub(super) fn date(&mut self, now: u64) {
+        match self {
+            Self::Status(status) => status.at.get_or_insert(now),
+            Self::Inbound(inbound) => inbound.at.get_or_insert(now),
+            Self::Change { .. } => return,
+        };
+    }
+
+    /// The address that this very event goes to.
+    pub(super) fn callback(&self) -> Option<&str> {
+        match self {
+            Self::Status(status) => status.callback.as_deref(),
+            Self::Inbound(_) | Self::Change { .. } => None,
+        }
+    }
+}
+
+impl From<Status> for Event {
+    fn from(status: Status) -> Self {
+        Self::Status(status)
+    }
+}
+
+impl From<Inbound> for Event {
+    fn from(inbound: Inbound) -> Self {
+        Self::Inbound(inbound)
+    }
+}
+
+/// What became of a message.
+#[derive(Clone, Debug)]
+pub struct Status {
+    pub id: String,
+    /// `sent`, `delivered`, `read`, `failed`, or any other.
+    pub word: String,
+    /// Seconds since 1970.
+    pub at: Option<u64>,
+    /// As the provider names it.
+    pub recipient: Option<String>,
+    /// The sender's own text.
+    pub opaque: Option<String>,
+    /// The provider's codes.
+    pub errors: Vec<u32>,
+    pub callback: Option<String>,
+}
+
+impl Status {
+    /// Of any message, also one that is nobody's.
+    pub fn new(id: &str, word: &str) -> Self {
+        Self {
+            id: id.to_owned(),
+            word: word.to_owned(),
+            at: None,
+            recipient: None,
+            opaque: None,
+            errors: Vec::new(),
+            callback: None,
+        }
+    }
+
+    pub fn at(mut self, seconds: u64) -> Self {
+        self.at = Some(seconds);
+        self
+    }
+
+    pub fn errors(mut self, codes: &[u32]) -> Self {
+        self.errors = codes.to_vec();
+        self
+    }
+
+    /// Without the sender's own text, as when the sender gave none.
+    pub fn without_opaque(mut self) -> Self {
+        self.opaque = None;
+        self
+    }
+}
+
+/// A message of a contact.
+#[derive(Clone, Debug)]
+pub struct Inbound {
+    /// As the provider names the sender.
+    pub sender: String,
+    pub name: String,
+    /// The provider's id; none: one is made up from the time and the sender.
+    pub id: Option<String>,
+    pub at: Option<u64>,
+    pub text: String,
+    /// The payload of the button that was pressed; its words are the text.
+    pub payload: Option<String>,
+    /// The message that this one answers.
+    pub answers: Option<String>,
+}
+
+impl Inbound {
+    pub fn text(sender: &str, text: &str) -> Self {
+        Self {
+            sender: sender.to_owned(),
+            name: "Ilda Prates".to_owned(),
+            id: None,
+            at: None,
+            text: text.to_owned(),
+            payload: None,
+            answers: None,
+        }
+    }
+
+    /// The sender pressed a button of a template.
+    pub fn button(sender: &str, words: &str, payload: &str) -> Self {
+        Self {
+            payload: Some(payload.to_owned()),
+            ..Self::text(sender, words)
+        }
+    }
+
+    pub fn named(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.name);
+        self
+    }
+
+    pub fn id(mut self, id: &str) -> Self {
+        self.id = Some(id.to_owned());
+        self
+    }
+
+    pub fn at(mut self, seconds: u64) -> Self {
+        self.at = Some(seconds);
+        self
+    }
+
+    /// In answer to this message.
+    pub fn answering(mut self, id: &str) -> Self {
+        self.answers = Some(id.to_owned());
+        self
+    }
+
+    /// The id that it was given, or one of its own.
+    pub(crate) fn id_or(&self, prefix: &str) -> String {
+        let made = || {
+            let text = self.text.bytes().fold(7_u64, |hash, byte| {
+                hash.wrapping_mul(31).wrapping_add(u64::from(byte))
+            });
+            let digits: String = self.sender.chars().filter(char::is_ascii_digit).collect();
+            format!(
+                "{prefix}{digits:0>16}{:08x}{:08x}",
+                self.at.unwrap_or(0),
+                text & 0xffff_ffff
+            )
+        };
+        self.id.clone().unwrap_or_else(made)
+    }
+}
+
+/// How what waits is told.
+#[derive(Clone, Debug)]
+pub struct Flush {
+    /// Events in a request, as far as the provider puts several into one.
+    pub batch: usize,
+    pub order: Order,
+    /// Every event comes this often; the repeats behind all others.
+    pub times: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// As they were told to the double.
+    Told,
+    Reversed,
+    /// Shuffled, always alike for the same seed.
+    Shuffled(u64),
+}
+
+impl Default for Flush {
+    fn default() -> Self {
+        Self {
+            batch: 1,
+            order: Order::Told,
+            times: 1,
+        }
+    }
+}
+
+impl Flush {
+    pub fn batches(mut self, of: usize) -> Self {
+        self.batch = of;
+        self
+    }
+
+    pub fn order(mut self, order: Order) -> Self {
+        self.order = order;
+        self
+    }
+
+    pub fn times(mut self, times: usize) -> Self {
+        self.times = times;
+        self
+    }
+
+    /// The events of each request.
+    pub(super) fn arrange(&self, waiting: Vec<Event>, most: usize) -> Vec<Vec<Event>> {
+        let count = waiting.len() * self.times;
+        let mut events: Vec<Event> = waiting.into_iter().cycle().take(count).collect();
+        match self.order {
+            Order::Told => {}
+            Order::Reversed => events.reverse(),
+            Order::Shuffled(seed) => shuffle(&mut events, seed),
+        }
+        let size = self.batch.clamp(1, most);
+        events.chunks(size).map(<[Event]>::to_vec).collect()
+    }
+}
+
+/// Fisher and Yates, with a xorshift generator.
+fn shuffle<T>(items: &mut [T], seed: u64) {
+    let mut state = seed | 1;
+    for at in (1..items.len()).rev() {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        let other = usize::try_from(state % (at as u64 + 1)).expect("an index fits");
+        items.swap(at, other);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(batches: &[Vec<Event>]) -> Vec<Vec<String>> {
+        let id = |event: &Event| match event {
+            Event::Status(status) => status.id.clone(),
+            Event::Inbound(_) | Event::Change { .. } => panic!("only statuses here"),
+        };
+        batches
+            .iter()
+            .map(|batch| batch.iter().map(id).collect())
+            .collect()
+    }
+
+    fn events() -> Vec<Event> {
+        ["a", "b", "c"]
+            .map(|id| Status::new(id, "sent").into())
+            .to_vec()
+    }
+
+    #[test]
+    fn events_come_one_by_one_or_in_batches_and_again() {
+        let one = Flush::default().arrange(events(), 1000);
+        assert_eq!(ids(&one), [["a"], ["b"], ["c"]]);
+        let twice = Flush::default().batches(2).times(2).arrange(events(), 1000);
+        assert_eq!(ids(&twice), [["a", "b"], ["c", "a"], ["b", "c"]]);
+        let narrow = Flush::default().batches(9).arrange(events(), 1);
+        assert_eq!(narrow.len(), 3, "the provider has one event a request");
+    }
+
+    #[test]
+    fn events_come_in_another_order_and_none_is_lost() {
+        let back = Flush::default()
+            .order(Order::Reversed)
+            .batches(3)
+            .arrange(events(), 9);
+        assert_eq!(ids(&back), [["c", "b", "a"]]);
+        let shuffled = Flush::default().order(Order::Shuffled(5)).batches(3);
+        let once = shuffled.arrange(events(), 9);
+        assert_eq!(ids(&once), ids(&shuffled.arrange(events(), 9)));
+        let mut sorted = ids(&once)[0].clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, ["a", "b", "c"]);
+    }
+}

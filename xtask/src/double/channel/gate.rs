@@ -1,0 +1,59 @@
+//! Where sends hang, until they are released or the double ends.
+
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::double::server::locked;
+
+/// Where sends hang.
+#[derive(Default)]
+pub(super) struct Gate {
+    state: Mutex<GateState>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct GateState {
+    /// How often it was released.
+    releases: u64,
+    waiting: usize,
+    /// For good: the double ends.
+    open: bool,
+}
+
+impl Gate {
+    /// Whether it was released, rather than opened for good.
+    pub fn wait(&self) -> bool {
+        let mut state = locked(&self.state);
+        let before = state.releases;
+        state.waiting += 1;
+        let mut state = self
+            .changed
+            .wait_while(state, |state| state.releases == before && !state.open)
+            .unwrap_or_else(PoisonError::into_inner);
+        state.waiting -= 1;
+        state.releases != before
+    }
+
+    pub fn pause(&self, time: Duration) {
+        let state = locked(&self.state);
+        // A panic elsewhere does not matter to a pause.
+        let _ = self
+            .changed
+            .wait_timeout_while(state, time, |state| !state.open);
+    }
+
+    pub fn waiting(&self) -> usize {
+        locked(&self.state).waiting
+    }
+
+    pub fn release(&self) {
+        locked(&self.state).releases += 1;
+        self.changed.notify_all();
+    }
+
+    pub fn open(&self) {
+        locked(&self.state).open = true;
+        self.changed.notify_all();
+    }
+}

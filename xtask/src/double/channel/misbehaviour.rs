@@ -1,0 +1,222 @@
+//! How a send goes wrong, and for which sends it is planned.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use crate::double::server::locked;
+
+/// What happens to a send that the provider's checks let pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Misbehaviour {
+    /// The provider's error with this code, under its documented status.
+    Code(u32),
+    /// The same under another status, as happens.
+    CodeAs { code: u32, status: u16 },
+    /// The provider's error with this code as 429 with `Retry-After`, in seconds.
+    Throttled { code: u32, retry_after: u32 },
+    /// No answer, until [`super::Channel::release`] or the caller's patience ends.
+    Hang(Taken),
+    /// The connection is reset before anything of the request was read.
+    ResetUnread,
+    /// The connection is reset after the request was read.
+    Reset(Taken),
+    /// The connection is closed after the request was read.
+    Close(Taken),
+    /// This status with a page of HTML.
+    Html(u16, Taken),
+    /// This status with nothing.
+    Empty(u16, Taken),
+    /// The message is taken, and the success does not say which id it has.
+    NoId,
+    /// 307 to this address.
+    Redirect(String),
+    /// The answer comes after this time.
+    Slow(Duration),
+}
+
+/// Whether the message was taken all the same, which the caller cannot know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    Yes,
+    No,
+}
+
+impl Misbehaviour {
+    pub(super) fn is_taken(&self) -> bool {
+        match self {
+            Self::Hang(taken)
+            | Self::Reset(taken)
+            | Self::Close(taken)
+            | Self::Html(_, taken)
+            | Self::Empty(_, taken) => *taken == Taken::Yes,
+            Self::NoId | Self::Slow(_) => true,
+            Self::Code(_)
+            | Self::CodeAs { .. }
+            | Self::Throttled { .. }
+            | Self::ResetUnread
+            | Self::Redirect(_) => false,
+        }
+    }
+
+    /// As somebody types it; [`WORDS`] tells the words.
+    pub fn parse(word: &str) -> Option<Self> {
+        let (word, taken) = match word.strip_suffix("+taken") {
+            Some(word) => (word, Taken::Yes),
+            None => (word, Taken::No),
+        };
+        if let Some(to) = word.strip_prefix("redirect=") {
+            return Some(Self::Redirect(to.to_owned()));
+        }
+        if let Some((code, seconds)) = word.split_once('@') {
+            return Some(Self::Throttled {
+                code: code.parse().ok()?,
+                retry_after: seconds.parse().ok()?,
+            });
+        }
+        if let Some((code, status)) = word.split_once('/') {
+            return Some(Self::CodeAs {
+                code: code.parse().ok()?,
+                status: status.parse().ok()?,
+            });
+        }
+        if let Some(seconds) = word.strip_prefix("slow=") {
+            return Some(Self::Slow(Duration::from_secs(seconds.parse().ok()?)));
+        }
+        Some(match word {
+            "hang" => Self::Hang(taken),
+            "reset-unread" => Self::ResetUnread,
+            "reset" => Self::Reset(taken),
+            "close" => Self::Close(taken),
+            "html" => Self::Html(502, taken),
+            "empty" => Self::Empty(503, taken),
+            "no-id" => Self::NoId,
+            code => Self::Code(code.parse().ok()?),
+        })
+    }
+}
+
+/// The words that [`Misbehaviour::parse`] knows, for people.
+pub const WORDS: &str = "\
+CODE           the provider's error with this code
+CODE/STATUS    the same under this HTTP status
+CODE@SECONDS   the same as 429 with Retry-After
+hang           no answer               reset-unread   a reset before the request is read
+reset          a reset after it        close          an end after it
+html           502 with a page         empty          503 with nothing
+no-id          a success without an id
+redirect=URL   307 to there            slow=SECONDS   an answer after this time
+hang, reset, close, html and empty with +taken: the message goes out all the same
+";
+
+/// Misbehaviour that is yet to happen, first come first served.
+#[derive(Default)]
+pub(super) struct Plan(Mutex<VecDeque<Planned>>);
+
+struct Planned {
+    /// None: any.
+    recipient: Option<String>,
+    left: u32,
+    what: Misbehaviour,
+}
+
+impl Plan {
+    pub fn add(&self, recipient: Option<&str>, times: u32, what: Misbehaviour) {
+        locked(&self.0).push_back(Planned {
+            recipient: recipient.map(str::to_owned),
+            left: times,
+            what,
+        });
+    }
+
+    pub fn clear(&self) {
+        locked(&self.0).clear();
+    }
+
+    /// What happens to a send to this recipient.
+    pub fn next(&self, recipient: &str) -> Option<Misbehaviour> {
+        let mut planned = locked(&self.0);
+        let at = planned.iter().position(|planned| {
+            planned
+                .recipient
+                .as_deref()
+                .is_none_or(|wanted| wanted == recipient)
+        })?;
+        Some(take(&mut planned, at))
+    }
+
+    /// Whether the next send is to be reset unread.
+    pub fn next_unread(&self) -> bool {
+        let mut planned = locked(&self.0);
+        let at = planned
+            .iter()
+            .position(|planned| planned.recipient.is_none());
+        match at {
+            Some(at) if planned[at].what == Misbehaviour::ResetUnread => {
+                take(&mut planned, at);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+fn take(planned: &mut VecDeque<Planned>, at: usize) -> Misbehaviour {
+    let what = planned[at].what.clone();
+    planned[at].left = planned[at].left.saturating_sub(1);
+    if planned[at].left == 0 {
+        planned.remove(at);
+    }
+    what
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_is_used_up_one_send_at_a_time() {
+        let plan = Plan::default();
+        plan.add(Some("2"), 1, Misbehaviour::NoId);
+        plan.add(None, 2, Misbehaviour::Code(1));
+        assert_eq!(plan.next("1"), Some(Misbehaviour::Code(1)));
+        assert_eq!(plan.next("2"), Some(Misbehaviour::NoId));
+        assert_eq!(plan.next("2"), Some(Misbehaviour::Code(1)));
+        assert_eq!(plan.next("2"), None);
+    }
+
+    #[test]
+    fn every_word_is_understood() {
+        let check = |word: &str, expect: Option<Misbehaviour>| {
+            assert_eq!(Misbehaviour::parse(word), expect, "{word}");
+        };
+        check("131056", Some(Misbehaviour::Code(131_056)));
+        let as_400 = Misbehaviour::CodeAs {
+            code: 131_056,
+            status: 400,
+        };
+        check("131056/400", Some(as_400));
+        let later = Misbehaviour::Throttled {
+            code: 4,
+            retry_after: 30,
+        };
+        check("4@30", Some(later));
+        check("hang", Some(Misbehaviour::Hang(Taken::No)));
+        check("html+taken", Some(Misbehaviour::Html(502, Taken::Yes)));
+        check(
+            "redirect=http://x/",
+            Some(Misbehaviour::Redirect("http://x/".to_owned())),
+        );
+        check("slow=2", Some(Misbehaviour::Slow(Duration::from_secs(2))));
+        check("nonsense", None);
+        for line in WORDS.lines() {
+            let word = line.split_whitespace().next().expect("a word");
+            let word = word
+                .replace("CODE", "1")
+                .replace("STATUS", "500")
+                .replace("SECONDS", "1")
+                .replace("hang,", "hang");
+            assert!(Misbehaviour::parse(&word).is_some(), "{word}");
+        }
+    }
+}

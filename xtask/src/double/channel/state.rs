@@ -1,0 +1,150 @@
+//! What a double remembers, and what becomes of a send: refused by the checks,
+//! done as planned, or taken.
+
+use std::collections::VecDeque;
+use std::sync::mpsc::Sender;
+use std::sync::{Mutex, OnceLock};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::gate::Gate;
+use super::misbehaviour::Plan;
+use super::{Accepted, Callback, Event, Misbehaviour, Outgoing, Provider, by_hand};
+use crate::double::http::{Answer, Request};
+use crate::double::server::{Endpoint, Reaction, locked};
+
+pub(super) struct State<P> {
+    pub provider: P,
+    pub plan: Plan,
+    pub now: Mutex<Option<u64>>,
+    pub seen: Mutex<Vec<Request>>,
+    pub accepted: Mutex<Vec<Accepted>>,
+    pub outbox: Mutex<VecDeque<Event>>,
+    pub callback: Mutex<Option<Callback>>,
+    pub gate: Gate,
+    pub address: Mutex<String>,
+    /// Hears of each message that was taken.
+    pub listener: Option<Mutex<Sender<Accepted>>>,
+    /// Does what is typed, where somebody may type.
+    pub control: OnceLock<Control>,
+}
+
+/// A line that somebody typed, and what to tell them.
+pub(super) type Control = Box<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
+
+impl<P: Provider> State<P> {
+    pub fn new(provider: P, now: Option<u64>, listener: Option<Sender<Accepted>>) -> Self {
+        Self {
+            provider,
+            plan: Plan::default(),
+            now: Mutex::new(now),
+            seen: Mutex::default(),
+            accepted: Mutex::default(),
+            outbox: Mutex::default(),
+            callback: Mutex::default(),
+            gate: Gate::default(),
+            address: Mutex::default(),
+            listener: listener.map(Mutex::new),
+            control: OnceLock::new(),
+        }
+    }
+
+    pub fn now(&self) -> u64 {
+        locked(&self.now).unwrap_or_else(machine_time)
+    }
+
+    fn take(&self, send: Outgoing) -> Accepted {
+        let at = self.now();
+        let mut accepted = locked(&self.accepted);
+        let message = Accepted {
+            id: self.provider.message_id(accepted.len() as u64 + 1),
+            send,
+            at,
+        };
+        accepted.push(message.clone());
+        if let Some(listener) = &self.listener {
+            // Nobody listens any more while the double ends.
+            let _ = locked(listener).send(message.clone());
+        }
+        message
+    }
+
+    fn send(&self, request: &Request) -> Reaction {
+        let send = match self.provider.read_send(request) {
+            Ok(send) => send,
+            Err(refusal) => return Reaction::Answer(refusal),
+        };
+        let Some(misbehaviour) = self.plan.next(&send.recipient) else {
+            let message = self.take(send);
+            return Reaction::Answer(self.provider.accepted(&message));
+        };
+        let taken = misbehaviour.is_taken().then(|| self.take(send));
+        let answer = |message: &Accepted| Reaction::Answer(self.provider.accepted(message));
+        match misbehaviour {
+            Misbehaviour::Code(code) => Reaction::Answer(self.provider.error(code, None)),
+            Misbehaviour::CodeAs { code, status } => {
+                Reaction::Answer(self.provider.error(code, Some(status)))
+            }
+            Misbehaviour::Throttled { code, retry_after } => {
+                let error = self.provider.error(code, Some(429));
+                Reaction::Answer(error.header("Retry-After", &retry_after.to_string()))
+            }
+            Misbehaviour::Hang(_) => {
+                let released = self.gate.wait();
+                taken
+                    .filter(|_| released)
+                    .map_or(Reaction::Close, |message| answer(&message))
+            }
+            Misbehaviour::ResetUnread | Misbehaviour::Reset(_) => Reaction::Reset,
+            Misbehaviour::Close(_) => Reaction::Close,
+            Misbehaviour::Html(status, _) => Reaction::Answer(Answer::html(
+                status,
+                "<!DOCTYPE html><html><head><title>Error</title></head><body><p>The server made a mistake.</p></body></html>",
+            )),
+            Misbehaviour::Empty(status, _) => Reaction::Answer(Answer::empty(status)),
+            Misbehaviour::NoId => Reaction::Answer(self.provider.accepted_without_id()),
+            Misbehaviour::Redirect(to) => {
+                Reaction::Answer(Answer::empty(307).header("Location", &to))
+            }
+            Misbehaviour::Slow(pause) => {
+                self.gate.pause(pause);
+                taken.map_or(Reaction::Close, |message| answer(&message))
+            }
+        }
+    }
+}
+
+impl<P: Provider> Endpoint for State<P> {
+    const NAME: &'static str = P::NAME;
+
+    fn react(&self, request: Request) -> Reaction {
+        if let Some(control) = self.control.get()
+            && let Some(answer) = by_hand::answer(&request, control)
+        {
+            return Reaction::Answer(answer);
+        }
+        locked(&self.seen).push(request.clone());
+        if self.provider.is_send(&request) {
+            return self.send(&request);
+        }
+        let address = locked(&self.address).clone();
+        Reaction::Answer(self.provider.other(&request, &address))
+    }
+
+    fn rejects(&self, start: &[u8]) -> bool {
+        let typed = start.starts_with(b"POST /double/");
+        start.starts_with(b"POST ") && !typed && self.plan.next_unread()
+    }
+
+    fn stop(&self) {
+        self.gate.open();
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a double that is started by hand stands for a far end, which has the time of its own"
+)]
+fn machine_time() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |time| time.as_secs())
+}

@@ -1,0 +1,170 @@
+//! The server that every double is: a thread for each connection on the
+//! loopback interface, requests read whole, and reactions that a real server
+//! only has on a bad day. It stops when it is dropped, and what is connected
+//! then is cut off.
+
+use std::collections::HashMap;
+use std::io::{self, BufReader, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rustix::net::sockopt;
+
+use super::http::{self, Answer, Request};
+
+/// What a double does with its requests. It may block: each connection has a
+/// thread of its own.
+pub trait Endpoint: Send + Sync + 'static {
+    const NAME: &'static str;
+
+    fn react(&self, request: Request) -> Reaction;
+
+    /// Whether to reset the connection on which a request has begun like this,
+    /// before any of it is read.
+    fn rejects(&self, _start: &[u8]) -> bool {
+        false
+    }
+
+    /// Ends whatever blocks.
+    fn stop(&self) {}
+}
+
+pub enum Reaction {
+    Answer(Answer),
+    /// The connection ends without an answer.
+    Close,
+    /// The connection breaks: the caller sees a reset.
+    Reset,
+}
+
+/// A running server.
+pub struct Server<E: Endpoint> {
+    address: SocketAddr,
+    endpoint: Arc<E>,
+    shared: Arc<Shared>,
+    acceptor: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    stopping: AtomicBool,
+    /// To be cut off at the end, by number.
+    connections: Mutex<HashMap<u64, TcpStream>>,
+}
+
+impl<E: Endpoint> Server<E> {
+    /// Port 0 takes a free one.
+    pub fn start(listen: SocketAddr, endpoint: E) -> io::Result<Self> {
+        let listener = TcpListener::bind(listen)?;
+        let address = listener.local_addr()?;
+        let (endpoint, shared) = (Arc::new(endpoint), Arc::<Shared>::default());
+        let (with, also) = (Arc::clone(&endpoint), Arc::clone(&shared));
+        let acceptor = std::thread::Builder::new()
+            .name(format!("{}-double", E::NAME))
+            .spawn(move || accept(&listener, &with, &also))?;
+        Ok(Self {
+            address,
+            endpoint,
+            shared,
+            acceptor: Some(acceptor),
+        })
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub fn endpoint(&self) -> &Arc<E> {
+        &self.endpoint
+    }
+
+    /// Waits for the end, which without a drop is never.
+    pub fn wait(mut self) {
+        if let Some(acceptor) = self.acceptor.take() {
+            // A panic there has been printed already.
+            let _ = acceptor.join();
+        }
+    }
+}
+
+impl<E: Endpoint> Drop for Server<E> {
+    fn drop(&mut self) {
+        self.shared.stopping.store(true, Ordering::Release);
+        self.endpoint.stop();
+        // The acceptor sees the flag when the next connection arrives.
+        let _ = TcpStream::connect_timeout(&self.address, Duration::from_secs(1));
+        if let Some(acceptor) = self.acceptor.take() {
+            let _ = acceptor.join();
+        }
+        for connection in locked(&self.shared.connections).values() {
+            let _ = connection.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+fn accept<E: Endpoint>(listener: &TcpListener, endpoint: &Arc<E>, shared: &Arc<Shared>) {
+    for (number, connection) in (0..).zip(listener.incoming()) {
+        if shared.stopping.load(Ordering::Acquire) {
+            return;
+        }
+        let Ok(connection) = connection else { continue };
+        let Ok(again) = connection.try_clone() else {
+            continue;
+        };
+        locked(&shared.connections).insert(number, again);
+        let (endpoint, shared) = (Arc::clone(endpoint), Arc::clone(shared));
+        // A double has few callers.
+        let _ = std::thread::Builder::new()
+            .name(format!("{}-double-connection", E::NAME))
+            .spawn(move || {
+                // Errors of the connection are its caller's to notice.
+                let _ = serve(connection, &*endpoint, &shared);
+                locked(&shared.connections).remove(&number);
+            });
+    }
+}
+
+/// Answers the requests of one connection, until either side is done.
+fn serve<E: Endpoint>(mut connection: TcpStream, endpoint: &E, shared: &Shared) -> io::Result<()> {
+    // An idle connection ends by itself, so that no thread stays for good.
+    connection.set_read_timeout(Some(Duration::from_secs(30)))?;
+    connection.set_nodelay(true)?;
+    let mut reader = BufReader::new(connection.try_clone()?);
+    loop {
+        if reader.buffer().is_empty() {
+            let mut start = [0; 16];
+            let length = connection.peek(&mut start)?;
+            if endpoint.rejects(&start[..length]) {
+                return reset(&connection);
+            }
+        }
+        let Some(request) = http::read(&mut reader)? else {
+            return Ok(());
+        };
+        let close = request.close;
+        match endpoint.react(request) {
+            Reaction::Answer(answer) => connection.write_all(&answer.bytes())?,
+            Reaction::Close => return connection.shutdown(Shutdown::Both),
+            Reaction::Reset => return reset(&connection),
+        }
+        if close || shared.stopping.load(Ordering::Acquire) {
+            return connection.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+/// Without lingering, the end of the last handle is a reset.
+fn reset(connection: &TcpStream) -> io::Result<()> {
+    Ok(sockopt::set_socket_linger(
+        connection,
+        Some(Duration::ZERO),
+    )?)
+}
+
+/// A panic elsewhere leaves what a double remembers usable.
+pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,319 @@
+//! A double of Twilio's messages: sends of content templates to WhatsApp, status
+//! callbacks, and what contacts write. It refuses what the real one refuses; its
+//! callbacks are forms, one event each, signed over the address and the fields.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Mutex;
+
+use serde_json::{Value, json};
+
+mod check;
+mod errors;
+
+use super::channel::{
+    Accepted, Channel, Event, Inbound, Key, Letter, Outgoing, Provider, Said, Status,
+};
+use super::http::{Answer, Request, form, pairs};
+use super::proof::{basic, hmac_sha1_base64};
+use super::server::locked;
+use errors::error;
+
+/// A running double of Twilio.
+pub type Twilio = Channel<Messages>;
+
+/// What the double expects of its callers, and how it names things.
+#[derive(Clone, Debug)]
+pub struct TwilioOptions {
+    /// Port 0 takes a free one.
+    pub listen: SocketAddr,
+    pub account_sid: String,
+    /// The password of sends, and the key of signatures.
+    pub auth_token: String,
+    /// The channel's address, such as `whatsapp:+551130000042`.
+    pub from: String,
+    pub messaging_service_sid: String,
+    pub contents: Vec<Content>,
+    /// Seconds since 1970 at which time stands; none: the machine's time.
+    pub now: Option<u64>,
+}
+
+/// A content template.
+#[derive(Clone, Debug)]
+pub struct Content {
+    pub sid: String,
+    /// The text, with its variables as `{{1}}`.
+    pub text: String,
+}
+
+impl Content {
+    pub fn new(sid: &str, text: &str) -> Self {
+        Self {
+            sid: sid.to_owned(),
+            text: text.to_owned(),
+        }
+    }
+}
+
+impl Default for TwilioOptions {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
+            account_sid: sid("AC", 42),
+            auth_token: "double-auth-token".to_owned(),
+            from: "whatsapp:+551130000042".to_owned(),
+            messaging_service_sid: sid("MG", 7),
+            contents: vec![
+                Content::new(&sid("HX", 1), "Olá {{1}}, aqui é da {{2}}."),
+                Content::new(&sid("HX", 2), "Temos novidades para você."),
+            ],
+            now: None,
+        }
+    }
+}
+
+/// The protocol, and what can be changed of it while it runs.
+pub struct Messages {
+    options: TwilioOptions,
+    /// Recipients, as they are sent, that want no more messages.
+    opted_out: Mutex<BTreeSet<String>>,
+}
+
+impl Twilio {
+    pub fn start(options: TwilioOptions) -> io::Result<Self> {
+        let (listen, now) = (options.listen, options.now);
+        Self::start_with(listen, Messages::new(options), now)
+    }
+
+    pub fn options(&self) -> &TwilioOptions {
+        &self.provider().options
+    }
+
+    /// Where sends go.
+    pub fn messages_path(&self) -> String {
+        self.provider().path()
+    }
+
+    /// This recipient, as it is sent, wants no more messages.
+    pub fn opt_out(&self, recipient: &str) {
+        locked(&self.provider().opted_out).insert(recipient.to_owned());
+    }
+}
+
+impl Messages {
+    pub fn new(options: TwilioOptions) -> Self {
+        Self {
+            options,
+            opted_out: Mutex::default(),
+        }
+    }
+
+    fn path(&self) -> String {
+        format!(
+            "/2010-04-01/Accounts/{}/Messages.json",
+            self.options.account_sid
+        )
+    }
+
+    fn status(&self, status: &Status) -> Vec<(String, String)> {
+        // The channel tells `failed` of what it took and could not deliver.
+        let mut fields = vec![
+            ("MessageSid", status.id.clone()),
+            ("SmsSid", status.id.clone()),
+            ("AccountSid", self.options.account_sid.clone()),
+            ("From", self.options.from.clone()),
+            ("ApiVersion", "2010-04-01".to_owned()),
+            ("MessageStatus", status.word.clone()),
+            ("SmsStatus", status.word.clone()),
+            ("ChannelPrefix", "whatsapp".to_owned()),
+        ];
+        if let Some(recipient) = &status.recipient {
+            fields.push(("To", recipient.clone()));
+        }
+        if status.word == "delivered" || status.word == "read" {
+            fields.push(("EventType", status.word.to_uppercase()));
+        }
+        if let Some(code) = status.errors.first() {
+            fields.push(("ErrorCode", code.to_string()));
+            fields.push(("ChannelStatusMessage", errors::words(*code).to_owned()));
+        }
+        owned(fields)
+    }
+
+    fn inbound(&self, inbound: &Inbound) -> Vec<(String, String)> {
+        let id = inbound.id_or("SM");
+        let mut fields = vec![
+            ("MessageSid", id.clone()),
+            ("SmsSid", id.clone()),
+            ("SmsMessageSid", id),
+            ("AccountSid", self.options.account_sid.clone()),
+            ("From", inbound.sender.clone()),
+            ("To", self.options.from.clone()),
+            ("ApiVersion", "2010-04-01".to_owned()),
+            ("SmsStatus", "received".to_owned()),
+            ("Body", inbound.text.clone()),
+            ("ProfileName", inbound.name.clone()),
+            ("NumMedia", "0".to_owned()),
+            ("NumSegments", "1".to_owned()),
+        ];
+        if let Some(number) = inbound.sender.strip_prefix("whatsapp:+") {
+            fields.push(("WaId", number.to_owned()));
+        }
+        if let Some(payload) = &inbound.payload {
+            fields.push(("MessageType", "button".to_owned()));
+            fields.push(("ButtonText", inbound.text.clone()));
+            fields.push(("ButtonPayload", payload.clone()));
+        } else {
+            fields.push(("MessageType", "text".to_owned()));
+        }
+        if let Some(answered) = &inbound.answers {
+            fields.push(("OriginalRepliedMessageSid", answered.clone()));
+            fields.push(("OriginalRepliedMessageSender", self.options.from.clone()));
+        }
+        owned(fields)
+    }
+}
+
+fn owned(fields: Vec<(&str, String)>) -> Vec<(String, String)> {
+    let fields = fields.into_iter();
+    fields
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
+}
+
+impl Provider for Messages {
+    const NAME: &'static str = "twilio";
+    const BATCH: usize = 1;
+
+    fn is_send(&self, request: &Request) -> bool {
+        request.method == "POST" && request.path.ends_with("/Messages.json")
+    }
+
+    fn read_send(&self, request: &Request) -> Result<Outgoing, Answer> {
+        let right = basic(&self.options.account_sid, &self.options.auth_token);
+        if request.header("authorization") != Some(&right) {
+            return Err(error(20_003, None));
+        }
+        if request.path != self.path() {
+            return Err(error(20_404, None));
+        }
+        let send = check::read(&self.options, &request.form())?;
+        if locked(&self.opted_out).contains(&send.recipient) {
+            return Err(error(21_610, None));
+        }
+        Ok(send)
+    }
+
+    fn message_id(&self, number: u64) -> String {
+        sid("SM", number)
+    }
+
+    fn accepted(&self, message: &Accepted) -> Answer {
+        let path = format!(
+            "/2010-04-01/Accounts/{}/Messages/{}",
+            self.options.account_sid, message.id
+        );
+        let mut body = without_id(&self.options);
+        body["sid"] = json!(message.id);
+        body["to"] = json!(message.send.recipient);
+        body["uri"] = json!(format!("{path}.json"));
+        body["subresource_uris"] = json!({"media": format!("{path}/Media.json")});
+        Answer::json(201, &body)
+    }
+
+    fn accepted_without_id(&self) -> Answer {
+        Answer::json(201, &without_id(&self.options))
+    }
+
+    fn error(&self, code: u32, status: Option<u16>) -> Answer {
+        error(code, status)
+    }
+
+    fn other(&self, _: &Request, _: &str) -> Answer {
+        error(20_404, None)
+    }
+
+    fn letter(&self, events: &[Event]) -> Letter {
+        let fields = match events {
+            [Event::Status(status)] => self.status(status),
+            [Event::Inbound(inbound)] => self.inbound(inbound),
+            // Any form: its fields are the value.
+            [Event::Change { value, .. }] => pairs(value),
+            _ => Vec::new(),
+        };
+        Letter {
+            content_type: "application/x-www-form-urlencoded; charset=UTF-8",
+            body: form(&fields).into_bytes(),
+        }
+    }
+
+    fn seal(&self, url: &str, letter: &Letter, key: Key) -> Vec<(&'static str, String)> {
+        let key = match key {
+            Key::Right => &self.options.auth_token,
+            Key::Wrong => "another-auth-token",
+            Key::None => return Vec::new(),
+        };
+        let mut fields = pairs(&String::from_utf8_lossy(&letter.body));
+        fields.sort();
+        let mut text = url.to_owned();
+        for (name, value) in fields {
+            text.push_str(&name);
+            text.push_str(&value);
+        }
+        vec![("X-Twilio-Signature", hmac_sha1_base64(key, text.as_bytes()))]
+    }
+
+    fn command(&self, words: &[&str]) -> Option<Result<Said, String>> {
+        match words {
+            ["opt-out", recipient] => {
+                locked(&self.opted_out).insert((*recipient).to_owned());
+                Some(Ok(format!("{recipient} wants no more messages").into()))
+            }
+            ["contents"] => {
+                let lines = self.options.contents.iter();
+                let lines: Vec<String> = lines
+                    .map(|content| format!("{}  {}", content.sid, content.text))
+                    .collect();
+                Some(Ok(lines.join("\n").into()))
+            }
+            _ => None,
+        }
+    }
+
+    fn commands(&self) -> &'static str {
+        "\
+contents                               the content templates
+opt-out RECIPIENT                      sends to it are refused with 21610
+"
+    }
+}
+
+fn without_id(options: &TwilioOptions) -> Value {
+    json!({
+        "account_sid": options.account_sid,
+        "api_version": "2010-04-01",
+        "body": "",
+        "date_created": "Tue, 15 Jan 2030 12:00:00 +0000",
+        "date_sent": null,
+        "date_updated": "Tue, 15 Jan 2030 12:00:00 +0000",
+        "direction": "outbound-api",
+        "error_code": null,
+        "error_message": null,
+        "from": options.from,
+        "messaging_service_sid": null,
+        "num_media": "0",
+        "num_segments": "1",
+        "price": null,
+        "price_unit": null,
+        "status": "queued",
+    })
+}
+
+/// Two letters and 32 digits.
+fn sid(prefix: &str, number: u64) -> String {
+    format!("{prefix}{number:032}")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,349 @@
+//! A double of the WhatsApp Cloud API: sends, the list of templates, and the
+//! webhooks. It refuses what the real one refuses, in its order and words, and
+//! its webhooks have the real one's bytes: characters beyond ASCII escaped, and
+//! slashes too, signed as they are sent.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Mutex;
+
+use serde_json::{Value, json};
+
+mod check;
+mod errors;
+mod templates;
+mod webhook;
+
+pub use templates::template;
+
+use super::channel::{Accepted, Channel, Event, Key, Letter, Outgoing, Provider, Said};
+use super::http::{Answer, Request};
+use super::proof::{base64, hmac_sha1_hex, hmac_sha256_hex};
+use super::server::locked;
+use errors::Refusal;
+
+/// A running double of the WhatsApp Cloud API.
+pub type WhatsApp = Channel<Cloud>;
+
+/// What the double expects of its callers, and how it names things.
+#[derive(Clone, Debug)]
+pub struct WhatsAppOptions {
+    /// Port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// The access tokens that are valid.
+    pub tokens: Vec<String>,
+    /// What webhooks are signed with.
+    pub app_secret: String,
+    /// What the handshake shows.
+    pub verify_token: String,
+    /// The id of the business account, which owns the templates.
+    pub waba_id: String,
+    pub phone_number_id: String,
+    /// The number itself, digits only.
+    pub number: String,
+    /// As the provider lists them.
+    pub templates: Vec<Value>,
+    /// Seconds since 1970 at which time stands; none: the machine's time.
+    pub now: Option<u64>,
+}
+
+impl Default for WhatsAppOptions {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
+            tokens: vec!["double-whatsapp-token".to_owned()],
+            app_secret: "double-app-secret".to_owned(),
+            verify_token: "double-verify-token".to_owned(),
+            waba_id: "200000000000001".to_owned(),
+            phone_number_id: "300000000000001".to_owned(),
+            number: "551130000042".to_owned(),
+            templates: templates::made_up(),
+            now: None,
+        }
+    }
+}
+
+/// How the answer names the recipient.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaId {
+    AsSent,
+    /// A Brazilian mobile number loses its ninth digit, which it often does.
+    WithoutNinthDigit,
+    /// The answer does not name it, and statuses do as it was sent.
+    Missing,
+}
+
+/// The protocol, and what can be changed of it while it runs.
+pub struct Cloud {
+    options: WhatsAppOptions,
+    templates: Mutex<Vec<Value>>,
+    manner: Mutex<Manner>,
+}
+
+struct Manner {
+    wa_id: WaId,
+    /// The `message_status` of answers.
+    message_status: String,
+    /// Numbers, as they are sent, that are not on WhatsApp.
+    absent: BTreeSet<String>,
+    tokens: Vec<String>,
+}
+
+impl WhatsApp {
+    pub fn start(options: WhatsAppOptions) -> io::Result<Self> {
+        let (listen, now) = (options.listen, options.now);
+        Self::start_with(listen, Cloud::new(options), now)
+    }
+
+    pub fn options(&self) -> &WhatsAppOptions {
+        &self.provider().options
+    }
+
+    /// Where sends go.
+    pub fn messages_path(&self) -> String {
+        format!("/v23.0/{}/messages", self.options().phone_number_id)
+    }
+
+    pub fn name_recipients(&self, how: WaId) {
+        locked(&self.provider().manner).wa_id = how;
+    }
+
+    /// `accepted`, `held_for_quality_assessment`, `paused`.
+    pub fn answer_status(&self, word: &str) {
+        word.clone_into(&mut locked(&self.provider().manner).message_status);
+    }
+
+    /// This number, as it is sent, is not on WhatsApp.
+    pub fn absent(&self, number: &str) {
+        locked(&self.provider().manner)
+            .absent
+            .insert(number.to_owned());
+    }
+
+    /// From now on only this access token is valid.
+    pub fn set_token(&self, token: &str) {
+        locked(&self.provider().manner).tokens = vec![token.to_owned()];
+    }
+
+    pub fn remove_template(&self, name: &str) {
+        locked(&self.provider().templates).retain(|template| template["name"] != name);
+    }
+
+    /// Changes a template's state, such as `PAUSED`: the webhook about it, which
+    /// waits to be told.
+    ///
+    /// # Panics
+    /// When there is no such template.
+    pub fn set_template_status(&self, name: &str, language: &str, status: &str) {
+        let event = self
+            .provider()
+            .set_status(name, language, status)
+            .expect("the template is there");
+        self.tell(event);
+    }
+}
+
+impl Cloud {
+    pub fn new(options: WhatsAppOptions) -> Self {
+        Self {
+            templates: Mutex::new(options.templates.clone()),
+            manner: Mutex::new(Manner {
+                wa_id: WaId::AsSent,
+                message_status: "accepted".to_owned(),
+                absent: BTreeSet::new(),
+                tokens: options.tokens.clone(),
+            }),
+            options,
+        }
+    }
+
+    fn set_status(&self, name: &str, language: &str, status: &str) -> Option<Event> {
+        let mut templates = locked(&self.templates);
+        let template = templates::find(&mut templates, name, language)?;
+        template["status"] = json!(status);
+        Some(webhook::template_change(template))
+    }
+
+    fn authorised(&self, request: &Request) -> Result<(), Refusal> {
+        let token = request.bearer().or_else(|| request.query("access_token"));
+        match token {
+            None => Err(Refusal::no_token()),
+            Some(token)
+                if locked(&self.manner)
+                    .tokens
+                    .iter()
+                    .any(|valid| valid == token) =>
+            {
+                Ok(())
+            }
+            Some(_) => Err(Refusal::documented(190)),
+        }
+    }
+
+    fn checked(&self, request: &Request) -> Result<Outgoing, Refusal> {
+        self.authorised(request)?;
+        let number = request.segments()[1].to_owned();
+        if number != self.options.phone_number_id {
+            return Err(Refusal::no_object("POST", &number));
+        }
+        let body = request.json().ok_or_else(Refusal::no_json)?;
+        let read = check::read(&body, &self.options.number)?;
+        {
+            let mut templates = locked(&self.templates);
+            let found = templates::find(&mut templates, &read.template, &read.language);
+            check::template(found.map(|template| &*template), &read, &body)?;
+        }
+        let manner = locked(&self.manner);
+        if manner.absent.contains(&read.recipient) {
+            return Err(Refusal::documented(131_026));
+        }
+        Ok(Outgoing {
+            recipient_id: match manner.wa_id {
+                WaId::AsSent => Some(wa_id(&read.recipient)),
+                WaId::WithoutNinthDigit => Some(without_ninth_digit(&wa_id(&read.recipient))),
+                WaId::Missing => None,
+            },
+            recipient: read.recipient,
+            opaque: body["biz_opaque_callback_data"].as_str().map(str::to_owned),
+            template: read.template,
+            callback: None,
+        })
+    }
+}
+
+impl Provider for Cloud {
+    const NAME: &'static str = "whatsapp";
+    const BATCH: usize = 1_000;
+
+    fn is_send(&self, request: &Request) -> bool {
+        let segments = request.segments();
+        request.method == "POST" && segments.len() == 3 && segments[2] == "messages"
+    }
+
+    fn read_send(&self, request: &Request) -> Result<Outgoing, Answer> {
+        self.checked(request).map_err(|refusal| refusal.answer())
+    }
+
+    fn message_id(&self, number: u64) -> String {
+        let bytes = format!("{}:{number:020}", self.options.phone_number_id);
+        format!("wamid.{}", base64(bytes.as_bytes()))
+    }
+
+    fn accepted(&self, message: &Accepted) -> Answer {
+        let mut contact = json!({ "input": message.send.recipient });
+        if let Some(id) = &message.send.recipient_id {
+            contact["wa_id"] = json!(id);
+        }
+        Answer::json(
+            200,
+            &json!({
+                "messaging_product": "whatsapp",
+                "contacts": [contact],
+                "messages": [{
+                    "id": message.id,
+                    "message_status": locked(&self.manner).message_status,
+                }],
+            }),
+        )
+    }
+
+    fn accepted_without_id(&self) -> Answer {
+        Answer::json(
+            200,
+            &json!({"messaging_product": "whatsapp", "messages": [{}]}),
+        )
+    }
+
+    fn error(&self, code: u32, status: Option<u16>) -> Answer {
+        let mut refusal = Refusal::documented(code);
+        refusal.status = status.unwrap_or(refusal.status);
+        refusal.answer()
+    }
+
+    fn other(&self, request: &Request, address: &str) -> Answer {
+        if let Err(refusal) = self.authorised(request) {
+            return refusal.answer();
+        }
+        match (request.method.as_str(), request.segments().as_slice()) {
+            ("GET", [_, account, "message_templates"]) if *account == self.options.waba_id => {
+                templates::list(&locked(&self.templates), request, address)
+            }
+            (method, [_, object, ..]) => Refusal::no_object(method, object).answer(),
+            (method, _) => Refusal::no_object(method, "").answer(),
+        }
+    }
+
+    fn letter(&self, events: &[Event]) -> Letter {
+        webhook::letter(&self.options, events)
+    }
+
+    fn seal(&self, _: &str, letter: &Letter, key: Key) -> Vec<(&'static str, String)> {
+        let key = match key {
+            Key::Right => &self.options.app_secret,
+            Key::Wrong => "another-app-secret",
+            Key::None => return Vec::new(),
+        };
+        let (sha1, sha256) = (
+            hmac_sha1_hex(key, &letter.body),
+            hmac_sha256_hex(key, &letter.body),
+        );
+        vec![
+            ("X-Hub-Signature", format!("sha1={sha1}")),
+            ("X-Hub-Signature-256", format!("sha256={sha256}")),
+        ]
+    }
+
+    fn handshake(&self, verify_token: Option<&str>) -> Option<(String, String)> {
+        let token = verify_token.unwrap_or(&self.options.verify_token);
+        let challenge = "1158201444";
+        let token = super::http::encoded(token);
+        let query =
+            format!("hub.mode=subscribe&hub.challenge={challenge}&hub.verify_token={token}");
+        Some((query, challenge.to_owned()))
+    }
+
+    fn command(&self, words: &[&str]) -> Option<Result<Said, String>> {
+        match words {
+            ["template", name, language, status] => Some(
+                self.set_status(name, language, status)
+                    .map(|event| Said {
+                        text: format!("{name} in {language} is {status}"),
+                        event: Some(event),
+                    })
+                    .ok_or_else(|| format!("there is no template {name} in {language}")),
+            ),
+            ["templates"] => Some(Ok(templates::lines(&locked(&self.templates)).into())),
+            _ => None,
+        }
+    }
+
+    fn commands(&self) -> &'static str {
+        "\
+templates                              the templates and their states
+template NAME LANGUAGE STATE           APPROVED, PENDING, PAUSED, REJECTED, DISABLED;
+                                       the callback is told
+"
+    }
+}
+
+/// The digits of a phone; of a user without one its id.
+fn wa_id(recipient: &str) -> String {
+    if recipient.starts_with(|character: char| character.is_ascii_alphabetic()) {
+        return recipient.to_owned();
+    }
+    recipient.chars().filter(char::is_ascii_digit).collect()
+}
+
+/// 55, the area code, and a mobile number of nine digits lose the first of these.
+fn without_ninth_digit(digits: &str) -> String {
+    match (digits.strip_prefix("55"), digits.len()) {
+        (Some(national), 13) if national[2..].starts_with('9') => {
+            format!("55{}{}", &national[..2], &national[3..])
+        }
+        _ => digits.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,196 @@
+//! The templates of the business account, and their list with cursors.
+
+use serde_json::{Value, json};
+
+use crate::double::http::{Answer, Request, encoded};
+use crate::double::placeholders;
+use crate::double::proof::base64;
+
+/// Rows of a page when the caller does not say.
+const PAGE: usize = 25;
+
+/// An approved template as the provider lists it, its parameters positional
+/// unless a placeholder has a name.
+pub fn template(name: &str, language: &str, components: Value) -> Value {
+    let named = components
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|part| part["text"].as_str())
+        .flat_map(placeholders)
+        .any(|name| name.parse::<u32>().is_err());
+    let seed = format!("{name}{language}");
+    let id = seed.bytes().fold(0_u64, |hash, byte| {
+        hash.wrapping_mul(31).wrapping_add(u64::from(byte)) % 1_000_000_000_000
+    });
+    json!({
+        "name": name,
+        "parameter_format": if named { "NAMED" } else { "POSITIONAL" },
+        "components": components,
+        "language": language,
+        "status": "APPROVED",
+        "category": "MARKETING",
+        "id": format!("4000{id:012}"),
+    })
+}
+
+/// What the account has at first.
+pub fn made_up() -> Vec<Value> {
+    let body = |text: &str| json!([{"type": "BODY", "text": text}]);
+    let in_state = |name: &str, status: &str| {
+        let mut template = template(name, "pt_BR", body("Olá {{1}}!"));
+        template["status"] = json!(status);
+        template
+    };
+    vec![
+        template("boas_vindas", "pt_BR", body("Olá {{1}}, aqui é da {{2}}.")),
+        template("aviso", "pt_BR", body("Temos novidades para você.")),
+        template("aviso", "en_US", body("We have news for you.")),
+        template(
+            "retorno",
+            "pt_BR",
+            body("{{nome}}, o imóvel {{imovel}} ainda está livre."),
+        ),
+        template(
+            "tabela",
+            "pt_BR",
+            json!([
+                {"type": "HEADER", "format": "DOCUMENT"},
+                {"type": "BODY", "text": "{{1}}, segue a tabela do {{2}}."},
+                {"type": "FOOTER", "text": "Responda SAIR para não receber mais."},
+                {"type": "BUTTONS", "buttons": [
+                    {"type": "URL", "text": "Ver", "url": "https://imoveis.example/{{1}}"},
+                    {"type": "QUICK_REPLY", "text": "Quero visitar"},
+                ]},
+            ]),
+        ),
+        template(
+            "fachada",
+            "pt_BR",
+            json!([
+                {"type": "HEADER", "format": "IMAGE"},
+                {"type": "BODY", "text": "Conheça o lançamento."},
+            ]),
+        ),
+        template(
+            "passeio",
+            "pt_BR",
+            json!([
+                {"type": "HEADER", "format": "VIDEO"},
+                {"type": "BODY", "text": "Veja por dentro."},
+            ]),
+        ),
+        template(
+            "oferta",
+            "pt_BR",
+            json!([
+                {"type": "HEADER", "format": "TEXT", "text": "Só até {{1}}"},
+                {"type": "BODY", "text": "Condições para {{1}}."},
+            ]),
+        ),
+        in_state("pausado", "PAUSED"),
+        in_state("recusado", "REJECTED"),
+        in_state("em_analise", "PENDING"),
+        in_state("desligado", "DISABLED"),
+    ]
+}
+
+pub fn find<'a>(templates: &'a mut [Value], name: &str, language: &str) -> Option<&'a mut Value> {
+    templates
+        .iter_mut()
+        .find(|template| template["name"] == name && template["language"] == language)
+}
+
+/// `GET /{version}/{account}/message_templates`.
+pub fn list(templates: &[Value], request: &Request, address: &str) -> Answer {
+    let limit = request
+        .query("limit")
+        .and_then(|limit| limit.parse().ok())
+        .unwrap_or(PAGE)
+        .max(1);
+    let wanted: Vec<&Value> = templates
+        .iter()
+        .filter(|template| {
+            ["name", "language", "status"].into_iter().all(|field| {
+                request
+                    .query(field)
+                    .is_none_or(|value| template[field] == value)
+            })
+        })
+        .collect();
+    // A cursor names the row that it stands behind.
+    let start = match request.query("after") {
+        None => 0,
+        Some(cursor) => match (0..wanted.len()).find(|at| cursor_of(*at) == cursor) {
+            Some(at) => at + 1,
+            None => return super::Refusal::with(100, "Invalid cursor").answer(),
+        },
+    };
+    let end = (start + limit).min(wanted.len());
+    let page = wanted.get(start..end).unwrap_or_default();
+    let data: Vec<Value> = page
+        .iter()
+        .map(|template| with_fields(template, request.query("fields")))
+        .collect();
+    let mut body = json!({ "data": data });
+    if !page.is_empty() {
+        body["paging"] = json!({"cursors": {
+            "before": cursor_of(start),
+            "after": cursor_of(end - 1),
+        }});
+        if end < wanted.len() {
+            body["paging"]["next"] = json!(next(request, address, limit, &cursor_of(end - 1)));
+        }
+    }
+    Answer::json(200, &body)
+}
+
+/// The real one writes the caller's access token into this address.
+fn next(request: &Request, address: &str, limit: usize, cursor: &str) -> String {
+    let token = request.bearer().or_else(|| request.query("access_token"));
+    let mut url = format!(
+        "{address}{}?access_token={}&limit={limit}&after={cursor}",
+        request.path,
+        encoded(token.unwrap_or_default()),
+    );
+    for field in ["fields", "name", "language", "status"] {
+        if let Some(value) = request.query(field) {
+            url.push_str(&format!("&{field}={}", encoded(value)));
+        }
+    }
+    url
+}
+
+fn with_fields(template: &Value, fields: Option<&str>) -> Value {
+    let Some(fields) = fields else {
+        return template.clone();
+    };
+    let mut out = json!({ "id": template["id"] });
+    for field in fields.split(',').map(str::trim) {
+        if let Some(value) = template.get(field) {
+            out[field] = value.clone();
+        }
+    }
+    out
+}
+
+fn cursor_of(at: usize) -> String {
+    base64(format!("row {at:06}").as_bytes())
+}
+
+/// The list for people.
+pub fn lines(templates: &[Value]) -> String {
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let lines: Vec<String> = templates
+        .iter()
+        .map(|template| {
+            format!(
+                "{:<14} {:<6} {}",
+                word(&template["name"]),
+                word(&template["language"]),
+                word(&template["status"]),
+            )
+        })
+        .collect();
+    lines.join("\n")
+}

@@ -1,0 +1,100 @@
+//! The document of the interface as it is committed, and the schemas of its rows:
+//! what the service itself says that it serves. A change of it shows in a review,
+//! and `--check` fails when somebody forgot to write it anew.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::args::Args;
+use crate::failure::{Context, Failure};
+use crate::{process, repository};
+
+pub const HELP: &str = "\
+The document of the gateway and the data API, OpenAPI 3.1, as docs/openapi.json, and the JSON Schema of each kind of
+row in docs/schemas.
+
+    cargo xtask openapi           writes them
+    cargo xtask openapi --check   compares them with what the service says; fails when they differ
+";
+
+pub fn run(mut args: Args) -> Result<(), Failure> {
+    let is_check = args.flag("--check");
+    args.nothing_more()?;
+    let mut files = BTreeMap::from([(path(), told(&[])?)]);
+    let rows: Value = serde_json::from_str(&told(&["--rows"])?).context("reading the rows")?;
+    for (name, schema) in rows.as_object().into_iter().flatten() {
+        files.insert(
+            schemas().join(format!("{name}.json")),
+            format!("{schema:#}\n"),
+        );
+    }
+    for (path, text) in &files {
+        if is_check {
+            compare(path, text)?;
+        } else {
+            repository::write_if_changed(path, text.as_bytes())?;
+        }
+    }
+    for path in old(&files)? {
+        if is_check {
+            return Err(
+                Failure::new(format!("no row is called so: {}", path.display()))
+                    .hint("cargo xtask openapi"),
+            );
+        }
+        std::fs::remove_file(&path).context(format!("removing {}", path.display()))?;
+    }
+    let word = if is_check { "true" } else { "document" };
+    eprintln!(
+        "{word:>12} {} and {}",
+        path().display(),
+        schemas().display()
+    );
+    Ok(())
+}
+
+fn told(arguments: &[&str]) -> Result<String, Failure> {
+    let mut command = repository::cargo();
+    command.args(["run", "--quiet", "--package", "leadhost", "--", "openapi"]);
+    process::output(command.args(arguments))
+}
+
+fn compare(path: &PathBuf, text: &str) -> Result<(), Failure> {
+    let committed = std::fs::read_to_string(path).context(format!("reading {}", path.display()))?;
+    if committed == text {
+        return Ok(());
+    }
+    let mut lines = committed.lines().zip(text.lines()).enumerate();
+    let differs = lines.find(|(_, (old, new))| old != new);
+    let (number, old, new) = differs.map_or((0, "", ""), |(at, (old, new))| (at + 1, old, new));
+    Err(Failure::new(format!(
+        "the service serves something else than {} says\n  line {number}\n  - committed: {}\n  - served:    {}",
+        path.display(),
+        old.trim(),
+        new.trim()
+    ))
+    .hint("cargo xtask openapi, and look at the difference: clients are built on it"))
+}
+
+/// Files of rows that there are no more.
+fn old(files: &BTreeMap<PathBuf, String>) -> Result<Vec<PathBuf>, Failure> {
+    let folder = schemas();
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(&folder).context(format!("reading {}", folder.display()))? {
+        let path = entry.context("reading the schemas")?.path();
+        if !files.contains_key(&path) {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}
+
+pub fn path() -> PathBuf {
+    repository::root().join("docs/openapi.json")
+}
+
+fn schemas() -> PathBuf {
+    repository::root().join("docs/schemas")
+}
