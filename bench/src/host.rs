@@ -124,6 +124,17 @@ impl Host {
             .json()
     }
 
+    /// Applies a workspace; gives what the service says of it.
+    pub fn declare(&self, declaration: &Value) -> Result<Value, Failure> {
+        self.admin()?
+            .post(
+                "/admin/v1/apply?dryRun=false",
+                "application/json",
+                declaration.to_string().as_bytes(),
+            )?
+            .json()
+    }
+
     /// A workspace with one connection to the converter that serves.
     pub fn apply(&self) -> Result<Workspace, Failure> {
         let declaration = json!({
@@ -135,14 +146,7 @@ impl Host {
             }],
             "keys": [{"kind": "workspace", "label": "bench"}],
         });
-        let report = self
-            .admin()?
-            .post(
-                "/admin/v1/apply?dryRun=false",
-                "application/json",
-                declaration.to_string().as_bytes(),
-            )?
-            .json()?;
+        let report = self.declare(&declaration)?;
         let text = |value: &Value| -> Result<String, Failure> {
             value
                 .as_str()

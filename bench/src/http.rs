@@ -57,7 +57,7 @@ impl Client {
     }
 
     /// `headers` are lines, each with its end.
-    fn send(
+    pub fn send(
         &mut self,
         method: &str,
         path: &str,

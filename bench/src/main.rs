@@ -33,6 +33,7 @@ mod load;
 mod peer;
 mod postgres;
 mod process;
+mod provider;
 mod report;
 mod round;
 mod rows;
@@ -70,10 +71,15 @@ enum Figure {
     Ingest,
     IngestPostgres,
     Export,
+    ExportPeer,
     ExportStores,
     Swap,
     SwapFleet,
     Start,
+    Messages,
+    Search,
+    Deals,
+    Analytics,
 }
 
 impl Arguments {
@@ -113,10 +119,15 @@ fn main() -> ExitCode {
             Figure::Ingest => figures::ingest::measure(&arguments),
             Figure::IngestPostgres => figures::ingest_postgres::measure(&arguments),
             Figure::Export => figures::export::measure(&arguments),
+            Figure::ExportPeer => figures::export_peer::measure(&arguments),
             Figure::ExportStores => figures::export_stores::measure(&arguments),
             Figure::Swap => figures::swap::measure(&arguments),
             Figure::SwapFleet => figures::swap_fleet::measure(&arguments),
             Figure::Start => figures::start::measure(&arguments),
+            Figure::Messages => figures::messages::measure(&arguments),
+            Figure::Analytics => figures::analytics::measure(&arguments),
+            Figure::Deals => figures::deals::measure(&arguments),
+            Figure::Search => figures::search::measure(&arguments),
         };
         let published = measured.and_then(|report| report.publish(&arguments.results()));
         if let Err(error) = published {

@@ -8,6 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::Failure;
+use crate::host::Workspace;
 use crate::http::Client;
 use crate::process::Process;
 use crate::report::{Report, output};
@@ -44,6 +45,21 @@ impl Peer {
                 .args(["--url", url, "--write", write])
                 .arg("--schema")
                 .arg(schema),
+        )
+    }
+
+    /// Starts the one that exports messages from the service's own database.
+    pub fn start_export(
+        bench: &Path,
+        database: &Path,
+        workspace: &Workspace,
+    ) -> Result<Self, Failure> {
+        Self::run(
+            Command::new("node")
+                .arg(bench.join("peer-node/export.mjs"))
+                .arg("--database")
+                .arg(database)
+                .args(["--workspace", &workspace.id, "--key", &workspace.key]),
         )
     }
 

@@ -16,7 +16,7 @@ use leadhost::clock::SystemClock;
 use leadhost::config::Config;
 use leadhost::domain::plugin::PluginDelivery;
 use leadhost::plugin::{Budget, Compiler, Loaded, Plugins};
-use leadhost_sdk::__bindings::exports::leadhost::converter::converter::Guest as _;
+use leadhost_sdk::__bindings::converter::exports::leadhost::converter::converter::Guest as _;
 use leadhost_sdk::Exported;
 use serde_json::json;
 

@@ -28,7 +28,7 @@ pub(super) const MOST_TIMES_FIRST: f64 = 1.2;
 /// A form in which pages are asked for.
 pub(super) struct Form {
     pub(super) name: &'static str,
-    headers: &'static str,
+    pub(super) headers: &'static str,
     gzip: bool,
 }
 
@@ -133,6 +133,16 @@ pub(super) fn seed(database: &Path, workspace: &str) -> Result<(), Failure> {
 }
 
 pub(super) fn pull(client: &mut Client, form: &Form) -> Result<Pull, Failure> {
+    pull_since(client, form, None, MESSAGES)
+}
+
+/// What changed since a time, or everything, which must be so many rows.
+pub(super) fn pull_since(
+    client: &mut Client,
+    form: &Form,
+    since: Option<&str>,
+    expected: u64,
+) -> Result<Pull, Failure> {
     let mut pull = Pull {
         took: Duration::ZERO,
         bytes: 0,
@@ -141,7 +151,11 @@ pub(super) fn pull(client: &mut Client, form: &Form) -> Result<Pull, Failure> {
     let mut rows = 0;
     let mut cursor: Option<String> = None;
     loop {
-        let path = path(cursor.as_deref());
+        let mut path = path(cursor.as_deref());
+        if let Some(since) = since {
+            path.push_str("&updated_since=");
+            path.push_str(since);
+        }
         let begin = Instant::now();
         let answer = client.get(&path, form.headers)?;
         pull.took += begin.elapsed();
@@ -164,13 +178,13 @@ pub(super) fn pull(client: &mut Client, form: &Form) -> Result<Pull, Failure> {
             None => break,
         }
     }
-    if rows == MESSAGES {
+    if rows == expected {
         return Ok(pull);
     }
-    Err(format!("{}: a full pull gave {rows} rows of {MESSAGES}", form.name).into())
+    Err(format!("{}: a pull gave {rows} rows of {expected}", form.name).into())
 }
 
-fn path(cursor: Option<&str>) -> String {
+pub(super) fn path(cursor: Option<&str>) -> String {
     match cursor {
         Some(cursor) => format!("/v1/export/messages?limit={PAGE}&cursor={cursor}"),
         None => format!("/v1/export/messages?limit={PAGE}"),

@@ -1,10 +1,15 @@
 //! One file a figure: what is measured, what was aimed at, what came.
 
+pub mod analytics;
 pub mod conversion;
+pub mod deals;
 pub mod export;
+pub mod export_peer;
 pub mod export_stores;
 pub mod ingest;
 pub mod ingest_postgres;
+pub mod messages;
+pub mod search;
 pub mod start;
 pub mod swap;
 pub mod swap_fleet;

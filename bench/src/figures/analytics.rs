@@ -1,0 +1,359 @@
+//! Analytics: how fast changes are counted, and what a question takes, at growing
+//! numbers of conversations. Beside the same question as plain SQL on the
+//! conversations themselves, put to the same file in the same run.
+//!
+//! The conversations are written straight into the store's table, over two years up
+//! to now, of twenty agents of two types and five sources. The counts of every
+//! answer must be those of the plain question.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use leadhost::clock::{Clock as _, SystemClock};
+use leadhost::domain::time::Micros;
+use serde_json::{Value, json};
+use sqlx::Row as _;
+use sqlx::sqlite::SqliteConnection;
+
+use crate::host::{self, Host};
+use crate::http::Client;
+use crate::report::{Report, Table, count, time};
+use crate::sample::Sample;
+use crate::{Arguments, Failure, rows};
+
+const SIZES: [u64; 3] = [100_000, 1_000_000, 10_000_000];
+const DAYS: i64 = 730;
+/// Requests of each kind.
+const TIMES: usize = 300;
+/// Times that the plain question is put.
+const PLAIN_TIMES: usize = 3;
+const MOST_P99: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(50)];
+const MOST_RATIO: f64 = 1.5;
+const QUESTIONS: [&str; 2] = ["the default call", "365 days by three dimensions"];
+/// How long the first count may take.
+const PATIENCE: Duration = Duration::from_secs(1_800);
+
+struct Measured {
+    size: u64,
+    /// Seconds until everything was counted.
+    counted: f64,
+    samples: [Sample; 2],
+    plain: [Sample; 2],
+    rows: [usize; 2],
+    memory: f64,
+}
+
+pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
+    let measured = SIZES
+        .into_iter()
+        .map(|size| at_size(arguments, size))
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(report(&measured))
+}
+
+fn at_size(arguments: &Arguments, size: u64) -> Result<Measured, Failure> {
+    let folder = arguments.scratch()?;
+    let host = Host::start(&arguments.leadhost, folder.path(), "")?;
+    host.activate(&arguments.component()?)?;
+    let workspace = host.apply()?;
+    host.stop()?;
+    eprintln!("  seeding {size} conversations");
+    let database = host::database(folder.path());
+    let now = SystemClock.now();
+    seed(&database, &workspace.id, size, now)?;
+
+    let begin = Instant::now();
+    let host = Host::start(&arguments.leadhost, folder.path(), "")?;
+    let mut client = Client::connect(host.data, Some(&workspace.key))?;
+    while !is_counted(&mut client)? {
+        if begin.elapsed() > PATIENCE {
+            return Err(format!("{size} conversations were not counted in half an hour").into());
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let counted = begin.elapsed().as_secs_f64();
+    eprintln!("  counted: {} changes/s", count(size as f64 / counted));
+
+    // Zones are asked for in whole days, so that both sides mean the same.
+    let (from, to) = (midnight(now, -365), midnight(now, 0));
+    let paths = [
+        "/v1/analytics/conversations/day".to_owned(),
+        format!(
+            "/v1/analytics/conversations/day?from={from}&to={to}&group_by=agent_type,agent_id,source"
+        ),
+    ];
+    let mut samples = Vec::new();
+    let mut plains = Vec::new();
+    let mut given = Vec::new();
+    for (path, groups) in paths.iter().zip([false, true]) {
+        let answer = client.get(path, "accept-encoding: identity\r\n")?.json()?;
+        given.push(answer["data"].as_array().map_or(0, Vec::len));
+        let bounds = (bound(&answer, "from")?, bound(&answer, "to")?);
+        let (plain, sums) = plain(&database, &workspace.id, bounds, groups)?;
+        let told = sums_of(&answer);
+        if told != sums {
+            return Err(format!("{path}: {told:?} were told, {sums:?} are there").into());
+        }
+        plains.push(plain);
+        let mut took = Vec::new();
+        for _ in 0..TIMES {
+            let begin = Instant::now();
+            let answer = client.get(path, "accept-encoding: identity\r\n")?;
+            took.push(begin.elapsed());
+            if answer.status != 200 {
+                return Err(format!("{path}: status {}", answer.status).into());
+            }
+        }
+        samples.push(Sample::of(took));
+    }
+    let (memory, _) = host.process.memory()?;
+    host.stop()?;
+    let pair = |samples: Vec<Sample>| -> Result<[Sample; 2], Failure> {
+        samples.try_into().map_err(|_| "two questions".into())
+    };
+    Ok(Measured {
+        size,
+        counted,
+        samples: pair(samples)?,
+        plain: pair(plains)?,
+        rows: [given[0], given[1]],
+        memory,
+    })
+}
+
+fn is_counted(client: &mut Client) -> Result<bool, Failure> {
+    let freshness = client.get("/v1/analytics/freshness", "")?.json()?;
+    let sets = freshness["data"].as_array().into_iter().flatten();
+    let mut sets = sets.filter(|set| set["metricset"] == "conversations");
+    Ok(sets.next().is_some_and(|set| !set["as_of"].is_null()))
+}
+
+/// Sao Paulo has had no summer time since 2019: three hours behind, always.
+const BEHIND: i64 = 3 * Micros::HOUR;
+
+/// The local midnight so many days from now, as a date.
+fn midnight(now: Micros, days: i64) -> String {
+    let local = Micros(now.0 - BEHIND + days * Micros::DAY);
+    local.text()[..10].to_owned()
+}
+
+fn bound(answer: &Value, name: &str) -> Result<i64, Failure> {
+    let text = answer[name].as_str().unwrap_or_default();
+    let time = leadhost::domain::time::parse(text);
+    Ok(time
+        .ok_or_else(|| format!("`{name}` of an answer is {text:?}"))?
+        .0)
+}
+
+const MEASURES: [&str; 5] = [
+    "conversations_started",
+    "conversations_answered",
+    "conversations_no_response",
+    "appointments",
+    "transferred",
+];
+
+/// How many rows, and the sum of each measure.
+type Sums = (usize, [i64; 5]);
+
+fn sums_of(answer: &Value) -> Sums {
+    let data = answer["data"].as_array().map_or(&[][..], Vec::as_slice);
+    let sum = |measure: &str| data.iter().filter_map(|row| row[measure].as_i64()).sum();
+    (data.len(), MEASURES.map(sum))
+}
+
+fn seed(database: &Path, workspace: &str, size: u64, now: Micros) -> Result<(), Failure> {
+    rows::block_on(async {
+        let mut connection = rows::open(database).await?;
+        let size = i64::try_from(size)?;
+        let first = now.0 - DAYS * Micros::DAY;
+        sqlx::query(
+            "with recursive n (n) as (select 1 union all select n + 1 from n where n < ?2),
+             one as (
+               select n, ?3 + (n * ?4) / ?2 as at, n * 2654435761 % 4294967296 as chance from n
+             )
+             insert into conversations (workspace_id, cursor_us, id, contact_id, agent_id, agent_type,
+               source, channel, status, created_us, updated_us, first_message_us, answered_us,
+               last_message_us, no_response_us, transferred_us, appointment_us, closed_us, props)
+             select ?1, at + n % 7,
+               printf('018bcfe5-%04x-7%03x-8%03x-%012x', n / 65536 % 65536, n % 4096, n % 4095, n),
+               printf('018bcfe5-0000-7000-9000-%012x', n),
+               1 + chance / 7 % 20, case chance / 7 % 20 < 14 when true then 'ai' else 'human' end,
+               'source ' || (chance / 1009 % 5), 'whatsapp', 'closed', at, at, at,
+               case chance % 3 when 0 then null else at + 60000000 end, at,
+               case chance % 3 when 0 then at + 86400000000 end,
+               case chance % 5 when 0 then at + 90000000 end,
+               case chance % 11 when 0 then at + 95000000 end, at + 100000000, '{}'
+             from one",
+        )
+        .bind(workspace)
+        .bind(size)
+        .bind(first)
+        .bind(DAYS * Micros::DAY - Micros::HOUR)
+        .execute(&mut connection)
+        .await?;
+        // 1 is the number of conversations in the feed clock.
+        sqlx::query(
+            "insert into feed_clock (workspace_id, entity, last_us) values (?1, 1, ?2)
+             on conflict do update set last_us = excluded.last_us",
+        )
+        .bind(workspace)
+        .bind(now.0)
+        .execute(&mut connection)
+        .await?;
+        let checkpoint = sqlx::query("pragma wal_checkpoint(truncate)")
+            .fetch_one(&mut connection)
+            .await?;
+        match checkpoint.try_get::<i64, _>(0)? {
+            0 => Ok(()),
+            _ => Err("the seeded conversations cannot be checkpointed".into()),
+        }
+    })
+}
+
+macro_rules! plain {
+    ($columns:literal) => {
+        concat!(
+            "select (first_message_us - 10800000000) / 86400000000 as day",
+            $columns,
+            ", count(*), count(answered_us), count(no_response_us), count(appointment_us),
+               count(transferred_us)
+             from conversations
+             where workspace_id = ?1 and first_message_us >= ?2 and first_message_us < ?3
+             group by 1",
+            $columns
+        )
+    };
+}
+
+/// What somebody would ask without a rollup.
+const PLAIN: &str = plain!("");
+const PLAIN_GROUPS: &str = plain!(", agent_type, agent_id, source");
+
+fn plain(
+    database: &Path,
+    workspace: &str,
+    bounds: (i64, i64),
+    groups: bool,
+) -> Result<(Sample, Sums), Failure> {
+    let (sql, first) = if groups {
+        (PLAIN_GROUPS, 4)
+    } else {
+        (PLAIN, 1)
+    };
+    rows::block_on(async {
+        let mut connection: SqliteConnection = rows::open(database).await?;
+        let mut took = Vec::new();
+        let mut sums = (0, [0; 5]);
+        for _ in 0..PLAIN_TIMES {
+            let begin = Instant::now();
+            let found = sqlx::query(sql)
+                .bind(workspace)
+                .bind(bounds.0)
+                .bind(bounds.1)
+                .fetch_all(&mut connection)
+                .await?;
+            took.push(begin.elapsed());
+            sums = (found.len(), [0; 5]);
+            for row in &found {
+                for (place, sum) in sums.1.iter_mut().enumerate() {
+                    *sum += row.try_get::<i64, _>(first + place)?;
+                }
+            }
+        }
+        Ok((Sample::of(took), sums))
+    })
+}
+
+fn report(measured: &[Measured]) -> Report {
+    let mut report = Report::new(
+        "analytics",
+        "Questions about conversations, and counting them",
+    );
+    let mut table = Table::new(
+        &format!(
+            "{TIMES} requests of each kind, one after the other over one connection, uncompressed; the plain question {PLAIN_TIMES} times:"
+        ),
+        &[
+            "conversations",
+            "question",
+            "rows",
+            "p50",
+            "p99",
+            "plain SQL, p50",
+            "times quicker",
+        ],
+    );
+    let mut data = Vec::new();
+    for of in measured {
+        for (question, name) in QUESTIONS.into_iter().enumerate() {
+            let (sample, plain) = (&of.samples[question], &of.plain[question]);
+            let times = plain.p50().as_secs_f64() / sample.p50().as_secs_f64();
+            table.row([
+                count(of.size as f64),
+                name.to_owned(),
+                count(of.rows[question] as f64),
+                time(sample.p50()),
+                time(sample.p99()),
+                time(plain.p50()),
+                format!("{times:.0}"),
+            ]);
+            data.push(json!({
+                "conversations": of.size, "question": name, "rows": of.rows[question],
+                "p50Micros": sample.p50().as_micros() as u64,
+                "p99Micros": sample.p99().as_micros() as u64,
+                "plainP50Micros": plain.p50().as_micros() as u64,
+            }));
+        }
+    }
+    report.data("questions", json!(data));
+    for (question, most) in MOST_P99.into_iter().enumerate() {
+        let worst = measured.iter().map(|of| of.samples[question].p99()).max();
+        let worst = worst.unwrap_or_default();
+        report.aim(
+            &format!(
+                "p99 of {} at most {} at every size",
+                QUESTIONS[question],
+                time(most)
+            ),
+            time(worst),
+            worst <= most,
+        );
+    }
+    if let [few, .., many] = measured {
+        let ratio = |question: usize| {
+            let p50 = |of: &Measured| of.samples[question].p50().as_secs_f64();
+            p50(many) / p50(few)
+        };
+        let worst = ratio(0).max(ratio(1));
+        report.aim(
+            "ten million conversations take at most 1.5 times what 100 000 take (p50)",
+            format!("{:.2} and {:.2} times", ratio(0), ratio(1)),
+            worst <= MOST_RATIO,
+        );
+    }
+    let mut counting = Table::new(
+        "From the start of the service on conversations that it never counted until all of them are, its cubes included:",
+        &[
+            "conversations",
+            "seconds",
+            "changes/s",
+            "resident memory after it",
+        ],
+    );
+    let mut counted = Vec::new();
+    for of in measured {
+        counting.row([
+            count(of.size as f64),
+            format!("{:.1}", of.counted),
+            count(of.size as f64 / of.counted),
+            format!("{:.0} MiB", of.memory),
+        ]);
+        counted.push(json!({"conversations": of.size, "seconds": of.counted}));
+    }
+    report.data("counting", json!(counted));
+    report.table(table);
+    report.table(counting);
+    report.note("Of every answer the number of rows and the sum of each measure were those of the plain question.");
+    report
+}

@@ -1,0 +1,270 @@
+//! Deals as partners ask for them: one of a million by its contact's phone, and
+//! a change of one, on both stores. One client, one request after the other: what
+//! a partner waits for while nobody else is there.
+//!
+//! The deals are written straight into the store's tables. Each lookup must find
+//! its one deal, and each change must be answered as made.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use sqlx::Row as _;
+
+use crate::host::{self, Host};
+use crate::http::Client;
+use crate::postgres::{Database, Server};
+use crate::report::{Report, Table, count, time};
+use crate::sample::Sample;
+use crate::{Arguments, Failure, rows};
+
+const DEALS: u64 = 1_000_000;
+const TIMES: u64 = 2_000;
+/// Requests before anything counts.
+const WARM_UP: u64 = 200;
+/// The stamp before the first deal's.
+const FIRST: i64 = 1_700_000_000_000_000;
+
+/// Of a lookup and of a change, on each store.
+const MOST_P99: [[Duration; 2]; 2] = [
+    [Duration::from_millis(3), Duration::from_millis(10)],
+    [Duration::from_millis(5), Duration::from_millis(15)],
+];
+const STORES: [&str; 2] = ["SQLite", "PostgreSQL"];
+const OPERATIONS: [&str; 2] = ["GET /deal by phone", "PATCH /deal"];
+
+struct Seeded {
+    workspace: String,
+    connection: String,
+    partner_key: String,
+}
+
+pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
+    let server = Server::start(arguments)?;
+    let database = server.database()?;
+    let stores = [String::new(), database.store()];
+    let mut samples = Vec::new();
+    for (at, store) in STORES.into_iter().enumerate() {
+        let folder = arguments.scratch()?;
+        let host = Host::start(&arguments.leadhost, folder.path(), &stores[at])?;
+        host.activate(&arguments.component()?)?;
+        let seeded = declare(&host)?;
+        host.stop()?;
+        eprintln!("  seeding {DEALS} deals on {store}");
+        match at {
+            0 => seed(&host::database(folder.path()), &seeded)?,
+            _ => seed_postgres(&database, &seeded)?,
+        }
+        let host = Host::start(&arguments.leadhost, folder.path(), &stores[at])?;
+        let mut client = Client::connect(host.gateway, None)?;
+        let key = format!("x-service-api-key: {}\r\n", seeded.partner_key);
+        eprintln!("  asking {store}");
+        let lookups = lookups(&mut client, &key)?;
+        let changes = changes(&mut client, &key)?;
+        samples.push([lookups, changes]);
+        host.stop()?;
+    }
+    database.drop()?;
+    let mut report = report(&samples);
+    server.version(&mut report)?;
+    Ok(report)
+}
+
+fn declare(host: &Host) -> Result<Seeded, Failure> {
+    let declaration = json!({
+        "workspace": {"slug": "bench", "name": "Bench", "rate_limit": 1_000_000},
+        "partners": [{"name": "crm"}],
+        "instances": [{"name": "bot", "kind": "ai"}],
+        "connections": [{
+            "name": "portal", "partner": "crm", "instance": "bot", "plugin": "grupo-olx",
+        }],
+        "keys": [{"kind": "partner", "label": "crm", "partner": "crm"}],
+    });
+    let told = host.declare(&declaration)?;
+    let text = |value: &serde_json::Value| -> Result<String, Failure> {
+        let text = value.as_str().map(str::to_owned);
+        text.ok_or_else(|| format!("an unexpected answer to a declaration: {told}").into())
+    };
+    Ok(Seeded {
+        workspace: text(&told["workspaceId"])?,
+        connection: text(&told["connections"]["portal"])?,
+        partner_key: text(&told["keys"][0]["key"])?,
+    })
+}
+
+/// A fixed line: its match key is the number itself.
+fn phone(number: u64) -> String {
+    format!("+55113{number:07}")
+}
+
+/// As the statements below make it.
+fn deal(number: u64) -> String {
+    format!("018bcfe5-0000-7000-8000-{number:012x}")
+}
+
+fn seed(database: &std::path::Path, seeded: &Seeded) -> Result<(), Failure> {
+    const NUMBERS: &str =
+        "with recursive n (n) as (select 1 union all select n + 1 from n where n < ?2) ";
+    const CONTACT: &str = "printf('018bcfe5-0000-7000-9000-%012x', n)";
+    let statements = [
+        format!(
+            "{NUMBERS} insert into contacts (workspace_id, cursor_us, id, name, phone_number, props, created_us, updated_us)
+             select ?1, ?3 + n, {CONTACT}, 'Contact ' || n, printf('+55113%07d', n), '{{}}', ?3 + n, ?3 + n from n"
+        ),
+        format!(
+            "{NUMBERS} insert into contact_keys (workspace_id, key, contact_id)
+             select ?1, printf('phone:+55113%07d', n), {CONTACT} from n where ?3 > 0"
+        ),
+        format!(
+            "{NUMBERS} insert into deals (workspace_id, cursor_us, id, person_id, status, props, created_us, updated_us, stage_code, connection_id)
+             select ?1, ?3 + n, printf('018bcfe5-0000-7000-8000-%012x', n), {CONTACT}, 'open', '{{}}', ?3 + n, ?3 + n, 'in_qualification', ?4 from n"
+        ),
+    ];
+    rows::block_on(async {
+        let mut connection = rows::open(database).await?;
+        for statement in statements {
+            sqlx::query(sqlx::AssertSqlSafe(statement))
+                .bind(&seeded.workspace)
+                .bind(i64::try_from(DEALS)?)
+                .bind(FIRST)
+                .bind(&seeded.connection)
+                .execute(&mut connection)
+                .await?;
+        }
+        // 3 and 4 are the numbers of contacts and deals in the feed clock.
+        for entity in [3, 4] {
+            sqlx::query(
+                "insert into feed_clock (workspace_id, entity, last_us) values (?1, ?2, ?3)
+                 on conflict do update set last_us = excluded.last_us",
+            )
+            .bind(&seeded.workspace)
+            .bind(entity)
+            .bind(FIRST + i64::try_from(DEALS)?)
+            .execute(&mut connection)
+            .await?;
+        }
+        let checkpoint = sqlx::query("pragma wal_checkpoint(truncate)")
+            .fetch_one(&mut connection)
+            .await?;
+        let busy: i64 = checkpoint.try_get(0)?;
+        if busy == 0 {
+            Ok(())
+        } else {
+            Err("the seeded deals cannot be checkpointed".into())
+        }
+    })
+}
+
+/// The same rows, as this store has them.
+fn seed_postgres(database: &Database<'_>, seeded: &Seeded) -> Result<(), Failure> {
+    let Seeded {
+        workspace,
+        connection,
+        ..
+    } = seeded;
+    const CONTACT: &str = "('018bcfe5-0000-7000-9000-' || lpad(to_hex(n), 12, '0'))::uuid";
+    const AT: &str = "to_timestamp(1700000000) + n * interval '1 microsecond'";
+    let last = FIRST + i64::try_from(DEALS)?;
+    database.say(&[
+        &format!(
+            "insert into leadhost.contacts (workspace_id, cursor_us, id, name, phone_number, props, created_at, updated_at)
+             select '{workspace}', {FIRST} + n, {CONTACT}, 'Contact ' || n, '+55113' || lpad(n::text, 7, '0'), '{{}}', {AT}, {AT}
+             from generate_series(1::bigint, {DEALS}) as n"
+        ),
+        &format!(
+            "insert into leadhost.contact_keys (workspace_id, key, contact_id)
+             select '{workspace}', 'phone:+55113' || lpad(n::text, 7, '0'), {CONTACT}
+             from generate_series(1::bigint, {DEALS}) as n"
+        ),
+        &format!(
+            "insert into leadhost.deals (workspace_id, cursor_us, id, person_id, status, props, created_at, updated_at, stage_code, connection_id)
+             select '{workspace}', {FIRST} + n, ('018bcfe5-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, {CONTACT}, 'open', '{{}}', {AT}, {AT}, 'in_qualification', '{connection}'
+             from generate_series(1::bigint, {DEALS}) as n"
+        ),
+        &format!(
+            "insert into leadhost.feed_clock (workspace_id, entity, last_us) values ('{workspace}', 3, {last}), ('{workspace}', 4, {last})
+             on conflict (workspace_id, entity) do update set last_us = excluded.last_us"
+        ),
+        "vacuum analyze leadhost.contacts",
+        "vacuum analyze leadhost.contact_keys",
+        "vacuum analyze leadhost.deals",
+        "checkpoint",
+    ])
+}
+
+/// Numbers all over the table, each once.
+fn numbers() -> impl Iterator<Item = u64> {
+    (1..=WARM_UP + TIMES).map(|at| at * 7_919 * 31 % DEALS + 1)
+}
+
+fn lookups(client: &mut Client, key: &str) -> Result<Sample, Failure> {
+    let mut took = Vec::new();
+    for number in numbers() {
+        let path = format!("/deal?phoneNumber=%2B{}", &phone(number)[1..]);
+        let begin = Instant::now();
+        let answer = client.get(&path, key)?;
+        took.push(begin.elapsed());
+        let found = answer.json()?;
+        if found[0]["deal"]["id"] != deal(number) || found.as_array().map(Vec::len) != Some(1) {
+            return Err(format!("{path} found {found}").into());
+        }
+    }
+    Ok(Sample::of(took.into_iter().skip(WARM_UP as usize)))
+}
+
+fn changes(client: &mut Client, key: &str) -> Result<Sample, Failure> {
+    let headers = format!("{key}content-type: application/json\r\n");
+    let body = json!({"stageCode": "visit_scheduled"}).to_string();
+    let mut took = Vec::new();
+    for number in numbers() {
+        let path = format!("/deal/{}", deal(number));
+        let begin = Instant::now();
+        let answer = client.send("PATCH", &path, &headers, body.as_bytes())?;
+        took.push(begin.elapsed());
+        if answer.status != 202 {
+            return Err(format!("{path}: {:?}", answer.json()).into());
+        }
+    }
+    Ok(Sample::of(took.into_iter().skip(WARM_UP as usize)))
+}
+
+fn report(samples: &[[Sample; 2]]) -> Report {
+    let mut report = Report::new("deals", "Deals looked up and changed");
+    let mut table = Table::new(
+        &format!(
+            "{} deals of as many contacts; {} requests of each kind after {}, one after the other over one connection:",
+            count(DEALS as f64),
+            count(TIMES as f64),
+            count(WARM_UP as f64)
+        ),
+        &["store", "request", "p50", "p99", "longest"],
+    );
+    let mut data = Vec::new();
+    for (at, (store, samples)) in STORES.iter().zip(samples).enumerate() {
+        for (of, (operation, sample)) in OPERATIONS.iter().zip(samples).enumerate() {
+            let most = MOST_P99[at][of];
+            report.aim(
+                &format!("p99 of {operation} on {store} at most {}", time(most)),
+                time(sample.p99()),
+                sample.p99() <= most,
+            );
+            table.row([
+                (*store).to_owned(),
+                (*operation).to_owned(),
+                time(sample.p50()),
+                time(sample.p99()),
+                time(sample.max()),
+            ]);
+            data.push(json!({
+                "store": store, "request": operation, "count": sample.len(),
+                "p50Micros": sample.p50().as_micros() as u64,
+                "p99Micros": sample.p99().as_micros() as u64,
+            }));
+        }
+    }
+    report.table(table);
+    report.data("requests", json!(data));
+    report.note(
+        "Each lookup found its one deal, and each change was answered 202 when it was durable.",
+    );
+    report
+}

@@ -1,0 +1,146 @@
+//! The export beside a careful route in Node on the same database: a full pull of
+//! a million messages, and the pull of what changed since a time. Both sides give
+//! the same bodies, letter by letter but for their cursors, and take turns.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::export::{FIRST, FORMS, MESSAGES, Pull, path, pull_since, seed};
+use crate::host::{self, Host};
+use crate::http::Client;
+use crate::peer::{self, Peer};
+use crate::report::{Report, Table, count, time};
+use crate::sample::median;
+use crate::{Arguments, Failure};
+
+/// Rows that changed since the time.
+const CHANGED: u64 = 20_000;
+/// Pulls of what changed in one round.
+const TIMES: u32 = 10;
+const LEAST_TIMES: f64 = 3.0;
+const SIDES: [&str; 2] = ["Leadhost", "fastify and better-sqlite3"];
+const PULLS: [&str; 2] = ["full", "incremental"];
+
+pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
+    let folder = arguments.scratch()?;
+    let host = Host::start(&arguments.leadhost, folder.path(), "")?;
+    host.activate(&arguments.component()?)?;
+    let workspace = host.apply()?;
+    host.stop()?;
+    eprintln!("  seeding {MESSAGES} messages");
+    let database = host::database(folder.path());
+    seed(&database, &workspace.id)?;
+    let host = Host::start(&arguments.leadhost, folder.path(), "")?;
+    let peer = Peer::start_export(&arguments.folder, &database, &workspace)?;
+    let mut clients = [
+        Client::connect(host.data, Some(&workspace.key))?,
+        Client::connect(peer.address, Some(&workspace.key))?,
+    ];
+    let since = since();
+    same_bodies(&mut clients, &since)?;
+
+    // Seconds by pull, side and round.
+    let mut took: [[Vec<f64>; 2]; 2] = Default::default();
+    for number in 1..=arguments.rounds {
+        for (side, client) in clients.iter_mut().enumerate() {
+            let full = pull_since(client, &FORMS[0], None, MESSAGES)?;
+            let mut changed = Duration::ZERO;
+            for _ in 0..TIMES {
+                changed += pull_since(client, &FORMS[0], Some(&since), CHANGED)?.took;
+            }
+            eprintln!(
+                "  round {number}: {}: {} rows/s",
+                SIDES[side],
+                count(rate(&full))
+            );
+            took[0][side].push(full.took.as_secs_f64());
+            took[1][side].push((changed / TIMES).as_secs_f64());
+        }
+    }
+    peer.stop()?;
+    host.stop()?;
+    let mut report = report(arguments, &took);
+    peer::versions(&arguments.folder, &mut report)?;
+    Ok(report)
+}
+
+fn rate(pull: &Pull) -> f64 {
+    MESSAGES as f64 / pull.took.as_secs_f64()
+}
+
+/// The stamp of the first message that counts as changed.
+fn since() -> String {
+    let first = MESSAGES - CHANGED + 1;
+    let stamp = FIRST + i64::try_from(first).expect("a small number") * 1_000_000;
+    leadhost::domain::time::Micros(stamp).text()
+}
+
+/// Both sides say the same before their cursors, at the beginning and since the time.
+fn same_bodies(clients: &mut [Client; 2], since: &str) -> Result<(), Failure> {
+    for query in [String::new(), format!("&updated_since={since}")] {
+        let path = format!("{}{query}", path(None));
+        let mut said = Vec::new();
+        for client in clients.iter_mut() {
+            let answer = client.get(&path, FORMS[0].headers)?;
+            let body = String::from_utf8(answer.body)?;
+            let rows = body.rsplit_once("],\"next_cursor\":");
+            let (rows, _) = rows.ok_or_else(|| format!("{path}: no page: {body:.200}"))?;
+            said.push(rows.to_owned());
+        }
+        if said[0] != said[1] {
+            let at = said[0]
+                .bytes()
+                .zip(said[1].bytes())
+                .take_while(|(a, b)| a == b)
+                .count();
+            return Err(format!(
+                "{path}: the bodies differ from byte {at}: {:.120} and {:.120}",
+                said[0].get(at..).unwrap_or_default(),
+                said[1].get(at..).unwrap_or_default()
+            )
+            .into());
+        }
+    }
+    Ok(())
+}
+
+fn report(arguments: &Arguments, took: &[[Vec<f64>; 2]; 2]) -> Report {
+    let mut report = Report::new("export-peer", "The export beside a route in Node");
+    let mut table = Table::new(
+        &format!(
+            "{} messages, of which {} changed since a time; pages of 1000 rows as JSON over one connection. Median of {} alternating rounds:",
+            count(MESSAGES as f64),
+            count(CHANGED as f64),
+            arguments.rounds
+        ),
+        &["pull", "side", "rows/s", "the whole pull", "times the peer"],
+    );
+    let mut data = Vec::new();
+    for (pull, rows) in [MESSAGES, CHANGED].into_iter().enumerate() {
+        let seconds = [median(&took[pull][0]), median(&took[pull][1])];
+        let times = seconds[1] / seconds[0];
+        for (side, name) in SIDES.into_iter().enumerate() {
+            table.row([
+                PULLS[pull].to_owned(),
+                name.to_owned(),
+                count(rows as f64 / seconds[side]),
+                time(Duration::from_secs_f64(seconds[side])),
+                format!("{:.2}", seconds[1] / seconds[side]),
+            ]);
+            data.push(json!({"pull": PULLS[pull], "side": name, "seconds": took[pull][side]}));
+        }
+        report.aim(
+            &format!(
+                "rows a second of a pull that is {} at least three times the peer's",
+                PULLS[pull]
+            ),
+            format!("{times:.2} times"),
+            times >= LEAST_TIMES,
+        );
+    }
+    report.data("pulls", json!(data));
+    report.table(table);
+    report.note("The bodies of both sides were compared: the same but for their cursors. Every pull gave all its rows.");
+    report
+}

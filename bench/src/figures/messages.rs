@@ -1,0 +1,311 @@
+//! Messages: how many notifications a second go out through the adapter to a
+//! provider on the same machine, how much of a notification's time is the
+//! host's, and how many events a second come back durably in webhooks of a
+//! thousand.
+//!
+//! Afterwards each message must be in the export, accepted and, once its status
+//! came back, delivered; the provider must have taken each exactly once.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::host::Host;
+use crate::http::Client;
+use crate::provider::{self, Provider};
+use crate::report::{Report, Table, count, time};
+use crate::sample::{Sample, median};
+use crate::{Arguments, Failure};
+
+const CONNECTIONS: usize = 64;
+/// What a provider that is far away takes for its answer.
+const FAR: Duration = Duration::from_millis(50);
+/// Events of one webhook: the most that providers document.
+const EVENTS: u64 = 1_000;
+
+pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
+    let mut near = Vec::new();
+    let mut far = Vec::new();
+    let mut back = Vec::new();
+    for number in 1..=arguments.rounds {
+        let round = round(arguments, Duration::ZERO, CONNECTIONS)?;
+        eprintln!(
+            "  round {number}: {} notifications/s, {} events/s",
+            count(round.per_second()),
+            count(round.events_per_second)
+        );
+        back.push(round.events_per_second);
+        near.push(round);
+        // One at a time: what the host takes of a single notification.
+        far.push(self::round(arguments, FAR, 1)?);
+    }
+    Ok(report(&near, &far, &back))
+}
+
+struct Round {
+    took: Vec<Duration>,
+    elapsed: Duration,
+    events_per_second: f64,
+}
+
+impl Round {
+    fn per_second(&self) -> f64 {
+        self.took.len() as f64 / self.elapsed.as_secs_f64()
+    }
+}
+
+fn round(arguments: &Arguments, pause: Duration, connections: usize) -> Result<Round, Failure> {
+    let provider = Provider::start(pause)?;
+    let folder = arguments.scratch()?;
+    let host = Host::start(&arguments.leadhost, folder.path(), "")?;
+    let path = arguments.plugins.join("adapter-whatsapp-cloud.wasm");
+    let component = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    host.activate(&component)?;
+    let channel = apply(&host, &provider)?;
+
+    let during = arguments.round();
+    let begin = Instant::now();
+    let senders: Vec<_> = (0..connections)
+        .map(|index| {
+            let (channel, gateway) = (channel.clone(), host.gateway);
+            std::thread::spawn(move || send(gateway, &channel, index, begin + during))
+        })
+        .collect();
+    let mut took = Vec::new();
+    for sender in senders {
+        took.extend(sender.join().map_err(|_| "a sender panicked")??);
+    }
+    let elapsed = begin.elapsed();
+    let sent = took.len() as u64;
+    if provider.taken() != sent {
+        return Err(format!(
+            "{sent} messages were answered and {} went out",
+            provider.taken()
+        )
+        .into());
+    }
+    let events_per_second = statuses(host.gateway, &channel, sent)?;
+    check(&host, &channel, sent)?;
+    host.stop()?;
+    Ok(Round {
+        took,
+        elapsed,
+        events_per_second,
+    })
+}
+
+#[derive(Clone)]
+struct Channel {
+    instance: i64,
+    /// Where the provider's webhooks come to.
+    webhook: String,
+    partner_key: String,
+    workspace_key: String,
+}
+
+fn apply(host: &Host, provider: &Provider) -> Result<Channel, Failure> {
+    let url = format!("http://{}", provider.address);
+    let declaration = json!({
+        "workspace": {"slug": "bench", "name": "Bench", "rate_limit": 1_000_000},
+        "partners": [{"name": "crm"}],
+        "instances": [{
+            "name": "bot",
+            "adapter": "whatsapp-cloud",
+            "config": {"phoneNumberId": "1", "graphUrl": url},
+            "allow": [format!("{url}!private")],
+            "secrets": {"access-token": "bench"},
+        }],
+        "keys": [
+            {"kind": "workspace", "label": "export"},
+            {"kind": "partner", "label": "crm", "partner": "crm"},
+        ],
+    });
+    let report = host.declare(&declaration)?;
+    let odd = || format!("an unexpected answer to a declaration: {report}");
+    let key = |kind: &str| {
+        report["keys"]
+            .as_array()?
+            .iter()
+            .find(|key| key["kind"] == kind)?["key"]
+            .as_str()
+            .map(str::to_owned)
+    };
+    Ok(Channel {
+        instance: report["instances"]["bot"].as_i64().ok_or_else(odd)?,
+        webhook: report["channels"]["bot"]
+            .as_str()
+            .map(str::to_owned)
+            .ok_or_else(odd)?,
+        partner_key: key("partner").ok_or_else(odd)?,
+        workspace_key: key("workspace").ok_or_else(odd)?,
+    })
+}
+
+fn send(
+    gateway: SocketAddr,
+    channel: &Channel,
+    index: usize,
+    ends: Instant,
+) -> Result<Vec<Duration>, Failure> {
+    let mut client = Client::connect(gateway, None)?;
+    let headers = format!(
+        "x-service-api-key: {}\r\ncontent-type: application/json\r\n",
+        channel.partner_key
+    );
+    let mut took = Vec::new();
+    let mut number = index;
+    while Instant::now() < ends {
+        let body = json!({
+            "name": "Helena Duarte",
+            // Of the sender's index and a running number: each to a person of its own.
+            "phoneNumber": format!("+55119{:08}", 60_000_000 + number),
+            "instanceId": channel.instance,
+            "source": "bench",
+            "template": {
+                "name": "welcome",
+                "language": {"code": "pt_BR"},
+                "components": [{"type": "body", "parameters": [{"type": "text", "text": "Helena"}]}],
+            },
+        });
+        let begin = Instant::now();
+        let answer = client.send(
+            "POST",
+            "/send-notification",
+            &headers,
+            body.to_string().as_bytes(),
+        )?;
+        took.push(begin.elapsed());
+        let said = answer.json()?;
+        if said["success"] != true {
+            return Err(format!("a notification was answered with {said}").into());
+        }
+        number += CONNECTIONS;
+    }
+    Ok(took)
+}
+
+/// Every message's `delivered`, in webhooks of a thousand, one after the other;
+/// events a second.
+fn statuses(gateway: SocketAddr, channel: &Channel, sent: u64) -> Result<f64, Failure> {
+    let mut client = Client::connect(gateway, None)?;
+    let mut elapsed = Duration::ZERO;
+    let mut first = 1;
+    while first <= sent {
+        let last = sent.min(first + EVENTS - 1);
+        let statuses: Vec<Value> = (first..=last)
+            .map(|number| {
+                json!({
+                    "id": provider::id_of(number),
+                    "status": "delivered",
+                    "timestamp": "1790000000",
+                    "recipient_id": "5511900000000",
+                })
+            })
+            .collect();
+        let body = json!({
+            "object": "whatsapp_business_account",
+            "entry": [{"id": "7", "changes": [{"field": "messages", "value": {
+                "messaging_product": "whatsapp",
+                "metadata": {"display_phone_number": "5511900000000", "phone_number_id": "1"},
+                "statuses": statuses,
+            }}]}],
+        })
+        .to_string();
+        let begin = Instant::now();
+        let answer = client.post(&channel.webhook, "application/json", body.as_bytes())?;
+        elapsed += begin.elapsed();
+        if answer.status != 200 {
+            return Err(format!("a webhook was answered with {}", answer.status).into());
+        }
+        first = last + 1;
+    }
+    Ok(sent as f64 / elapsed.as_secs_f64())
+}
+
+/// Each message is there, delivered.
+fn check(host: &Host, channel: &Channel, sent: u64) -> Result<(), Failure> {
+    let mut client = Client::connect(host.data, Some(&channel.workspace_key))?;
+    let mut cursor = String::new();
+    let (mut messages, mut delivered) = (0, 0);
+    loop {
+        let page = client
+            .get(&format!("/v1/export/messages?limit=1000{cursor}"), "")?
+            .json()?;
+        for row in page["data"].as_array().into_iter().flatten() {
+            messages += 1;
+            if !row["delivered_at"].is_null() {
+                delivered += 1;
+            }
+        }
+        match page["next_cursor"].as_str() {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => break,
+        }
+    }
+    if messages == sent && delivered == sent {
+        return Ok(());
+    }
+    Err(
+        format!("{sent} messages went out; {messages} are exported, {delivered} as delivered")
+            .into(),
+    )
+}
+
+fn report(near: &[Round], far: &[Round], back: &[f64]) -> Report {
+    let mut report = Report::new("messages", "Messages out and back");
+    let sample = |rounds: &[Round]| Sample::of(rounds.iter().flat_map(|round| round.took.clone()));
+    let rates: Vec<f64> = near.iter().map(Round::per_second).collect();
+    let (near_times, far_times) = (sample(near), sample(far));
+    let own = far_times.p50().saturating_sub(FAR);
+    let mut table = Table::new(
+        &format!(
+            "Notifications through the WhatsApp adapter to a provider on the same machine. Median of {} rounds:",
+            near.len()
+        ),
+        &["", "a second", "p50", "p99"],
+    );
+    table.row([
+        format!("{CONNECTIONS} connections, the provider answers at once"),
+        count(median(&rates)),
+        time(near_times.p50()),
+        time(near_times.p99()),
+    ]);
+    table.row([
+        format!("one connection, the provider takes {}", time(FAR)),
+        count(median(
+            &far.iter().map(Round::per_second).collect::<Vec<_>>(),
+        )),
+        time(far_times.p50()),
+        time(far_times.p99()),
+    ]);
+    report.table(table);
+    let mut events = Table::new(
+        "Statuses back, in webhooks of 1 000 events, one webhook at a time:",
+        &["", "events/s", "a webhook"],
+    );
+    let events_rate = median(back);
+    events.row([
+        "durable, each merged into its message".to_owned(),
+        count(events_rate),
+        time(Duration::from_secs_f64(EVENTS as f64 / events_rate)),
+    ]);
+    report.table(events);
+    report.note(format!(
+        "The host's own share of a notification, beside the {} of the provider: {} (p50), with two commits in it.",
+        time(FAR),
+        time(own)
+    ));
+    report.note("The provider took every message once; each is in the export, delivered.");
+    report.data(
+        "notifications",
+        json!({
+            "perSecond": rates,
+            "p50Micros": near_times.p50().as_micros() as u64,
+            "p99Micros": near_times.p99().as_micros() as u64,
+            "ownMicros": own.as_micros() as u64,
+        }),
+    );
+    report.data("eventsPerSecond", json!(back));
+    report
+}

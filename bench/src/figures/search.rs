@@ -1,0 +1,559 @@
+//! Names that are like a term, among a million: the service's index in memory,
+//! beside PostgreSQL's trigrams on the same names and terms.
+//!
+//! The names are made up and look like those of homes in Portuguese; every tenth
+//! has a word that no other one has. Terms are names with one typo in them, whole
+//! or some words of them. The index is called as a function, on one thread; the
+//! database is asked over a connection, and for the first ten only, while the
+//! index counts all that are found, too.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use leadhost::domain::id::ProductId;
+use leadhost::search::{Gathering, Index, Term, fold};
+use rustix::time::{ClockId, clock_gettime};
+use serde_json::json;
+use sqlx::postgres::PgRow;
+use sqlx::{Executor as _, Row as _};
+
+use crate::postgres::{Database, Server};
+use crate::report::{Report, Table, count, time};
+use crate::sample::Sample;
+use crate::{Arguments, Failure, rows};
+
+const NAMES: usize = 1_000_000;
+/// A name in so many has a word of its own.
+const UNIQUE: usize = 10;
+/// Terms of each kind for the index, and those of them for the database.
+const TERMS: usize = 1_000;
+const TERMS_OF_DATABASE: usize = 20;
+const PAGE: usize = 10;
+
+const MOST_P50: Duration = Duration::from_millis(5);
+const MOST_P99: Duration = Duration::from_millis(25);
+const LEAST_TIMES: f64 = 50.0;
+const MOST_BYTES: usize = 80_000_000;
+const LEAST_FOUND: f64 = 0.95;
+
+pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
+    let mut report = Report::new("search", "Products found by their names");
+    let chance = &mut Chance(42);
+    eprintln!("  making {NAMES} names");
+    let names = names(chance);
+    let built = build(&names)?;
+    let kinds = [
+        Kind::new("a whole name", &names, chance, |words, _| words),
+        Kind::new("two to four words of one", &names, chance, part),
+        Kind::new(
+            "a whole name with a word of its own",
+            &names,
+            chance,
+            |words, _| words,
+        ),
+    ];
+    let own: Vec<_> = kinds
+        .iter()
+        .map(|kind| in_memory(&built.index, kind))
+        .collect();
+    let hard = hard(&built.index);
+    let server = Server::start(arguments)?;
+    let database = server.database()?;
+    let (seconds, bytes) = seed(&database, &names)?;
+    let theirs = in_database(&database, &kinds[..2])?;
+    database.drop()?;
+    server.version(&mut report)?;
+    tell(&mut report, &built, &own, &hard, &theirs, (seconds, bytes));
+    Ok(report)
+}
+
+// ---- names and terms
+
+/// Numbers that look like chance, the same in every run.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) % bound as u64) as usize
+    }
+
+    fn of<'a>(&mut self, all: &[&'a str]) -> &'a str {
+        all[self.below(all.len())]
+    }
+
+    /// As people speak, two to four syllables.
+    fn word(&mut self) -> String {
+        const BEGIN: [&str; 24] = [
+            "b", "c", "d", "f", "g", "j", "l", "m", "n", "p", "r", "s", "t", "v", "z", "br", "cr",
+            "gr", "pr", "tr", "ch", "lh", "nh", "gu",
+        ];
+        const END: [&str; 14] = [
+            "a", "e", "i", "o", "u", "ã", "é", "í", "ó", "ar", "er", "or", "al", "im",
+        ];
+        let syllables = 2 + self.below(3);
+        let syllable = |chance: &mut Self| [chance.of(&BEGIN), chance.of(&END)].concat();
+        (0..syllables).map(|_| syllable(self)).collect()
+    }
+}
+
+/// Some words are in many names and most are in few, as in any language.
+fn names(chance: &mut Chance) -> Vec<String> {
+    const KINDS: [&str; 12] = [
+        "Apartamento",
+        "Casa",
+        "Cobertura",
+        "Sobrado",
+        "Terreno",
+        "Kitnet",
+        "Loja",
+        "Galpão",
+        "Chácara",
+        "Flat",
+        "Studio",
+        "Sala comercial",
+    ];
+    const PLACES: [&str; 10] = [
+        "Jardim",
+        "Vila",
+        "Parque",
+        "Residencial",
+        "Edifício",
+        "Condomínio",
+        "Bairro",
+        "Alto",
+        "Recanto",
+        "Morada",
+    ];
+    let known: Vec<String> = (0..50_000).map(|_| chance.word()).collect();
+    let name = |number: usize, chance: &mut Chance| {
+        let word = |chance: &mut Chance| {
+            // The first ones come often.
+            let at = chance.below(known.len()).min(chance.below(known.len()));
+            known[at.min(chance.below(known.len()))].clone()
+        };
+        let mut name = chance.of(&KINDS).to_owned();
+        if chance.below(2) == 0 {
+            name += &format!(" {} quartos", 1 + chance.below(5));
+        }
+        name += &format!(" {} {}", chance.of(&PLACES), word(chance));
+        if chance.below(3) > 0 {
+            name += &format!(
+                " {} {}",
+                chance.of(&["de", "do", "da", "e", "em"]),
+                word(chance)
+            );
+        }
+        if number.is_multiple_of(UNIQUE) {
+            name += &format!(" {}{}", chance.word(), letters(number));
+        } else if chance.below(2) == 0 {
+            name += &format!(" {}", word(chance));
+        }
+        name
+    };
+    (0..NAMES).map(|number| name(number, chance)).collect()
+}
+
+/// A number as letters, five of them.
+fn letters(mut number: usize) -> String {
+    let mut letters = String::new();
+    for _ in 0..5 {
+        letters.push(char::from(
+            b'a' + u8::try_from(number % 26).expect("a letter"),
+        ));
+        number /= 26;
+    }
+    letters
+}
+
+fn part(words: Vec<String>, chance: &mut Chance) -> Vec<String> {
+    let count = (2 + chance.below(3)).min(words.len());
+    let from = chance.below(words.len() - count + 1);
+    words[from..from + count].to_vec()
+}
+
+/// Terms of one kind, with the number of the name that each came from.
+struct Kind {
+    name: &'static str,
+    terms: Vec<(usize, String)>,
+}
+
+impl Kind {
+    fn new(
+        name: &'static str,
+        names: &[String],
+        chance: &mut Chance,
+        choose: impl Fn(Vec<String>, &mut Chance) -> Vec<String>,
+    ) -> Self {
+        let is_unique = name.ends_with("of its own");
+        let mut terms = Vec::new();
+        while terms.len() < TERMS {
+            let mut number = chance.below(names.len());
+            if is_unique {
+                number -= number % UNIQUE;
+            }
+            let words = names[number].split(' ').map(str::to_owned).collect();
+            let mut words = choose(words, chance);
+            if misspell(&mut words, chance) {
+                terms.push((number, words.join(" ")));
+            }
+        }
+        Self { name, terms }
+    }
+}
+
+/// One typo in one of the words that may have one.
+fn misspell(words: &mut [String], chance: &mut Chance) -> bool {
+    let may: Vec<_> = (0..words.len())
+        .filter(|at| words[*at].chars().count() >= 4)
+        .collect();
+    if may.is_empty() {
+        return false;
+    }
+    let word = &mut words[may[chance.below(may.len())]];
+    let mut letters: Vec<char> = word.chars().collect();
+    let at = chance.below(letters.len() - 1);
+    let wrong = char::from(b'a' + u8::try_from(chance.below(26)).expect("a letter"));
+    match chance.below(4) {
+        0 => drop(letters.remove(at)),
+        1 => letters.insert(at, wrong),
+        2 => letters[at] = wrong,
+        _ => letters.swap(at, at + 1),
+    }
+    *word = letters.into_iter().collect();
+    true
+}
+
+fn id(number: usize) -> ProductId {
+    // In no order, as products come.
+    let mixed = (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let text = format!("{mixed:016x}{number:016x}");
+    text.parse().expect("thirty-two digits")
+}
+
+// ---- the index
+
+struct Built {
+    index: Index,
+    gathered: Duration,
+    built: Duration,
+    /// What the process takes more than before.
+    resident: usize,
+}
+
+fn build(names: &[String]) -> Result<Built, Failure> {
+    let before = resident()?;
+    let begin = processor();
+    let mut gathering = Gathering::default();
+    for (number, name) in names.iter().enumerate() {
+        gathering.set(id(number), Some(name));
+    }
+    let gathered = processor() - begin;
+    let begin = processor();
+    let index = gathering.build();
+    let built = processor() - begin;
+    let resident = resident()?.saturating_sub(before);
+    eprintln!("  the index takes {} bytes", index.bytes());
+    Ok(Built {
+        index,
+        gathered,
+        built,
+        resident,
+    })
+}
+
+/// Time of this thread on a processor: what the machine does beside does not count.
+fn processor() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let nanos = u32::try_from(time.tv_nsec).unwrap_or(0);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), nanos)
+}
+
+fn resident() -> Result<usize, Failure> {
+    let said = std::fs::read_to_string("/proc/self/status")?;
+    let line = said.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kibibytes = line.and_then(|line| line.split_whitespace().next());
+    Ok(kibibytes.ok_or("no memory is told")?.parse::<usize>()? << 10)
+}
+
+struct Own {
+    name: &'static str,
+    wall: Sample,
+    processor: Sample,
+    found: f64,
+}
+
+fn in_memory(index: &Index, kind: &Kind) -> Own {
+    let mut wall = Vec::new();
+    let mut on_processor = Vec::new();
+    let mut found = 0;
+    // The first ones only warm up.
+    for (at, (number, term)) in kind.terms.iter().take(50).chain(&kind.terms).enumerate() {
+        let (begin, begun) = (Instant::now(), processor());
+        let hits = black_box(search(index, term));
+        if at >= 50 {
+            on_processor.push(processor() - begun);
+            wall.push(begin.elapsed());
+            found += usize::from(hits.contains(&id(*number)));
+        }
+    }
+    Own {
+        name: kind.name,
+        wall: Sample::of(wall),
+        processor: Sample::of(on_processor),
+        found: found as f64 / kind.terms.len() as f64,
+    }
+}
+
+fn search(index: &Index, term: &str) -> Vec<ProductId> {
+    let term = Term::read(term).expect("names have letters");
+    let found = index.search(&term, 0, PAGE);
+    found.page.iter().map(|hit| hit.id).collect()
+}
+
+/// Terms of words that most names have, and of single letters: the dearest there are.
+fn hard(index: &Index) -> Own {
+    let terms = [
+        "apartamento 2 quartos jardim de",
+        "a e i o u c d s",
+        "casa casa casa",
+        "a",
+        "p r s t v b m l",
+        "apartamento casa sobrado terreno jardim vila parque residencial",
+    ];
+    let terms = terms.iter().cycle().take(300);
+    let kind = Kind {
+        name: "words of most names, and single letters",
+        terms: terms.map(|term| (0, (*term).to_owned())).collect(),
+    };
+    in_memory(index, &kind)
+}
+
+// ---- the database
+
+fn seed(database: &Database<'_>, names: &[String]) -> Result<(f64, i64), Failure> {
+    eprintln!("  writing the names to PostgreSQL");
+    database.say(&[
+        "create extension pg_trgm",
+        "create table names (number bigint, name text)",
+    ])?;
+    for (part, chunk) in names.chunks(20_000).enumerate() {
+        // Folded as the index does it: letters, digits and blanks alone.
+        let folded: Vec<_> = chunk
+            .iter()
+            .map(|name| format!("'{}'", fold(name)))
+            .collect();
+        database.say(&[&format!(
+            "insert into names select {} + at - 1, name from unnest(array[{}]) with ordinality as n (name, at)",
+            part * 20_000,
+            folded.join(",")
+        )])?;
+    }
+    let begin = Instant::now();
+    database.say(&[
+        "set maintenance_work_mem = '512MB'",
+        "create index names_like on names using gin (name gin_trgm_ops)",
+        "vacuum analyze names",
+        "grant select on names to public",
+    ])?;
+    let seconds = begin.elapsed().as_secs_f64();
+    let bytes = rows::block_on(async {
+        let mut connection = rows::open_postgres(&database.url()).await?;
+        let row =
+            sqlx::query("select pg_relation_size('public.names_like')").fetch_one(&mut connection);
+        Ok(row.await?.try_get(0)?)
+    })?;
+    Ok((seconds, bytes))
+}
+
+struct Theirs {
+    way: &'static str,
+    kind: &'static str,
+    wall: Sample,
+    found: f64,
+}
+
+const WAYS: [(&str, &str); 2] = [
+    (
+        "pg_trgm, word_similarity",
+        "select number from public.names where $1 <% name order by word_similarity($1, name) desc, number limit 10",
+    ),
+    (
+        "pg_trgm, similarity",
+        "select number from public.names where name % $1 order by similarity(name, $1) desc, number limit 10",
+    ),
+];
+
+fn in_database(database: &Database<'_>, kinds: &[Kind]) -> Result<Vec<Theirs>, Failure> {
+    let url = database.url();
+    rows::block_on(async {
+        let mut connection = rows::open_postgres(&url).await?;
+        connection.execute("set search_path = public").await?;
+        let mut all = Vec::new();
+        for (way, query) in WAYS {
+            for kind in kinds {
+                eprintln!("  {way}: {}", kind.name);
+                let mut wall = Vec::new();
+                let mut found = 0;
+                let warm = kind.terms.iter().take(1);
+                let terms = kind.terms.iter().take(TERMS_OF_DATABASE);
+                for (at, (number, term)) in warm.chain(terms).enumerate() {
+                    let term = fold(term);
+                    let begin = Instant::now();
+                    let rows = sqlx::query(query)
+                        .bind(&term)
+                        .fetch_all(&mut connection)
+                        .await?;
+                    if at >= 1 {
+                        wall.push(begin.elapsed());
+                        let number = i64::try_from(*number)?;
+                        let is_it =
+                            |row: &PgRow| row.try_get(0).is_ok_and(|found: i64| found == number);
+                        found += usize::from(rows.iter().any(is_it));
+                    }
+                }
+                all.push(Theirs {
+                    way,
+                    kind: kind.name,
+                    wall: Sample::of(wall),
+                    found: found as f64 / TERMS_OF_DATABASE as f64,
+                });
+            }
+        }
+        Ok(all)
+    })
+}
+
+// ---- what is told
+
+fn tell(
+    report: &mut Report,
+    built: &Built,
+    own: &[Own],
+    hard: &Own,
+    theirs: &[Theirs],
+    (seconds, bytes): (f64, i64),
+) {
+    let bytes_of_index = built.index.bytes();
+    let slowest = |of: fn(&Sample) -> Duration| {
+        let all = own.iter().map(|own| of(&own.processor));
+        all.max().unwrap_or_default()
+    };
+    let (p50, p99) = (slowest(Sample::p50), slowest(Sample::p99));
+    report.aim(
+        "p50 of each kind of term at most 5 ms",
+        time(p50),
+        p50 <= MOST_P50,
+    );
+    report.aim(
+        "p99 at most 25 ms, also of the dearest terms",
+        time(p99.max(hard.processor.p99())),
+        p99.max(hard.processor.p99()) <= MOST_P99,
+    );
+    let times = theirs.iter().filter_map(|theirs| {
+        let own = own.iter().find(|own| own.name == theirs.kind)?;
+        Some(theirs.wall.p50().as_secs_f64() / own.wall.p50().as_secs_f64())
+    });
+    let times = times.fold(f64::INFINITY, f64::min);
+    report.aim(
+        "p50 at least 50 times faster than pg_trgm, both by the wall clock",
+        format!("{times:.0} times at least"),
+        times >= LEAST_TIMES,
+    );
+    report.aim(
+        "the index of a million names takes at most 80 MB",
+        format!("{:.1} MB", bytes_of_index as f64 / 1e6),
+        bytes_of_index <= MOST_BYTES,
+    );
+    let found = own.last().map_or(0.0, |own| own.found);
+    report.aim(
+        "a name with a word of its own is among the first ten in 95 of 100 searches with a typo",
+        format!("{:.1} %", found * 100.0),
+        found >= LEAST_FOUND,
+    );
+    let mut table = Table::new(
+        &format!(
+            "{} names. Terms with one typo, {TERMS} of each kind for the index and {TERMS_OF_DATABASE} for the database; the first ten:",
+            count(NAMES as f64)
+        ),
+        &[
+            "way",
+            "term",
+            "p50",
+            "p99",
+            "p50, processor",
+            "p99, processor",
+            "its name in the first ten",
+        ],
+    );
+    let mut data = Vec::new();
+    for own in own.iter().chain([hard]) {
+        table.row([
+            "index".to_owned(),
+            own.name.to_owned(),
+            time(own.wall.p50()),
+            time(own.wall.p99()),
+            time(own.processor.p50()),
+            time(own.processor.p99()),
+            share(own.found, own.name != hard.name),
+        ]);
+        data.push(json!({
+            "way": "index", "term": own.name, "found": own.found,
+            "p50Micros": own.wall.p50().as_micros() as u64,
+            "p99Micros": own.wall.p99().as_micros() as u64,
+            "processorP50Micros": own.processor.p50().as_micros() as u64,
+            "processorP99Micros": own.processor.p99().as_micros() as u64,
+        }));
+    }
+    for theirs in theirs {
+        table.row([
+            theirs.way.to_owned(),
+            theirs.kind.to_owned(),
+            time(theirs.wall.p50()),
+            time(theirs.wall.p99()),
+            "-".to_owned(),
+            "-".to_owned(),
+            share(theirs.found, true),
+        ]);
+        data.push(json!({
+            "way": theirs.way, "term": theirs.kind, "found": theirs.found,
+            "p50Micros": theirs.wall.p50().as_micros() as u64,
+            "p99Micros": theirs.wall.p99().as_micros() as u64,
+        }));
+    }
+    report.table(table);
+    report.data("searches", json!(data));
+    report.note(format!(
+        "The index: {:.1} MB by its own account, the process {:.1} MB more than before it was built; {} for folding and gathering, {} for building, on one processor.",
+        bytes_of_index as f64 / 1e6,
+        built.resident as f64 / 1e6,
+        time(built.gathered),
+        time(built.built),
+    ));
+    report.note(format!(
+        "PostgreSQL's index: {:.1} MB, built in {seconds:.1} s.",
+        bytes as f64 / 1e6
+    ));
+    report.note("The aims of time hold for the processor's time of one thread, which what else the machine does makes no longer; the wall clock is beside it.");
+    report.note("A name without a word of its own shares its words with many others, so that the first ten cannot hold all of them: compare the columns, they are no measure of quality.");
+    report.data(
+        "index",
+        json!({
+            "bytes": bytes_of_index,
+            "resident": built.resident,
+            "gatheredSeconds": built.gathered.as_secs_f64(),
+            "builtSeconds": built.built.as_secs_f64(),
+        }),
+    );
+}
+
+fn share(found: f64, is_told: bool) -> String {
+    if is_told {
+        format!("{:.0} %", found * 100.0)
+    } else {
+        "-".to_owned()
+    }
+}

@@ -1,0 +1,102 @@
+//! The provider's end of a channel, as small as it can be: it answers each
+//! message of WhatsApp's Cloud API with an id, at once or after a while, and
+//! counts. What it costs is cost that the service is not blamed for, so it
+//! reads no more of a request than where it ends.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::Failure;
+
+pub struct Provider {
+    pub address: SocketAddr,
+    taken: Arc<AtomicU64>,
+}
+
+impl Provider {
+    /// Listens on a free port of loopback until the program ends; answers after `pause`.
+    pub fn start(pause: Duration) -> Result<Self, Failure> {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let address = listener.local_addr()?;
+        let taken = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&taken);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let counted = Arc::clone(&counted);
+                // It ends with its connection.
+                std::thread::spawn(move || serve(stream, pause, &counted));
+            }
+        });
+        Ok(Self { address, taken })
+    }
+
+    /// Messages that it has answered.
+    pub fn taken(&self) -> u64 {
+        self.taken.load(Ordering::Relaxed)
+    }
+}
+
+/// The id of the message that was the `number`th to come.
+pub fn id_of(number: u64) -> String {
+    format!("wamid.bench{number:012}")
+}
+
+fn serve(mut stream: TcpStream, pause: Duration, taken: &AtomicU64) -> std::io::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut received = Vec::new();
+    let mut buffer = [0; 16 << 10];
+    loop {
+        let Some(length) = request_length(&received) else {
+            let read = stream.read(&mut buffer)?;
+            if read == 0 {
+                return Ok(());
+            }
+            received.extend_from_slice(&buffer[..read]);
+            continue;
+        };
+        received.drain(..length);
+        if !pause.is_zero() {
+            std::thread::sleep(pause);
+        }
+        let number = taken.fetch_add(1, Ordering::Relaxed) + 1;
+        let body = format!(
+            r#"{{"messaging_product":"whatsapp","contacts":[],"messages":[{{"id":"{}"}}]}}"#,
+            id_of(number)
+        );
+        write!(
+            stream,
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        )?;
+    }
+}
+
+/// Bytes of the first request, once it is complete.
+fn request_length(received: &[u8]) -> Option<usize> {
+    let head = received
+        .windows(4)
+        .position(|window| window == b"\r\n\r\n")?;
+    let text = String::from_utf8_lossy(&received[..head]).to_ascii_lowercase();
+    let body = text
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length:"))
+        .and_then(|length| length.trim().parse().ok())
+        .unwrap_or(0);
+    let whole = head + 4 + body;
+    (received.len() >= whole).then_some(whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_whole_with_its_body() {
+        let request = b"POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabcPOST";
+        assert_eq!(request_length(&request[..40]), None);
+        assert_eq!(request_length(request), Some(41));
+    }
+}
