@@ -1,5 +1,6 @@
 //! What a change has to pass before it is merged, the quick checks first. It
-//! stops at the first step that fails and says what to do.
+//! stops at the first quick check that fails and says what to do; of the tests all
+//! are run, so that one run tells everything that fails.
 
 use std::time::Instant;
 
@@ -10,7 +11,8 @@ use crate::postgres::Postgres;
 use crate::{api, clients, openapi, process, repository, test, wit};
 
 pub const HELP: &str = "\
-Everything that a change has to pass, quick checks first; stops at the first failure.
+Everything that a change has to pass, quick checks first; stops at the first of
+them that fails. Of the last three all are run, whichever fail.
 
     cargo xtask ci [--no-install]
 
@@ -57,19 +59,34 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
         ("clients", &|| clients::test(install, Postgres::Required)),
     ];
     let count = steps.len();
+    let mut failed = Vec::new();
     for (number, (name, step)) in steps.into_iter().enumerate() {
         let number = number + 1;
         eprintln!("\n[{number}/{count}] {name}");
         let start = Instant::now();
-        step().map_err(|failure| Failure::new(format!("step `{name}` failed: {failure}")))?;
-        eprintln!(
-            "[{number}/{count}] {name}: passed in {} s",
-            start.elapsed().as_secs()
-        );
+        let outcome = step();
+        let seconds = start.elapsed().as_secs();
+        match outcome {
+            Ok(()) => eprintln!("[{number}/{count}] {name}: passed in {seconds} s"),
+            Err(failure) => {
+                let failure = format!("step `{name}` failed: {failure}");
+                if number <= QUICK {
+                    return Err(Failure::new(failure));
+                }
+                eprintln!("[{number}/{count}] {name}: FAILED in {seconds} s");
+                failed.push(failure);
+            }
+        }
+    }
+    if !failed.is_empty() {
+        return Err(Failure::new(failed.join("\n")));
     }
     eprintln!("\nAll {count} steps passed.");
     Ok(())
 }
+
+/// The steps that check the sources, before those that run the program.
+const QUICK: usize = 5;
 
 /// A step that says nothing when it passes.
 type Step<'a> = &'a dyn Fn() -> Result<(), Failure>;

@@ -102,7 +102,7 @@ pub fn test(install: Install, scope: Scope, arguments: &[String]) -> Result<(), 
     };
 
     let mut command = repository::cargo();
-    command.args(["test", "--workspace"]);
+    command.args(["test", "--workspace", "--no-fail-fast"]);
     if std::env::var_os(THREADS).is_none() {
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         command.env(THREADS, (cores * TESTS_PER_CORE).to_string());

@@ -83,11 +83,18 @@ impl Client {
         if !is_last {
             return;
         }
-        while !self.pulls.is_empty() {
-            self.turn_of(0, feeds).await;
-        }
+        self.end_pulls(feeds).await;
+        self.catch_up(feeds).await;
+    }
+
+    /// Pulls all that is new by now.
+    pub async fn catch_up(&mut self, feeds: &Feeds) {
         let place = Place::start(Limit::of(1_000), false);
         self.begin(0, place, None);
+        self.end_pulls(feeds).await;
+    }
+
+    async fn end_pulls(&mut self, feeds: &Feeds) {
         while !self.pulls.is_empty() {
             self.turn_of(0, feeds).await;
         }
@@ -224,6 +231,10 @@ impl Client {
         let passed = |row: &&Row| Some(row.stamp) < self.greatest;
         let passed: Vec<_> = truth.iter().filter(passed).cloned().collect();
         self.missed(&passed)
+    }
+
+    pub fn knows(&self, id: &str) -> bool {
+        self.rows.contains_key(&hash(id))
     }
 
     pub fn faults(&self) -> &[String] {

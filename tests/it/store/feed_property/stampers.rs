@@ -1,13 +1,14 @@
-//! Stampers that look right, and the rule of the product among them. In a file
-//! writers take turns, so a stamp goes wrong before or without the lock; in a
-//! database transactions overlap, and those that were stamped first commit last.
+//! Stampers that look right, and the rule of the product among them, each at the
+//! moment at which it goes wrong: of two writers the one that began first commits
+//! last, and a client looks in between. In a file writers take turns, so a stamp
+//! goes wrong before or without the lock; in a database transactions overlap.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use leadhost::clock::Clock as _;
 use leadhost::domain::time::Micros;
-use leadhost_tests::On;
+use leadhost_tests::postgres::Database;
+use leadhost_tests::{On, until};
 use sqlx::postgres::PgConnection;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode};
 use sqlx::{ConnectOptions as _, Executor as _, Row as _};
@@ -29,38 +30,46 @@ const NOTHING: Outcome = Outcome {
     faults: 0,
 };
 
-const WRITERS: usize = 6;
+const A_ROW_IS_LOST: Outcome = Outcome {
+    passed_over: 1,
+    faults: 0,
+};
 
-/// Runs in which something has to be noticed: on a busy machine a client may
-/// sleep through one.
-const RUNS: usize = 10;
+/// A client that keeps all of the greatest stamp, and its feed.
+struct Watch {
+    client: Client,
+    feeds: Feeds,
+}
 
-/// A client polls until the writers are done; what it passed over then.
-async fn watch(feed: Feed, writers: Vec<tokio::task::JoinHandle<()>>) -> Outcome {
-    let feeds = Arc::new(Feeds {
-        feeds: vec![feed],
-        clock: None,
-    });
-    let done = Arc::new(AtomicBool::new(false));
-    let polling = tokio::spawn({
-        let (feeds, done) = (Arc::clone(&feeds), Arc::clone(&done));
-        async move {
-            let mut client = Client::new(Chance::of(5, 5), Keeps::All);
-            client.poll(&feeds, &done, true).await;
-            client
+impl Watch {
+    fn over(feed: Feed) -> Self {
+        Self {
+            client: Client::new(Chance::of(5, 5), Keeps::All),
+            feeds: Feeds {
+                feeds: vec![feed],
+                clock: None,
+            },
         }
-    });
-    for writer in writers {
-        writer.await.expect("a writer ends");
     }
-    done.store(true, Ordering::SeqCst);
-    let client = polling.await.expect("the client ends");
-    let truth = feeds.feeds[0].all().await;
-    Outcome {
-        passed_over: client.passed_over(&truth),
-        faults: client.faults().len(),
+
+    async fn pull(&mut self) {
+        self.client.catch_up(&self.feeds).await;
+    }
+
+    /// Of what the feed brings in the end.
+    async fn outcome(mut self) -> Outcome {
+        self.pull().await;
+        let truth = self.feeds.feeds[0].all().await;
+        Outcome {
+            passed_over: self.client.passed_over(&truth),
+            faults: self.client.faults().len(),
+        }
     }
 }
+
+const INSERT: &str = "
+insert into feed (id, cur)
+values ($1, $2)";
 
 // ---- in a file
 
@@ -84,73 +93,56 @@ create table feed (
   cur integer not null
 )";
 
-const INSERT: &str = "
-insert into feed (id, cur)
-values ($1, $2)";
-
 const LAST: &str = "
 select coalesce(max(cur), 0)
 from feed";
 
 struct File {
-    connection: Mutex<SqliteConnection>,
-    sequence: AtomicI64,
+    stamper: InFile,
+    connection: SqliteConnection,
+    drawn: i64,
     clock: Stepping,
 }
 
 impl File {
-    async fn write(&self, stamper: InFile, writer: usize, batches: usize) {
-        let mut chance = Chance::of(77, writer);
-        for batch in 0..batches {
-            let rows = 1 + i64::try_from(chance.below(5)).unwrap();
-            let early = match stamper {
-                InFile::SequenceBeforeTheLock => {
-                    self.sequence.fetch_add(rows, Ordering::SeqCst) + 1
-                }
-                _ => self.clock.now().0,
-            };
-            // What a request does between its stamp and its turn.
-            for _ in 0..chance.below(8) {
-                tokio::task::yield_now().await;
+    /// What a writer has before its turn comes.
+    fn early(&mut self) -> i64 {
+        match self.stamper {
+            InFile::SequenceBeforeTheLock => {
+                self.drawn += 1;
+                self.drawn
             }
-            let mut connection = self.connection.lock().await;
-            let begun = connection.execute("begin immediate").await;
-            begun.expect("it begins");
-            let last = sqlx::query(LAST).fetch_one(&mut *connection).await;
-            let last: i64 = last.expect("it reads").get(0);
-            let now = self.clock.now().0;
-            let first = match stamper {
-                InFile::UnderTheLock => (last + rows).max(now) - rows + 1,
-                InFile::BeforeTheLock | InFile::SequenceBeforeTheLock => early,
-                InFile::ClockAlone => now - rows + 1,
-                InFile::Milliseconds => (last + 1).max(now) / 1_000 * 1_000,
-            };
-            for row in 0..rows {
-                let stamp = match stamper {
-                    InFile::Milliseconds => first,
-                    _ => first + row,
-                };
-                let inserted = sqlx::query(INSERT)
-                    .bind(format!("{writer}-{batch}-{row}"))
-                    .bind(stamp)
-                    .execute(&mut *connection)
-                    .await;
-                inserted.expect("it inserts");
-            }
-            let ended = connection.execute("commit").await;
-            ended.expect("it commits");
-            if chance.one_in(10) {
-                let step = [-2, 0, 2][chance.count(3)];
-                let step = match stamper {
-                    InFile::UnderTheLock | InFile::ClockAlone => step,
-                    _ => 0,
-                };
-                self.clock.step_to(step * Micros::SECOND);
-            }
+            _ => self.clock.now().0,
         }
+    }
+
+    /// Its turn: a transaction of these rows.
+    async fn commit(&mut self, early: i64, rows: &[&str]) {
+        let begun = self.connection.execute("begin immediate").await;
+        begun.expect("it begins");
+        let last = sqlx::query(LAST).fetch_one(&mut self.connection).await;
+        let last: i64 = last.expect("it reads").get(0);
+        let now = self.clock.now().0;
+        for (row, id) in (0..).zip(rows) {
+            let stamp = match self.stamper {
+                InFile::UnderTheLock => now.max(last + 1) + row,
+                InFile::BeforeTheLock | InFile::SequenceBeforeTheLock => early + row,
+                InFile::ClockAlone => now + row,
+                InFile::Milliseconds => (now.max(last) / 1_000 + 1) * 1_000,
+            };
+            let inserted = sqlx::query(INSERT)
+                .bind(id)
+                .bind(stamp)
+                .execute(&mut self.connection)
+                .await;
+            inserted.expect("it inserts");
+        }
+        let ended = self.connection.execute("commit").await;
+        ended.expect("it commits");
     }
 }
 
+/// The first writer's turn comes last, by a clock that stepped forth and back.
 async fn in_file(stamper: InFile) -> Outcome {
     let folder = tempfile::tempdir().expect("a folder");
     let options = SqliteConnectOptions::new()
@@ -158,46 +150,42 @@ async fn in_file(stamper: InFile) -> Outcome {
         .create_if_missing(true)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(sqlx::sqlite::SqliteSynchronous::Off);
-    let mut writer = options.connect().await.expect("it opens");
-    writer.execute(FILE).await.expect("a table");
+    let mut connection = options.connect().await.expect("it opens");
+    connection.execute(FILE).await.expect("a table");
     let reader = options.connect().await.expect("it opens again");
-    let file = Arc::new(File {
-        connection: Mutex::new(writer),
-        sequence: AtomicI64::new(0),
+    let mut watch = Watch::over(Feed::File(Mutex::new(reader)));
+    let mut file = File {
+        stamper,
+        connection,
+        drawn: 0,
         clock: Stepping::default(),
-    });
-    let writers = (0..WRITERS).map(|writer| {
-        let file = Arc::clone(&file);
-        tokio::spawn(async move { file.write(stamper, writer, 150).await })
-    });
-    watch(Feed::File(Mutex::new(reader)), writers.collect()).await
+    };
+    let first = file.early();
+    file.clock.step_to(2 * Micros::SECOND);
+    let second = file.early();
+    file.commit(second, &["second"]).await;
+    watch.pull().await;
+    file.clock.step_to(0);
+    file.commit(first, &["first", "and another of its own"])
+        .await;
+    watch.outcome().await
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_finds_nothing_wrong_with_the_right_stamper() {
+#[tokio::test]
+async fn a_client_finds_nothing_wrong_with_the_right_stamper_in_a_file() {
     assert_eq!(in_file(InFile::UnderTheLock).await, NOTHING);
-    if let Some(outcome) = in_database(InDatabase::ClockRow).await {
-        assert_eq!(outcome, NOTHING);
-    }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test]
 async fn a_client_catches_stampers_in_a_file_that_only_look_right() {
     for stamper in [
         InFile::BeforeTheLock,
         InFile::SequenceBeforeTheLock,
         InFile::ClockAlone,
     ] {
-        let mut passed_over = 0;
-        for _ in 0..RUNS {
-            passed_over += in_file(stamper).await.passed_over;
-            if passed_over > 0 {
-                break;
-            }
-        }
-        assert!(passed_over > 0, "{stamper:?}: nothing was noticed");
+        let outcome = in_file(stamper).await;
+        assert!(outcome.passed_over > 0, "{stamper:?}: nothing was noticed");
     }
-    // Ties lose rows only at the edge of a page; that they are ties is seen always.
     let outcome = in_file(InFile::Milliseconds).await;
     assert!(outcome.faults > 0, "ties went unnoticed");
 }
@@ -250,69 +238,123 @@ update clock
 set last = greatest(last + 1, (extract(epoch from clock_timestamp()) * 1000000)::bigint)
 returning last";
 
-impl InDatabase {
-    fn stamp(self) -> &'static str {
-        match self {
-            Self::ClockRow => TAKE,
-            Self::InsertTime => INSERT_TIME,
-            Self::TransactionStart => TRANSACTION_START,
-            Self::Sequence | Self::Hybrid => NEXT,
-        }
+const WAITS: &str = "
+select cardinality(pg_blocking_pids($1::int)) > 0";
+
+/// A transaction that writes one row.
+struct Writer {
+    stamper: InDatabase,
+    connection: PgConnection,
+    id: &'static str,
+}
+
+impl Writer {
+    async fn begin(&mut self) -> i64 {
+        let sql = match self.stamper {
+            InDatabase::ClockRow => TAKE,
+            InDatabase::InsertTime => INSERT_TIME,
+            InDatabase::TransactionStart => TRANSACTION_START,
+            InDatabase::Sequence => NEXT,
+            // Before: one draw in some dozens writes the sequence, and would give the
+            // transaction its number.
+            InDatabase::Hybrid => {
+                let stamp = self.number(NEXT).await;
+                self.start().await;
+                return stamp;
+            }
+        };
+        self.start().await;
+        self.number(sql).await
     }
 
-    fn page(self) -> &'static str {
-        match self {
-            Self::Hybrid => OLDER_PAGE,
-            _ => TABLE_PAGE,
-        }
+    async fn start(&mut self) {
+        let begun = self.connection.execute("begin").await;
+        begun.expect("it begins");
     }
 
-    async fn write(self, mut connection: PgConnection, writer: usize, batches: usize) {
-        let mut chance = Chance::of(78, writer);
-        for batch in 0..batches {
-            let begun = connection.execute("begin").await;
-            begun.expect("it begins");
-            let stamp = sqlx::query(self.stamp()).fetch_one(&mut connection).await;
-            let stamp: i64 = stamp.expect("a stamp").get(0);
-            pause(&mut connection, chance.below(3)).await;
-            let inserted = sqlx::query(INSERT)
-                .bind(format!("{writer}-{batch}"))
-                .bind(stamp)
-                .execute(&mut connection)
-                .await;
-            inserted.expect("it inserts");
-            pause(&mut connection, chance.below(3)).await;
-            let ended = connection.execute("commit").await;
-            ended.expect("it commits");
-        }
+    async fn number(&mut self, sql: &'static str) -> i64 {
+        let number = sqlx::query(sql).fetch_one(&mut self.connection).await;
+        number.expect("a number").get(0)
+    }
+
+    async fn commit(&mut self, stamp: i64) {
+        let inserted = sqlx::query(INSERT)
+            .bind(self.id)
+            .bind(stamp)
+            .execute(&mut self.connection)
+            .await;
+        inserted.expect("it inserts");
+        let ended = self.connection.execute("commit").await;
+        ended.expect("it commits");
+    }
+
+    async fn pid(&mut self) -> i64 {
+        self.number("select pg_backend_pid()::bigint").await
     }
 }
 
-/// What else a transaction does.
-async fn pause(connection: &mut PgConnection, milliseconds: u64) {
-    let slept = sqlx::query("select pg_sleep($1::bigint / 1000.0)")
-        .bind(i64::try_from(milliseconds).unwrap())
-        .execute(connection)
-        .await;
-    slept.expect("it sleeps");
+/// Who reads, and two who write.
+struct Stage {
+    watch: Watch,
+    first: Writer,
+    second: Writer,
+    database: Arc<Database>,
 }
 
 /// None where no server can be had.
-async fn in_database(stamper: InDatabase) -> Option<Outcome> {
+async fn in_database(stamper: InDatabase) -> Option<Stage> {
     let On::Postgres(database) = On::postgres().await? else {
         unreachable!("it is one on a server");
     };
     let mut reader = database.connect().await;
     reader.execute(DATABASE).await.expect("tables");
+    let page = match stamper {
+        InDatabase::Hybrid => OLDER_PAGE,
+        _ => TABLE_PAGE,
+    };
     let mut writers = Vec::new();
-    for writer in 0..WRITERS {
-        let connection = database.connect().await;
-        writers.push(tokio::spawn(stamper.write(connection, writer, 100)));
+    for id in ["first", "second"] {
+        writers.push(Writer {
+            stamper,
+            connection: database.connect().await,
+            id,
+        });
     }
-    Some(watch(Feed::Database(Mutex::new(reader), stamper.page()), writers).await)
+    let [first, second] = writers.try_into().ok().expect("two writers");
+    Some(Stage {
+        watch: Watch::over(Feed::Database(Mutex::new(reader), page)),
+        first,
+        second,
+        database,
+    })
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test]
+async fn a_client_finds_nothing_wrong_with_the_right_stamper_in_a_database() {
+    let Some(stage) = in_database(InDatabase::ClockRow).await else {
+        return;
+    };
+    let (mut watch, mut first, mut second) = (stage.watch, stage.first, stage.second);
+    let mut aside = stage.database.connect().await;
+    let stamp = first.begin().await;
+    let pid = second.pid().await;
+    let waiting = tokio::spawn(async move {
+        let stamp = second.begin().await;
+        second.commit(stamp).await;
+    });
+    until("the second writer waits for the first", async || {
+        let waits = sqlx::query(WAITS).bind(pid).fetch_one(&mut aside).await;
+        waits.expect("it reads").get::<bool, _>(0).then_some(())
+    })
+    .await;
+    watch.pull().await;
+    first.commit(stamp).await;
+    waiting.await.expect("the second writer ends");
+    assert!(!watch.client.knows("first"), "the client looked too late");
+    assert_eq!(watch.outcome().await, NOTHING);
+}
+
+#[tokio::test]
 async fn a_client_catches_stampers_in_a_database_that_only_look_right() {
     for stamper in [
         InDatabase::InsertTime,
@@ -320,16 +362,20 @@ async fn a_client_catches_stampers_in_a_database_that_only_look_right() {
         InDatabase::Sequence,
         InDatabase::Hybrid,
     ] {
-        let mut passed_over = 0;
-        for _ in 0..RUNS {
-            let Some(outcome) = in_database(stamper).await else {
-                return;
-            };
-            passed_over += outcome.passed_over;
-            if passed_over > 0 {
-                break;
-            }
-        }
-        assert!(passed_over > 0, "{stamper:?}: nothing was noticed");
+        let Some(stage) = in_database(stamper).await else {
+            return;
+        };
+        let (mut watch, mut first, mut second) = (stage.watch, stage.first, stage.second);
+        let stamp = first.begin().await;
+        let later = second.begin().await;
+        second.commit(later).await;
+        // Of the hybrid it is seen once everything older on the server has ended.
+        until("the client sees the second row", async || {
+            watch.pull().await;
+            watch.client.knows("second").then_some(())
+        })
+        .await;
+        first.commit(stamp).await;
+        assert_eq!(watch.outcome().await, A_ROW_IS_LOST, "{stamper:?}");
     }
 }
