@@ -157,6 +157,8 @@ pub struct StandingDelivery {
     pub status: DeliveryStatus,
     /// Something of it led to somebody else.
     pub is_shared: bool,
+    /// A lead of it is to be converted again: nobody knows whose it is.
+    pub is_pending: bool,
 }
 
 /// What was found and left.
@@ -245,10 +247,9 @@ pub enum Extent<'a> {
 /// A delivery of which something led to no contact, as it came.
 #[derive(Clone, Debug)]
 pub struct UnlinkedDelivery {
-    pub id: DeliveryId,
-    pub status: DeliveryStatus,
-    /// Something else of it led to somebody.
-    pub is_shared: bool,
+    pub standing: StandingDelivery,
+    /// Something else of it led to the person.
+    pub is_own: bool,
     /// JSON text.
     pub query: String,
     pub headers: String,

@@ -2,11 +2,13 @@
 //! names, whichever address it came to.
 
 use leadhost::domain::delivery::DeliveryStatus;
+use leadhost::pipeline::replay::{self, ReplayOptions};
 use leadhost_tests::{Declared, Host, On, guests};
 use serde_json::{Value, json};
 
 leadhost_tests::on_every_store! {
     an_event_goes_to_the_instance_that_has_its_number,
+    what_came_with_an_event_of_nobodys_number_outlives_its_person,
     a_change_of_a_template_counts_for_every_number_of_the_account,
     an_address_that_asks_for_no_proof_does_not_speak_for_a_number_that_does,
     the_handshake_is_answered_to_who_knows_the_token,
@@ -104,6 +106,46 @@ async fn an_event_goes_to_the_instance_that_has_its_number(on: On) {
     // Of a number that nobody has nothing comes, and the provider is not to try again.
     post(&host, &declared, "900", &[message("700999", "wamid.4")]).await;
     assert_eq!(host.with_status(DeliveryStatus::Unrouted).await.len(), 1);
+}
+
+async fn what_came_with_an_event_of_nobodys_number_outlives_its_person(on: On) {
+    let (host, declared) = numbers(on).await;
+    let other = message("700999", "wamid.2").to_string();
+    let other = other.replace("5521988887777", "5521988886666");
+    let other = serde_json::from_str(&other).expect("JSON");
+    let changes = [message("700200", "wamid.1"), other];
+    post(&host, &declared, "900", &changes).await;
+    let id = host.with_status(DeliveryStatus::Converted).await[0];
+    let contact = host.rows(&declared, "contacts").await[0]["id"].clone();
+    let admin = host.admin_key().await;
+    let erase = async |order: Value| {
+        let ask = host.admin("POST", "/admin/v1/contacts/erase");
+        let answer = ask.bearer(&admin).json(&order).send().await;
+        answer.expect(200).json()
+    };
+    let left = json!([{ "id": id, "status": "converted" }]);
+    let would = erase(json!({ "id": contact, "dryRun": true })).await;
+    let receipt = erase(json!({ "id": contact })).await;
+    for told in [&would, &receipt] {
+        assert_eq!(told["remaining"]["deliveries"], left, "{told}");
+        assert_eq!(told["erased"]["contacts"], 1);
+        assert_eq!(told["erased"]["sharedDeliveries"], 0);
+    }
+    assert!(!host.stored(id).await.request.body.is_empty());
+    // When the number is somebody's, what the other one wrote is there.
+    let late = "[[instances]]\nname = \"late\"\nadapter = \"whatsapp-cloud\"\n\
+        config = { phoneNumberId = \"700999\", wabaId = \"900\" }\n\
+        secrets = { access-token = \"made-up\" }\n";
+    let more = host.declare(&format!("{NUMBERS}{late}")).await;
+    let again = replay::one(&host.app, id, ReplayOptions::default()).await;
+    again.expect("it is replayed");
+    host.becomes(id, DeliveryStatus::Converted).await;
+    let conversations = host.rows(&declared, "conversations").await;
+    let late = more.instance("late");
+    assert!(
+        conversations.iter().any(|row| row["agent_id"] == late),
+        "{conversations:?}"
+    );
 }
 
 async fn a_change_of_a_template_counts_for_every_number_of_the_account(on: On) {

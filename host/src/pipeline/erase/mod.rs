@@ -4,9 +4,9 @@
 //!
 //! What a source or a partner may repeat is still known by its key, so that a repeat
 //! is one and does not bring the person back. Deliveries of which something led to
-//! nobody are searched for its e-mail addresses and numbers; those that still wait to be
-//! converted are named in the receipt and left, unless the operator wants them gone
-//! too: they may hold others' leads. Their ids are remembered, for when the contact is
+//! nobody are searched for its e-mail addresses and numbers. Those that are to be
+//! converted yet, or a lead of which is, are named in the receipt and left, unless the
+//! operator wants them gone too: they may hold others' leads. Their ids are remembered, for when the contact is
 //! gone nothing else tells whom they name. Nothing of the person goes to the log.
 
 mod search;
@@ -160,7 +160,7 @@ struct Found {
 impl Found {
     fn add(&mut self, delivery: &StandingDelivery, order: &Order) {
         let (id, status) = (delivery.id, delivery.status);
-        if is_finished(status) || order.unconverted {
+        if (is_finished(status) && !delivery.is_pending) || order.unconverted {
             self.gone.push(id);
             self.shared += u64::from(delivery.is_shared && is_finished(status));
         } else {
@@ -196,13 +196,9 @@ async fn look(
     // Megabytes of text: not on a thread that serves.
     let searched = tokio::task::spawn_blocking(move || {
         let mut named = Vec::new();
-        for delivery in &page.deliveries {
-            if search.finds(delivery) {
-                named.push(StandingDelivery {
-                    id: delivery.id,
-                    status: delivery.status,
-                    is_shared: delivery.is_shared,
-                });
+        for delivery in page.deliveries {
+            if delivery.is_own || search.finds(&delivery) {
+                named.push(delivery.standing);
             }
         }
         (named, page.next)

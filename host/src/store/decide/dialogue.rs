@@ -6,7 +6,7 @@
 //! Which rows a store loads into each field is said by the methods of
 //! [`Needs`](super::Needs) that are named beside it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Map, Value};
 
@@ -332,14 +332,20 @@ impl Dialogue {
         }
     }
 
-    pub fn touch_conversations_of(&mut self, deal: DealId) {
-        let of_deal = self.conversations.iter();
-        let of_deal = of_deal.filter(|(_, talk)| talk.deal == Some(deal));
-        let mut ids: Vec<_> = of_deal.map(|(id, _)| *id).collect();
-        // In one order on every store.
-        ids.sort_unstable();
-        for id in ids {
+    /// What analytics counts of a deal: its conversations and its tickets. In one order
+    /// on every store.
+    pub fn touch_counted_of(&mut self, deal: DealId) {
+        let talks = self.conversations.iter();
+        let talks = talks.filter(|(_, talk)| talk.deal == Some(deal));
+        let talks: BTreeSet<_> = talks.map(|(id, _)| *id).collect();
+        for id in talks {
             self.touch_conversation(id);
+        }
+        let tickets = self.tickets.iter();
+        let tickets = tickets.filter(|(_, ticket)| ticket.deal == Some(deal));
+        let tickets: BTreeSet<_> = tickets.map(|(id, _)| *id).collect();
+        for id in tickets {
+            self.touch_ticket(id);
         }
     }
 

@@ -46,7 +46,7 @@ pub(super) fn compare(
             .any(|one| one.applied && one.field == test)
         {
             // Their rows are as before, and analytics hears of them.
-            known.dialogue.touch_conversations_of(deal_id);
+            known.dialogue.touch_counted_of(deal_id);
         }
     }
     if let Some(contact) = known.contacts.get_mut(&person) {

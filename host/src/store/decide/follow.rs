@@ -58,8 +58,8 @@ impl Needs {
             .collect()
     }
 
-    /// Deals whose conversations are wanted, whatever became of these: of the deals
-    /// that are loaded those that may turn out to be tests, or no tests.
+    /// Deals whose conversations and tickets are wanted, whatever became of these: of
+    /// the deals that are loaded those that may turn out to be tests, or no tests.
     pub fn trials_of(&self, known: &Known) -> BTreeSet<(WorkspaceId, DealId)> {
         let deals = known.deals.iter().filter(|_| self.trials);
         deals.map(|(id, deal)| (deal.workspace, *id)).collect()

@@ -40,8 +40,8 @@ pub struct Needs {
     /// Deliveries whose items' deals, with their contacts, may change.
     pub deals_of_deliveries: BTreeSet<DeliveryId>,
 
-    /// A lead says whether it is a test: the conversations of the deals that may change
-    /// are wanted, closed ones too, since analytics counts them or no more.
+    /// A lead says whether it is a test: the conversations and tickets of the deals that
+    /// may change are wanted, closed ones too, since analytics counts them or no more.
     pub trials: bool,
 
     /// Every workspace that a write names itself.

@@ -2,7 +2,7 @@
 
 use super::Columns;
 use crate::domain::delivery::DeliveryStatus;
-use crate::store::{Erasure, FoundBy, StandingDelivery, StoreError, UnlinkedDelivery};
+use crate::store::{Erased, Erasure, FoundBy, StandingDelivery, StoreError, UnlinkedDelivery};
 
 pub fn erasure(row: &impl Columns) -> Result<Erasure, StoreError> {
     Ok(Erasure {
@@ -18,19 +18,50 @@ pub fn erasure(row: &impl Columns) -> Result<Erasure, StoreError> {
     })
 }
 
+/// What would go of a person, but for what came in about it.
+pub fn erased(row: &impl Columns) -> Result<Erased, StoreError> {
+    Ok(Erased {
+        contacts: row.number("contacts")?,
+        contact_keys: row.number("contact_keys")?,
+        deals: row.number("deals")?,
+        deal_changes: row.number("deal_changes")?,
+        deal_logs: row.number("deal_logs")?,
+        conversations: row.number("conversations")?,
+        messages: row.number("messages")?,
+        message_errors: row.number("message_errors")?,
+        sends: row.number("sends")?,
+        idempotency_answers: row.number("idempotency_answers")?,
+        channel_refs: row.number("channel_refs")?,
+        holds: row.number("holds")?,
+        tickets: row.number("tickets")?,
+        ..Erased::default()
+    })
+}
+
+/// What came in that led to the person: `linked`, of it `shared`, and `answers`.
+pub fn erased_raw(row: &impl Columns) -> Result<Erased, StoreError> {
+    let shared: u64 = row.number("shared")?;
+    Ok(Erased {
+        deliveries: row.number::<u64>("linked")?.saturating_sub(shared),
+        shared_deliveries: shared,
+        fetch_answers: row.number("answers")?,
+        ..Erased::default()
+    })
+}
+
 pub fn standing(row: &impl Columns) -> Result<StandingDelivery, StoreError> {
     Ok(StandingDelivery {
         id: row.id("id")?,
         status: row.word("deliveries", "status", DeliveryStatus::of)?,
         is_shared: row.flag("shared")?,
+        is_pending: row.flag("pending")?,
     })
 }
 
 pub fn unlinked(row: &impl Columns) -> Result<UnlinkedDelivery, StoreError> {
     Ok(UnlinkedDelivery {
-        id: row.id("id")?,
-        status: row.word("deliveries", "status", DeliveryStatus::of)?,
-        is_shared: row.flag("shared")?,
+        standing: standing(row)?,
+        is_own: row.flag("own")?,
         query: row.text("query")?,
         headers: row.text("headers")?,
         body: row.bytes("body")?,

@@ -104,9 +104,13 @@ impl<'a> Asker<'a> {
             })
         });
         let tickets = self.tickets().await;
-        let tickets = tickets.iter().map(|ticket| {
+        let tickets = tickets.iter().filter_map(|ticket| {
+            let is_test = text(ticket, "dealId").is_some_and(|deal| tests.contains(&deal));
+            if is_test {
+                return None;
+            }
             let talk = text(ticket, "conversationId").map(|id| &conversations[&id]);
-            Fact {
+            Some(Fact {
                 started: instant(ticket, "openedAt").expect("it has opened"),
                 agent: ticket["agentId"].as_i64(),
                 agent_type: talk.and_then(|talk| text(talk, "agent_type")),
@@ -116,7 +120,7 @@ impl<'a> Asker<'a> {
                     !ticket["answeredAt"].is_null(),
                     !ticket["resolvedAt"].is_null(),
                 ],
-            }
+            })
         });
         Facts::from([
             (Set::Conversations, counted.collect()),

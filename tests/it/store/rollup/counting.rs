@@ -228,6 +228,31 @@ pub async fn tickets_are_counted_where_they_opened(world: &World) {
     assert!(table.keys().all(|(_, of)| *of == key), "{table:?}");
 }
 
+pub async fn tickets_of_a_test_lead_are_not_counted(world: &World) {
+    let tickets = MetricSet::Tickets;
+    let mut new = lead_of(world, "L1", &phone(1));
+    let deal = world.item(lead(new.clone())).await.deal_id;
+    let deal = deal.expect("a deal");
+    let id = talk(world, &phone(1)).await;
+    alter(world, id, &format!("deal_id = '{deal}'")).await;
+    world.advance(86_400).await;
+    assert!(elapse(world, id).await);
+    count_by(world, tickets, 1_000).await;
+    assert_eq!(sums(world, tickets).await, [1, 0, 0, 0, 0]);
+    // It turns out a test, is none after all, and is one again.
+    new.action = Action::Update;
+    for (is_test, counts) in [(true, 0), (false, 1), (true, 0)] {
+        new.deal_props.insert("test".to_owned(), is_test.into());
+        world.item(lead(new.clone())).await;
+        assert_eq!(count_by(world, tickets, 1_000).await, 1);
+        assert_eq!(sums(world, tickets).await, [counts, 0, 0, 0, 0]);
+    }
+    let removed = world.store.remove_deal(world.workspace, deal).await;
+    assert!(removed.expect("it removes"));
+    assert_eq!(count_by(world, tickets, 1_000).await, 1);
+    assert_eq!(sums(world, tickets).await, [0; 5]);
+}
+
 pub async fn pages_of_any_size_come_to_the_same(world: &World) {
     let mut ids = Vec::new();
     for (round, limit) in [1, 2, 3, 7, 1_000].into_iter().enumerate() {

@@ -99,10 +99,10 @@ left join feed_clock as clock
 where b.build = $1
 and (b.workspace_id = $2) is true";
 
-// A test lead's conversation does not count. Its deal is the first of those from it
-// on: only the index of that order leads there, whereas by the id alone that of a
-// person would do for a young table, and pass every deal of the workspace. Columns
-// are read by place: their order is that of `row::analytics`.
+// What is said about a test lead does not count, and neither do its tickets. A deal is
+// the first of those from it on: only the index of that order leads there, whereas by
+// the id alone that of a person would do for a young table, and pass every deal of the
+// workspace. Columns are read by place: their order is that of `row::analytics`.
 const CONVERSATIONS: &str = "
 (
   select c.cursor_us as stamp, c.id,
@@ -140,13 +140,29 @@ limit $5";
 
 const TICKETS: &str = "
 (
-  select cursor_us as stamp, id, true as counts, opened_at, agent_type, agent_id, source,
-    answered_at, resolved_at
-  from tickets
-  where workspace_id = $1
-  and cursor_us > $3
-  and cursor_us <= $4
-  order by cursor_us
+  select t.cursor_us as stamp, t.id,
+    not coalesce(deal.is_test, talk.is_test, false) as counts,
+    t.opened_at, t.agent_type, t.agent_id, t.source, t.answered_at, t.resolved_at
+  from tickets as t
+  left join lateral (
+    select id, (props -> 'test')::text = 'true' as is_test
+    from deals
+    where workspace_id = $1
+    and id >= t.deal_id
+    order by id
+    limit 1
+  ) as deal on deal.id = t.deal_id
+  left join lateral (
+    select (props -> 'test')::text = 'true' as is_test
+    from conversations
+    where id = t.conversation_id
+    and workspace_id = $1
+    offset 0
+  ) as talk on true
+  where t.workspace_id = $1
+  and t.cursor_us > $3
+  and t.cursor_us <= $4
+  order by t.cursor_us
   limit $5
 )
 union all

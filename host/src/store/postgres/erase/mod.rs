@@ -8,6 +8,7 @@
 //! again. Whoever meets the contact holds its lock; so when the contact is locked and
 //! nothing hangs on it, nothing will.
 
+mod count;
 mod person;
 mod raw;
 mod record;
@@ -17,6 +18,7 @@ use sqlx::Row as _;
 use sqlx::postgres::{PgConnection, PgRow};
 use uuid::Uuid;
 
+pub use self::count::count;
 pub use self::person::person;
 pub use self::raw::{deliveries, unlinked};
 pub use self::record::{begin, left, list};
@@ -179,7 +181,16 @@ select
   exists (select 1 from deals where workspace_id = $1 and person_id = $2)
   or exists (select 1 from conversations where contact_id = $2)
   or exists (select 1 from tickets where contact_id = $2)
-  or exists (select 1 from items where contact_id = $2)";
+  or exists (
+    select 1 from items as i
+    where i.contact_id = $2
+    and not exists (
+      select 1 from items as unknown
+      where unknown.workspace_id = $1
+      and unknown.delivery_id = i.delivery_id
+      and unknown.contact_id is null
+      and unknown.status in ('unrouted', 'failed')
+      offset 0))";
 
 const HOLDS: &str = "
 delete from holds
@@ -228,64 +239,14 @@ async fn contact(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError> {
     }))
 }
 
-const COUNTS: &str = "
-select
-  (select count(*) from contacts where workspace_id = $1 and id = $2) as contacts,
-  (select count(*) from contact_keys where contact_id = $2) as contact_keys,
-  (select count(*) from deals where workspace_id = $1 and person_id = $2) as deals,
-  (select count(*) from deals as d join deal_history as h on h.deal_id = d.id
-    where d.workspace_id = $1 and d.person_id = $2) as deal_changes,
-  (select count(*) from deals as d join deal_logs as l on l.deal_id = d.id
-    where d.workspace_id = $1 and d.person_id = $2) as deal_logs,
-  (select count(*) from conversations where contact_id = $2) as conversations,
-  (select count(*) from conversations as c join messages as m on m.conversation_id = c.id
-    where c.contact_id = $2) as messages,
-  (select count(*) from conversations as c join message_errors as e on e.conversation_id = c.id
-    where c.contact_id = $2) as message_errors,
-  (select count(*) from conversations as c
-    join messages as m on m.conversation_id = c.id
-    cross join lateral (
-      select 1 from sends where workspace_id = $1 and message_id = m.id offset 0
-    ) as s
-    where c.contact_id = $2) as sends,
-  (select count(*) from tickets where contact_id = $2) as tickets,
-  (select count(distinct delivery_id) from items where contact_id = $2) as deliveries";
-
-/// What would go, as far as it can be counted without doing it.
-pub async fn count(db: &Db, person: &Person) -> Result<Erased, StoreError> {
-    let mut snapshot = db.snapshot(Rows::Of(&[person.workspace])).await?;
-    let row = sqlx::query(COUNTS)
-        .bind(person.workspace.0)
-        .bind(person.id.0)
-        .fetch_one(&mut *snapshot)
-        .await?;
-    let number = |name: &str| -> Result<u64, StoreError> {
-        Ok(u64::try_from(row.try_get::<i64, _>(name)?).unwrap_or(0))
-    };
-    let counted = Erased {
-        contacts: number("contacts")?,
-        contact_keys: number("contact_keys")?,
-        deals: number("deals")?,
-        deal_changes: number("deal_changes")?,
-        deal_logs: number("deal_logs")?,
-        conversations: number("conversations")?,
-        messages: number("messages")?,
-        message_errors: number("message_errors")?,
-        sends: number("sends")?,
-        tickets: number("tickets")?,
-        deliveries: number("deliveries")?,
-        ..Erased::default()
-    };
-    let shared = raw::shared_of(&mut snapshot, person).await?;
-    snapshot.rollback().await?;
-    Ok(Erased {
-        deliveries: counted.deliveries.saturating_sub(shared),
-        shared_deliveries: shared,
-        ..counted
-    })
-}
-
-const OWN: &[&str] = &[DEALS, LOCK_CONTACT, LEFT, HOLDS, KEYS, CONTACT, COUNTS];
+const OWN: &[&str] = &[DEALS, LOCK_CONTACT, LEFT, HOLDS, KEYS, CONTACT];
 
 /// By file.
-pub(super) const SQL: [&[&str]; 5] = [OWN, person::SQL, raw::SQL, record::SQL, talk::SQL];
+pub(super) const SQL: [&[&str]; 6] = [
+    OWN,
+    count::SQL,
+    person::SQL,
+    raw::SQL,
+    record::SQL,
+    talk::SQL,
+];

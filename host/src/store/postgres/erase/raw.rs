@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use sqlx::Row as _;
 use sqlx::postgres::PgConnection;
 use uuid::Uuid;
 
@@ -14,16 +13,47 @@ use crate::store::erase::EMPTIED;
 use crate::store::postgres::columns::json;
 use crate::store::postgres::db::{Db, Rows};
 use crate::store::row::Columns as _;
-use crate::store::row::erase::{standing as standing_of, unlinked as unlinked_of};
+use crate::store::row::erase::{erased_raw, standing as standing_of, unlinked as unlinked_of};
 use crate::store::{Erased, Person, StandingDelivery, StoreError, UnlinkedPage};
 
-const LINKED: &str = "
-select distinct delivery_id
-from items
-where contact_id = $2
-and (workspace_id = $1) is true
-order by delivery_id
-limit $3";
+// A lead of it is to be converted again, from what came in: nobody knows whose it is.
+macro_rules! is_pending {
+    ($delivery:literal) => {
+        concat!(
+            "exists (
+  select 1 from items as unknown
+  where unknown.workspace_id = $1
+  and unknown.delivery_id = ",
+            $delivery,
+            "
+  and unknown.contact_id is null
+  and unknown.status in ('unrouted', 'failed')
+  offset 0)"
+        )
+    };
+}
+
+const LINKED: &str = concat!(
+    "
+select distinct i.delivery_id
+from items as i
+where i.contact_id = $2
+and (i.workspace_id = $1) is true
+and not ",
+    is_pending!("i.delivery_id"),
+    "
+order by i.delivery_id
+limit $3"
+);
+
+// A lead of them may have become so since they were found.
+const PENDING: &str = concat!(
+    "
+select wanted.id
+from unnest($2::uuid[]) as wanted (id)
+where ",
+    is_pending!("wanted.id")
+);
 
 const LOCK_WORK: &str = "
 select delivery_id
@@ -43,19 +73,29 @@ order by d.id
 for update of d";
 
 // Somebody else's, or somebody's who is not known yet.
-macro_rules! shared {
+macro_rules! of_shared {
     ($contact:literal) => {
         concat!(
             "
-cross join lateral (
-  select 1
   from items
   where workspace_id = $1
   and delivery_id = wanted.id
   and (contact_id <> ",
             $contact,
             "
-    or (contact_id is null and status in ('waiting', 'unrouted', 'failed')))
+    or (contact_id is null and status = 'waiting'))"
+        )
+    };
+}
+
+macro_rules! shared {
+    ($contact:literal) => {
+        concat!(
+            "
+cross join lateral (
+  select 1",
+            of_shared!($contact),
+            "
   limit 1
 ) as others"
         )
@@ -69,25 +109,48 @@ from unnest($2::uuid[]) as wanted (id)",
     shared!("$3")
 );
 
-const SHARED_OF: &str = concat!(
+const COUNT: &str = concat!(
     "
-select count(*)
-from (
-  select distinct delivery_id as id from items
-  where contact_id = $2
-  and (workspace_id = $1) is true
-) as wanted",
-    shared!("$2")
+with own as (
+  select distinct i.delivery_id as id from items as i
+  where i.contact_id = $2
+  and (i.workspace_id = $1) is true
+  and not ",
+    is_pending!("i.delivery_id"),
+    "
+)
+select (select count(*) from own) as linked,
+  (select count(*) from own as wanted",
+    shared!("$2"),
+    ") as shared,
+  (select count(*) from own as wanted
+    cross join lateral (
+      select item from answers
+      where workspace_id = $1
+      and delivery_id = wanted.id
+      offset 0
+    ) as a
+    where a.item in (
+      select i.item from items as i
+      where i.workspace_id = $1
+      and i.delivery_id = wanted.id
+      and i.contact_id = $2
+      offset 0)
+    or not exists (
+      select 1",
+    of_shared!("$2"),
+    "
+      offset 0)) as answers"
 );
 
-/// How many of the deliveries that led to the person are others' too.
-pub async fn shared_of(connection: &mut PgConnection, person: &Person) -> Result<u64, StoreError> {
-    let row = sqlx::query(SHARED_OF)
+/// Deliveries that led to the person.
+pub async fn count(connection: &mut PgConnection, person: &Person) -> Result<Erased, StoreError> {
+    let row = sqlx::query(COUNT)
         .bind(person.workspace.0)
         .bind(person.id.0)
         .fetch_one(connection)
         .await?;
-    Ok(u64::try_from(row.try_get::<i64, _>(0)?).unwrap_or(0))
+    erased_raw(&row)
 }
 
 const ANSWERS_OF_ITEMS: &str = "
@@ -112,7 +175,8 @@ set query = '[]', headers = '[]', body = '', body_bytes = 0, presented = null, e
   notes = $3::json
 from unnest($1::uuid[], $2::uuid[]) as old (workspace_id, id)
 where d.workspace_id = old.workspace_id
-and d.id = old.id";
+and d.id = old.id
+and (d.body_bytes > 0 or d.query::text <> '[]' or d.headers::text <> '[]')";
 
 /// Deliveries that led to the person.
 pub async fn linked(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError> {
@@ -121,9 +185,16 @@ pub async fn linked(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError> {
     if found.is_empty() {
         return Ok(None);
     }
-    let all = ids(&found)?;
+    let mut all = ids(&found)?;
     let (workspace, contact) = (work.person.workspace, work.person.id.0);
     lock(work.connection, workspace, &all).await?;
+    let pending = sqlx::query(PENDING)
+        .bind(workspace.0)
+        .bind(&all)
+        .fetch_all(&mut *work.connection)
+        .await?;
+    let pending = ids(&pending)?;
+    all.retain(|id| !pending.contains(id));
     let shared = sqlx::query(SHARED)
         .bind(workspace.0)
         .bind(&all)
@@ -278,30 +349,53 @@ pub async fn deliveries(
     Ok(erased)
 }
 
-const PAGE: &str = "
+const PAGE: &str = concat!(
+    "
 select d.id, d.body_bytes,
-  (select bool_and(i.contact_id is not null) or bool_or(i.contact_id = $4) from items as i
+  ",
+    is_pending!("d.id"),
+    " or (
+    select bool_and(i.contact_id is not null) or bool_or(i.contact_id = $4) from items as i
     where i.workspace_id = $1
     and i.delivery_id = d.id) is not true as wanted
 from deliveries as d
 where d.workspace_id = $1
 and d.id > $2
 order by d.id
-limit $3";
+limit $3"
+);
 
-const RAW: &str = "
+// What the items of a delivery say together; of none it says no.
+macro_rules! items_of {
+    () => {
+        "
+cross join lateral (
+  select coalesce(bool_or(i.contact_id is not null), false) as shared,
+    coalesce(bool_and(i.contact_id is not null), false) as led,
+    coalesce(bool_or(i.contact_id is null and i.status in ('unrouted', 'failed')), false) as pending,
+    array_agg(i.contact_id) as contacts
+  from items as i
+  where i.workspace_id = d.workspace_id
+  and i.delivery_id = d.id
+) as of_items"
+    };
+}
+
+const RAW: &str = concat!(
+    "
 select d.id, d.status, d.query::text as query, d.headers::text as headers, d.body,
-  (select bool_or(i.contact_id is not null) from items as i
-    where i.workspace_id = d.workspace_id
-    and i.delivery_id = d.id) is true as shared
+  of_items.shared, of_items.pending, coalesce($3 = any (of_items.contacts), false) as own
 from unnest($1::uuid[], $2::uuid[]) as wanted (workspace_id, id)
 join deliveries as d
   on d.workspace_id = wanted.workspace_id
-  and d.id = wanted.id
-order by d.id";
+  and d.id = wanted.id",
+    items_of!(),
+    "
+order by d.id"
+);
 
-/// The next deliveries that led to no contact, or in part to others than this one,
-/// bounded in number and bytes.
+/// The next deliveries that led to no contact, or in part to others than this one, or
+/// a lead of which is to be converted again, bounded in number and bytes.
 pub async fn unlinked(
     db: &Db,
     workspace: WorkspaceId,
@@ -332,6 +426,7 @@ pub async fn unlinked(
     let found = sqlx::query(RAW)
         .bind(vec![workspace.0; wanted.len()])
         .bind(wanted)
+        .bind(contact.0)
         .fetch_all(&mut *snapshot)
         .await?;
     snapshot.rollback().await?;
@@ -342,20 +437,19 @@ pub async fn unlinked(
 }
 
 // What was emptied, and what became other contacts', is not the person's any more.
-const STANDING: &str = "
-select d.id, d.status,
-  (select bool_or(i.contact_id is not null) from items as i
-    where i.workspace_id = d.workspace_id
-    and i.delivery_id = d.id) is true as shared
+const STANDING: &str = concat!(
+    "
+select d.id, d.status, of_items.shared, of_items.pending
 from unnest($1::uuid[], $2::uuid[]) as wanted (workspace_id, id)
 join deliveries as d
   on d.workspace_id = wanted.workspace_id
-  and d.id = wanted.id
+  and d.id = wanted.id",
+    items_of!(),
+    "
 where (d.body_bytes > 0 or d.query::text <> '[]' or d.headers::text <> '[]')
-and (select bool_and(i.contact_id is not null) from items as i
-  where i.workspace_id = d.workspace_id
-  and i.delivery_id = d.id) is not true
-order by d.id";
+and not of_items.led
+order by d.id"
+);
 
 /// Which of the deliveries that erasures left are still there.
 pub async fn standing(
@@ -379,8 +473,9 @@ pub(super) const SQL: &[&str] = &[
     LINKED,
     LOCK_WORK,
     LOCK,
+    PENDING,
     SHARED,
-    SHARED_OF,
+    COUNT,
     ANSWERS_OF_ITEMS,
     ITEMS_OF,
     EMPTY,

@@ -1,4 +1,5 @@
-//! Tickets: those that are named, and those that are live beside what changes.
+//! Tickets: those that are named, those that are live beside what changes, and those
+//! of deals that turn out to be tests.
 //!
 //! What a ticket is about stays, so that what is found without a lock still holds
 //! when it is locked.
@@ -74,6 +75,15 @@ const LOCK: &str = concat!(
     and resolved_at is null
     offset 0
   ) as live
+  union
+  select trial.workspace_id, any_of.id
+  from unnest($7::uuid[], $8::uuid[]) as trial (workspace_id, deal_id)
+  cross join lateral (
+    select id
+    from tickets
+    where deal_id = trial.deal_id
+    offset 0
+  ) as any_of
 ) as wanted"
     ),
     "
@@ -92,12 +102,18 @@ pub async fn tickets(
     conversations.extend(&links.handed);
     let mut deals = needs.deal_talks.clone();
     deals.extend(&links.deals);
-    if links.tickets.is_empty() && conversations.is_empty() && deals.is_empty() {
+    let trials = needs.trials_of(known);
+    let is_wanted = !links.tickets.is_empty()
+        || !conversations.is_empty()
+        || !deals.is_empty()
+        || !trials.is_empty();
+    if !is_wanted {
         return Ok(());
     }
     let (named_of, named) = two_columns(&links.tickets);
     let (conversations_of, conversations) = two_columns(&conversations);
     let (deals_of, deals) = two_columns(&deals);
+    let (trials_of, trials) = two_columns(&trials);
     let rows = sqlx::query(LOCK)
         .bind(named_of)
         .bind(named)
@@ -105,6 +121,8 @@ pub async fn tickets(
         .bind(conversations)
         .bind(deals_of)
         .bind(deals)
+        .bind(trials_of)
+        .bind(trials)
         .fetch_all(connection)
         .await?;
     for row in &rows {

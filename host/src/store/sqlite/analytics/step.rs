@@ -129,7 +129,7 @@ struct Read {
     is_ready: bool,
 }
 
-// A test lead's conversation does not count.
+// What is said about a test lead does not count, and neither do its tickets.
 const CONVERSATIONS: &str = "
 select c.cursor_us as stamp, c.id, coalesce(d.props -> 'test', c.props -> 'test', 'false') <> 'true' as counts,
   c.first_message_us, c.agent_type, c.agent_id, c.source, c.answered_us, c.no_response_us,
@@ -148,11 +148,13 @@ order by stamp
 limit ?4";
 
 const TICKETS: &str = "
-select cursor_us as stamp, id, true as counts, opened_us, agent_type, agent_id, source, answered_us,
-  resolved_us
-from tickets
-where workspace_id = ?1
-and cursor_us > ?3
+select t.cursor_us as stamp, t.id, coalesce(d.props -> 'test', c.props -> 'test', 'false') <> 'true' as counts,
+  t.opened_us, t.agent_type, t.agent_id, t.source, t.answered_us, t.resolved_us
+from tickets as t
+left join deals as d on d.id = t.deal_id
+left join conversations as c on c.id = t.conversation_id
+where t.workspace_id = ?1
+and t.cursor_us > ?3
 union all
 select cursor_us as stamp, id, false, null, null, null, null, null, null
 from tombstones

@@ -2,14 +2,15 @@
 //! What a step finds first goes first; a step that finds nothing else takes the
 //! contact. So steps may be repeated, and what came in between goes with the rest.
 
+mod count;
 mod person;
 mod raw;
 mod record;
 mod talk;
 
 use sqlx::sqlite::SqliteConnection;
-use sqlx::{Connection as _, Row as _};
 
+pub use self::count::count;
 pub use self::person::person;
 pub use self::raw::{deliveries, unlinked};
 pub use self::record::{begin, left, list};
@@ -175,65 +176,11 @@ async fn contact(work: &mut Work<'_>) -> Result<Erased, StoreError> {
     })
 }
 
-const COUNTS: &str = "
-select
-  (select count(*) from contacts where id = ?1) as contacts,
-  (select count(*) from contact_keys where contact_id = ?1) as contact_keys,
-  (select count(*) from deals where person_id = ?1) as deals,
-  (select count(*) from deals as d cross join deal_history as h on h.deal_id = d.id
-    where d.person_id = ?1) as deal_changes,
-  (select count(*) from deals as d cross join deal_logs as l on l.deal_id = d.id
-    where d.person_id = ?1) as deal_logs,
-  (select count(*) from conversations where contact_id = ?1) as conversations,
-  (select count(*) from conversations as c cross join messages as m on m.conversation_id = c.id
-    where c.contact_id = ?1) as messages,
-  (select count(*) from conversations as c
-    cross join message_errors as e on e.conversation_id = c.id
-    where c.contact_id = ?1) as message_errors,
-  (select count(*) from conversations as c cross join messages as m on m.conversation_id = c.id
-    cross join sends as s on s.message_id = m.id
-    where c.contact_id = ?1) as sends,
-  (select count(*) from tickets where contact_id = ?1) as tickets,
-  (select count(distinct delivery_id) from items where contact_id = ?1) as deliveries";
-
-/// What would go, as far as it can be counted without doing it.
-pub async fn count(db: &Db, person: &Person) -> Result<Erased, StoreError> {
-    let mut connection = db.readers().acquire().await?;
-    let mut snapshot = connection.begin().await?;
-    let row = sqlx::query(COUNTS)
-        .bind(person.id.to_string())
-        .fetch_one(&mut *snapshot)
-        .await?;
-    let number = |name: &str| -> Result<u64, StoreError> {
-        Ok(u64::try_from(row.try_get::<i64, _>(name)?).unwrap_or(0))
-    };
-    let counted = Erased {
-        contacts: number("contacts")?,
-        contact_keys: number("contact_keys")?,
-        deals: number("deals")?,
-        deal_changes: number("deal_changes")?,
-        deal_logs: number("deal_logs")?,
-        conversations: number("conversations")?,
-        messages: number("messages")?,
-        message_errors: number("message_errors")?,
-        sends: number("sends")?,
-        tickets: number("tickets")?,
-        deliveries: number("deliveries")?,
-        ..Erased::default()
-    };
-    let shared = raw::shared_of(&mut snapshot, person).await?;
-    snapshot.rollback().await?;
-    Ok(Erased {
-        deliveries: counted.deliveries.saturating_sub(shared),
-        shared_deliveries: shared,
-        ..counted
-    })
-}
-
 #[cfg(test)]
 pub(super) fn sql() -> Vec<&'static str> {
     [
-        &[DEALS, HOLDS, KEYS, CONTACT, COUNTS][..],
+        &[DEALS, HOLDS, KEYS, CONTACT][..],
+        count::SQL,
         person::SQL,
         raw::SQL,
         record::SQL,

@@ -11,16 +11,36 @@ use crate::domain::id::{ContactId, DeliveryId, ErasureId, WorkspaceId};
 use crate::limits;
 use crate::store::erase::EMPTIED;
 use crate::store::row::Columns as _;
-use crate::store::row::erase::{standing as standing_of, unlinked as unlinked_of};
+use crate::store::row::erase::{erased_raw, standing as standing_of, unlinked as unlinked_of};
 use crate::store::sqlite::db::Db;
 use crate::store::sqlite::json;
 use crate::store::{Erased, Person, StandingDelivery, StoreError, UnlinkedPage};
 
-const LINKED: &str = "
-select distinct delivery_id
-from items
-where contact_id = ?1
-limit ?2";
+// A lead of it is to be converted again, from what came in: nobody knows whose it is.
+macro_rules! is_pending {
+    ($delivery:literal) => {
+        concat!(
+            "exists (
+  select 1 from items as unknown
+  where unknown.delivery_id = ",
+            $delivery,
+            "
+  and unknown.contact_id is null
+  and unknown.status in ('unrouted', 'failed'))"
+        )
+    };
+}
+
+const LINKED: &str = concat!(
+    "
+select distinct i.delivery_id
+from items as i
+where i.contact_id = ?1
+and not ",
+    is_pending!("i.delivery_id"),
+    "
+limit ?2"
+);
 
 // Somebody else's, or somebody's who is not known yet.
 macro_rules! is_shared {
@@ -32,7 +52,7 @@ macro_rules! is_shared {
             $delivery,
             "
   and (other.contact_id <> ?2
-    or (other.contact_id is null and other.status in ('waiting', 'unrouted', 'failed'))))"
+    or (other.contact_id is null and other.status = 'waiting')))"
         )
     };
 }
@@ -45,27 +65,38 @@ where ",
     is_shared!("wanted.value")
 );
 
-const SHARED_OF: &str = concat!(
+const COUNT: &str = concat!(
     "
-select count(distinct i.delivery_id)
-from items as i
-where i.contact_id = ?2
-and ?1 is not null
-and ",
-    is_shared!("i.delivery_id")
+select count(*) as linked, coalesce(sum(",
+    is_shared!("own.delivery_id"),
+    "), 0) as shared,
+  coalesce(sum((
+    select count(*) from answers as a
+    where a.delivery_id = own.delivery_id
+    and (a.item in (
+        select i.item from items as i
+        where i.delivery_id = own.delivery_id
+        and i.contact_id = ?2)
+      or not ",
+    is_shared!("own.delivery_id"),
+    "))), 0) as answers
+from (select distinct delivery_id from items where contact_id = ?2) as own
+where ?1 is not null
+and not ",
+    is_pending!("own.delivery_id")
 );
 
-/// How many of the deliveries that led to the person are others' too.
-pub async fn shared_of(
+/// Deliveries that led to the person.
+pub async fn count(
     connection: &mut SqliteConnection,
     person: &Person,
-) -> Result<u64, StoreError> {
-    let row = sqlx::query(SHARED_OF)
+) -> Result<Erased, StoreError> {
+    let row = sqlx::query(COUNT)
         .bind(person.workspace.to_string())
         .bind(person.id.to_string())
         .fetch_one(connection)
         .await?;
-    Ok(u64::try_from(row.try_get::<i64, _>(0)?).unwrap_or(0))
+    erased_raw(&row)
 }
 
 const ANSWERS_OF_ITEMS: &str = "
@@ -86,7 +117,8 @@ const EMPTY: &str = "
 update deliveries
 set query = '[]', headers = '[]', body = x'', body_bytes = 0, presented = null, error = null,
   notes = ?2
-where id in (select value from json_each(?1))";
+where id in (select value from json_each(?1))
+and (body_bytes > 0 or query <> '[]' or headers <> '[]')";
 
 /// Deliveries that led to the person.
 pub async fn linked(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError> {
@@ -227,28 +259,40 @@ pub async fn deliveries(
 }
 
 // Of all workspaces, so that the primary key's order leads; others' are passed over.
-const PAGE: &str = "
+const PAGE: &str = concat!(
+    "
 select d.id, d.body_bytes,
-  d.workspace_id = ?1 and not coalesce((
+  d.workspace_id = ?1 and (",
+    is_pending!("d.id"),
+    " or not coalesce((
     select min(i.contact_id is not null) or max(i.contact_id is ?4) from items as i
-    where i.delivery_id = d.id), false) as wanted
+    where i.delivery_id = d.id), false)) as wanted
 from deliveries as d
 where d.id > ?2
 order by d.id
-limit ?3";
+limit ?3"
+);
 
-const RAW: &str = "
+const RAW: &str = concat!(
+    "
 select d.id, d.status, d.query, d.headers, d.body,
   exists (
     select 1 from items as i
     where i.delivery_id = d.id
-    and i.contact_id is not null) as shared
+    and i.contact_id is not null) as shared,
+  exists (
+    select 1 from items as i
+    where i.delivery_id = d.id
+    and i.contact_id = ?2) as own, ",
+    is_pending!("d.id"),
+    " as pending
 from json_each(?1) as wanted
 cross join deliveries as d on d.id = wanted.value
-order by d.id";
+order by d.id"
+);
 
-/// The next deliveries that led to no contact, or in part to others than this one,
-/// bounded in number and bytes.
+/// The next deliveries that led to no contact, or in part to others than this one, or
+/// a lead of which is to be converted again, bounded in number and bytes.
 pub async fn unlinked(
     db: &Db,
     workspace: WorkspaceId,
@@ -278,6 +322,7 @@ pub async fn unlinked(
     let is_last = !full && next == page.last().map(|row| row.id("id")).transpose()?;
     let found = sqlx::query(RAW)
         .bind(json(&wanted)?)
+        .bind(contact.to_string())
         .fetch_all(&mut *snapshot)
         .await?;
     Ok(UnlinkedPage {
@@ -287,19 +332,23 @@ pub async fn unlinked(
 }
 
 // What was emptied, and what became other contacts', is not the person's any more.
-const STANDING: &str = "
+const STANDING: &str = concat!(
+    "
 select d.id, d.status,
   exists (
     select 1 from items as i
     where i.delivery_id = d.id
-    and i.contact_id is not null) as shared
+    and i.contact_id is not null) as shared, ",
+    is_pending!("d.id"),
+    " as pending
 from json_each(?1) as wanted
 cross join deliveries as d on d.id = wanted.value
 where (d.body_bytes > 0 or d.query <> '[]' or d.headers <> '[]')
 and not coalesce((
   select min(i.contact_id is not null) from items as i
   where i.delivery_id = d.id), false)
-order by d.id";
+order by d.id"
+);
 
 /// Which of the deliveries that erasures left are still there.
 pub async fn standing(
@@ -321,7 +370,7 @@ pub async fn standing(
 pub(super) const SQL: &[&str] = &[
     LINKED,
     SHARED,
-    SHARED_OF,
+    COUNT,
     ANSWERS_OF_ITEMS,
     ITEMS_OF,
     EMPTY,

@@ -30,6 +30,7 @@ pub async fn all(
     let talks = needs.talks_of(known);
     open(connection, known, &talks).await?;
     live_tickets(connection, known, needs).await?;
+    know_tickets(known, &rows(connection, TICKETS_OF_DEALS, &trials).await?)?;
     let people = talks.iter().map(|(_, contact, _)| *contact).collect();
     newest_deals(connection, known, &people).await?;
     holds(connection, known, needs).await?;
@@ -226,6 +227,11 @@ const LIVE_DEAL_TICKETS: &str = tickets_of!(
   and t.resolved_us is null"
 );
 
+const TICKETS_OF_DEALS: &str = tickets_of!(
+    "  on t.deal_id = wanted.value ->> 1
+  and t.workspace_id = wanted.value ->> 0"
+);
+
 /// Of conversations and of deals.
 async fn live_tickets(
     connection: &mut SqliteConnection,
@@ -356,6 +362,7 @@ pub(super) const SQL: &[&str] = &[
     TICKETS,
     LIVE_TICKETS,
     LIVE_DEAL_TICKETS,
+    TICKETS_OF_DEALS,
     OPEN,
     NEWEST_DEALS,
     HOLDS,
