@@ -50,24 +50,52 @@ impl utoipa::ToSchema for Micros {}
 impl fmt::Display for Micros {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let time = DateTime::<Utc>::from_timestamp_micros(self.0).unwrap_or(DateTime::UNIX_EPOCH);
-        // Each delivery writes several: a format in text would be read again for each.
-        write!(
-            f,
-            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z",
-            time.year(),
-            time.month(),
-            time.day(),
-            time.hour(),
-            time.minute(),
-            time.second(),
-            time.timestamp_subsec_micros(),
-        )
+        match Digits::of(&time) {
+            Some(digits) => f.write_str(digits.as_str()),
+            None => write!(f, "{}", time.format("%Y-%m-%dT%H:%M:%S%.6fZ")),
+        }
     }
 }
 
 impl Serialize for Micros {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+/// A time of the years 0 to 9999, written without `fmt`, since every row of an export
+/// has several.
+struct Digits([u8; 27]);
+
+impl Digits {
+    fn of(time: &DateTime<Utc>) -> Option<Self> {
+        let year = u32::try_from(time.year())
+            .ok()
+            .filter(|year| *year <= 9_999)?;
+        let mut digits = Self(*b"0000-00-00T00:00:00.000000Z");
+        digits.put(3, year);
+        digits.put(6, time.month());
+        digits.put(9, time.day());
+        digits.put(12, time.hour());
+        digits.put(15, time.minute());
+        digits.put(18, time.second());
+        digits.put(25, time.timestamp_subsec_micros());
+        Some(digits)
+    }
+
+    /// The number ends at this place.
+    fn put(&mut self, place: usize, mut number: u32) {
+        for digit in self.0[..=place].iter_mut().rev() {
+            if number == 0 {
+                break;
+            }
+            *digit += (number % 10) as u8;
+            number /= 10;
+        }
+    }
+
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).expect("digits")
     }
 }
 
@@ -174,6 +202,18 @@ mod tests {
             "2023-11-14T22:13:20.120000Z"
         );
         assert_eq!(Micros(0).text().len(), 27);
+    }
+
+    #[test]
+    fn the_text_is_that_of_a_format() {
+        let year_1 = -62_135_596_800 * Micros::SECOND;
+        let year_9999 = 253_402_300_799 * Micros::SECOND + 999_999;
+        let spread = (0..2_000).map(|at| year_1 + (year_9999 - year_1) / 2_000 * at + 7 * at);
+        for micros in spread.chain([year_1, -1, 1, year_9999]) {
+            let time = DateTime::<Utc>::from_timestamp_micros(micros).expect("a time");
+            let expect = time.format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string();
+            assert_eq!(Micros(micros).text(), expect);
+        }
     }
 
     #[test]

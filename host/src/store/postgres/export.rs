@@ -29,8 +29,8 @@ order by cursor_us
 limit $4";
 
 const DEALS: &str = "
-select id, workspace_id, cursor_us, person_id, agent_id, owner_id, status, title, props,
-  created_at, updated_at, stage_code, product_id, external_id
+select id, workspace_id, cursor_us, person_id, agent_id, owner_id, status, title, created_at,
+  updated_at, stage_code, product_id, external_id, props
 from deals
 where workspace_id = $1
 and cursor_us > $2
@@ -39,8 +39,8 @@ order by cursor_us
 limit $4";
 
 const MESSAGES: &str = "
-select id, workspace_id, cursor_us, conversation_id, created_at, actor, kind, content, metadata,
-  delivered_at, read_at
+select id, workspace_id, cursor_us, conversation_id, created_at, actor, kind, content, delivered_at,
+  read_at, metadata
 from messages
 where workspace_id = $1
 and cursor_us > $2

@@ -107,12 +107,12 @@ fn deal(row: &impl Columns) -> Result<ExportRow, StoreError> {
             owner_id: row.id_text_if(5)?,
             status: row.text(6)?,
             title: row.text_if(7)?,
-            props: row.json(8)?,
-            created_at: row.time(9)?,
-            updated_at: row.time(10)?,
-            stage_code: row.text(11)?,
-            product_id: row.id_text_if(12)?,
-            external_id: row.text_if(13)?,
+            props: row.json(13)?,
+            created_at: row.time(8)?,
+            updated_at: row.time(9)?,
+            stage_code: row.text(10)?,
+            product_id: row.id_text_if(11)?,
+            external_id: row.text_if(12)?,
         },
     )
 }
@@ -132,9 +132,9 @@ fn message(row: &impl Columns) -> Result<ExportRow, StoreError> {
             actor: row.text(5)?,
             kind: row.text(6)?,
             content: row.text_if(7)?,
-            metadata: row.json(8)?,
-            delivered_at: row.time_if(9)?,
-            read_at: row.time_if(10)?,
+            metadata: row.json(10)?,
+            delivered_at: row.time_if(8)?,
+            read_at: row.time_if(9)?,
         },
     )
 }

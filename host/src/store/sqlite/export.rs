@@ -1,123 +1,160 @@
-//! A page of a feed: rows and clock from one snapshot, in stamp order. A page
-//! costs the same at any depth: the index leads to its first row.
+//! A page of a feed: rows and clock by one statement, in stamp order. A page costs
+//! the same at any depth: the index leads to its first row.
+//!
+//! A page is one value, a JSON list of rows, each a list of its columns. What is
+//! taken out of SQLite costs by the value, and several times what listing costs.
 
-use sqlx::sqlite::SqliteConnection;
-use sqlx::{Connection as _, Row as _};
+use sqlx::Row as _;
+use sqlx::sqlite::SqliteArguments;
 
 use super::db::Db;
+use super::listed::{Listed, listed};
 use crate::domain::row::Entity;
 use crate::store::row::export;
 use crate::store::{ExportPage, MessageErrorFilter, Scope, StoreError};
 
-const CLOCK: &str = "
-select coalesce(max(last_us), 0)
-from feed_clock
-where workspace_id = ?1
-and entity = ?2";
-
-// Columns are read by place: their order is that of `row::export`.
-const CONTACTS: &str = "
-select id, workspace_id, cursor_us, name, email, phone_number, banned_us, props
-from contacts
-where workspace_id = ?1
-and cursor_us > ?2
-and cursor_us <= ?3
-order by cursor_us
-limit ?4";
-
-const DEALS: &str = "
-select id, workspace_id, cursor_us, person_id, agent_id, owner_id, status, title, props,
-  created_us, updated_us, stage_code, product_id, external_id
-from deals
-where workspace_id = ?1
-and cursor_us > ?2
-and cursor_us <= ?3
-order by cursor_us
-limit ?4";
-
-const MESSAGES: &str = "
-select id, workspace_id, cursor_us, conversation_id, created_us, actor, kind, content, metadata,
-  delivered_us, read_us
-from messages
-where workspace_id = ?1
-and cursor_us > ?2
-and cursor_us <= ?3
-order by cursor_us
-limit ?4";
-
-const CONVERSATIONS: &str = "
-select id, workspace_id, cursor_us, contact_id, deal_id, agent_id, agent_type, source, channel,
-  status, created_us, updated_us, first_message_us, answered_us, last_message_us, no_response_us,
-  transferred_us, appointment_us, closed_us, props
-from conversations
-where workspace_id = ?1
-and cursor_us > ?2
-and cursor_us <= ?3
-order by cursor_us
-limit ?4";
-
-const MESSAGE_ERRORS: &str = "
-select id, workspace_id, cursor_us, recipient_id, deal_id, conversation_id, agent_id, message_id,
-  external_id, code, title, description, details, template_name, channel, occurred_us
-from message_errors
-where workspace_id = ?1
-and cursor_us > ?2
-and cursor_us <= ?3
-order by cursor_us
-limit ?4";
-
-// Of a row nothing is read but its id.
-macro_rules! ids_of {
-    ($table:literal) => {
+// Columns are read by place: their order is that of `row::export`. The last one is
+// JSON already and stays as it is written, letter by letter.
+macro_rules! page_of {
+    ($table:literal, $columns:literal, $json:literal $(, $filter:literal)*) => {
         concat!(
             "
-select id, cursor_us
-from ",
+with clock as materialized (
+  select coalesce(max(last_us), 0) as last_us
+  from feed_clock
+  where workspace_id = ?1
+  and entity = ?2
+)
+select last_us as clock, (
+    select '[' || group_concat(
+      rtrim(json_array(",
+            $columns,
+            "), ']') || ',' || coalesce(json, 'null') || ']', ',') || ']'
+    from (
+      select ",
+            $columns,
+            ", ",
+            $json,
+            " as json
+      from ",
             $table,
             "
-where workspace_id = ?1
-and cursor_us > ?2
-and cursor_us <= ?3
-order by cursor_us
-limit ?4"
+      where workspace_id = ?1
+      and cursor_us > ?3
+      and cursor_us <= coalesce(?4, (select last_us from clock))",
+            $($filter,)*
+            "
+      order by cursor_us
+      limit ?5
+    ) as page
+  ) as rows
+from clock"
         )
     };
 }
 
-const CONTACT_IDS: &str = ids_of!("contacts");
-const DEAL_IDS: &str = ids_of!("deals");
-const MESSAGE_IDS: &str = ids_of!("messages");
-const CONVERSATION_IDS: &str = ids_of!("conversations");
+const CONTACTS: &str = page_of!(
+    "contacts",
+    "id, workspace_id, cursor_us, name, email, phone_number, banned_us",
+    "props"
+);
+
+const DEALS: &str = page_of!(
+    "deals",
+    "id, workspace_id, cursor_us, person_id, agent_id, owner_id, status, title, created_us,
+        updated_us, stage_code, product_id, external_id",
+    "props"
+);
+
+const MESSAGES: &str = page_of!(
+    "messages",
+    "id, workspace_id, cursor_us, conversation_id, created_us, actor, kind, content,
+        delivered_us, read_us",
+    "metadata"
+);
+
+const CONVERSATIONS: &str = page_of!(
+    "conversations",
+    "id, workspace_id, cursor_us, contact_id, deal_id, agent_id, agent_type, source, channel,
+        status, created_us, updated_us, first_message_us, answered_us, last_message_us,
+        no_response_us, transferred_us, appointment_us, closed_us",
+    "props"
+);
+
+// Of a row nothing is read but its id.
+const CONTACT_IDS: &str = page_of!("contacts", "id, cursor_us", "null");
+const DEAL_IDS: &str = page_of!("deals", "id, cursor_us", "null");
+const MESSAGE_IDS: &str = page_of!("messages", "id, cursor_us", "null");
+const CONVERSATION_IDS: &str = page_of!("conversations", "id, cursor_us", "null");
 
 // The report has the same order and, where a conversation or a deal is named, an
 // index for it; the rest is sifted from what those lead to.
-macro_rules! message_errors_where {
-    ($lead:literal) => {
-        concat!(
-            "
-select id, workspace_id, cursor_us, recipient_id, deal_id, conversation_id, agent_id, message_id,
-  external_id, code, title, description, details, template_name, channel, occurred_us
-from message_errors
-where workspace_id = ?1
-and cursor_us > ?2
-and cursor_us <= ?3
-and (?5 is null or deal_id = ?5)
-and (?6 is null or conversation_id = ?6)
-and (?7 is null or agent_id = ?7)
-and (?8 is null or external_id = ?8)
-and (?9 is null or code = ?9)
-",
-            $lead,
-            "
-order by cursor_us
-limit ?4"
+macro_rules! message_errors {
+    ($($filter:literal),*) => {
+        page_of!(
+            "message_errors",
+            "id, workspace_id, cursor_us, recipient_id, deal_id, conversation_id, agent_id,
+        message_id, external_id, code, title, description, details, template_name, channel,
+        occurred_us",
+            "null"
+            $(, $filter)*
         )
     };
 }
 
+macro_rules! message_errors_where {
+    ($lead:literal) => {
+        message_errors!(
+            "
+      and (?6 is null or deal_id = ?6)
+      and (?7 is null or conversation_id = ?7)
+      and (?8 is null or agent_id = ?8)
+      and (?9 is null or external_id = ?9)
+      and (?10 is null or code = ?10)
+      ",
+            $lead
+        )
+    };
+}
+
+const MESSAGE_ERRORS: &str = message_errors!();
 const SOME_MESSAGE_ERRORS: &str = message_errors_where!("");
-const MESSAGE_ERRORS_OF_DEAL: &str = message_errors_where!("and deal_id = ?5");
-const MESSAGE_ERRORS_OF_CONVERSATION: &str = message_errors_where!("and conversation_id = ?6");
+const MESSAGE_ERRORS_OF_DEAL: &str = message_errors_where!("and deal_id = ?6");
+const MESSAGE_ERRORS_OF_CONVERSATION: &str = message_errors_where!("and conversation_id = ?7");
+
+/// Where a page begins and ends.
+#[derive(Clone, Copy)]
+struct Bounds {
+    after: i64,
+    /// None: the feed as it stands.
+    upper: Option<i64>,
+    limit: u32,
+}
+
+type Statement<'q> = sqlx::query::Query<'q, sqlx::Sqlite, SqliteArguments>;
+
+fn bound<'q>(sql: &'static str, scope: &Scope, entity: Entity, bounds: Bounds) -> Statement<'q> {
+    sqlx::query(sql)
+        .bind(scope.workspace().to_string())
+        .bind(i64::from(entity.code()))
+        .bind(bounds.after)
+        .bind(bounds.upper)
+        // One more than asked for tells whether rows remain.
+        .bind(i64::from(bounds.limit) + 1)
+}
+
+/// What the rows of a page make, and the feed's clock in the same moment.
+async fn read<T>(
+    db: &Db,
+    statement: Statement<'_>,
+    bounds: Bounds,
+    page: impl FnOnce(&[Listed<'_>], i64, i64) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    let row = statement.fetch_one(db.readers()).await?;
+    let clock: i64 = row.try_get("clock")?;
+    let rows = listed(row.try_get("rows")?)?;
+    page(&rows, bounds.upper.unwrap_or(clock), clock)
+}
 
 pub async fn message_errors(
     db: &Db,
@@ -127,44 +164,27 @@ pub async fn message_errors(
     upper: Option<i64>,
     limit: u32,
 ) -> Result<ExportPage, StoreError> {
-    let mut connection = db.readers().acquire().await?;
-    let mut snapshot = connection.begin().await?;
-    let workspace = scope.workspace().to_string();
     let entity = Entity::MessageErrors;
-    let clock = clock_of(&mut snapshot, &workspace, entity).await?;
-    let upper = upper.unwrap_or(clock);
     let sql = match filter {
         filter if filter.conversation.is_some() => MESSAGE_ERRORS_OF_CONVERSATION,
         filter if filter.deal.is_some() => MESSAGE_ERRORS_OF_DEAL,
         _ => SOME_MESSAGE_ERRORS,
     };
-    let found = sqlx::query(sql)
-        .bind(&workspace)
-        .bind(after)
-        .bind(upper)
-        .bind(i64::from(limit) + 1)
+    let bounds = Bounds {
+        after,
+        upper,
+        limit,
+    };
+    let statement = bound(sql, scope, entity, bounds)
         .bind(filter.deal.map(|id| id.to_string()))
         .bind(filter.conversation.map(|id| id.to_string()))
         .bind(filter.agent.map(|agent| agent.0))
-        .bind(&filter.external_id)
-        .bind(&filter.error_code)
-        .fetch_all(&mut *snapshot)
-        .await?;
-    snapshot.rollback().await?;
-    export::page(entity, &found, limit, upper, clock)
-}
-
-async fn clock_of(
-    connection: &mut SqliteConnection,
-    workspace: &str,
-    entity: Entity,
-) -> Result<i64, StoreError> {
-    let row = sqlx::query(CLOCK)
-        .bind(workspace)
-        .bind(i64::from(entity.code()))
-        .fetch_one(connection)
-        .await?;
-    Ok(row.try_get(0)?)
+        .bind(filter.external_id.clone())
+        .bind(filter.error_code.clone());
+    read(db, statement, bounds, |rows, upper, clock| {
+        export::page(entity, rows, limit, upper, clock)
+    })
+    .await
 }
 
 pub async fn page(
@@ -175,24 +195,6 @@ pub async fn page(
     upper: Option<i64>,
     limit: u32,
 ) -> Result<ExportPage, StoreError> {
-    let mut connection = db.readers().acquire().await?;
-    let mut snapshot = connection.begin().await?;
-    let page = read(&mut snapshot, scope, entity, after, upper, limit).await?;
-    snapshot.rollback().await?;
-    Ok(page)
-}
-
-async fn read(
-    connection: &mut SqliteConnection,
-    scope: &Scope,
-    entity: Entity,
-    after: i64,
-    upper: Option<i64>,
-    limit: u32,
-) -> Result<ExportPage, StoreError> {
-    let workspace = scope.workspace().to_string();
-    let clock = clock_of(connection, &workspace, entity).await?;
-    let upper = upper.unwrap_or(clock);
     let sql = match entity {
         Entity::Contacts => CONTACTS,
         Entity::Deals => DEALS,
@@ -201,15 +203,16 @@ async fn read(
         Entity::MessageErrors => MESSAGE_ERRORS,
         Entity::Tickets | Entity::Products => return Err(export::not_exported(entity)),
     };
-    // One more than asked for tells whether rows remain.
-    let found = sqlx::query(sql)
-        .bind(&workspace)
-        .bind(after)
-        .bind(upper)
-        .bind(i64::from(limit) + 1)
-        .fetch_all(connection)
-        .await?;
-    export::page(entity, &found, limit, upper, clock)
+    let bounds = Bounds {
+        after,
+        upper,
+        limit,
+    };
+    let statement = bound(sql, scope, entity, bounds);
+    read(db, statement, bounds, |rows, upper, clock| {
+        export::page(entity, rows, limit, upper, clock)
+    })
+    .await
 }
 
 /// The ids of a page, as [`page`] gives its rows.
@@ -230,25 +233,20 @@ pub async fn ids(
             return Err(export::not_exported(entity));
         }
     };
-    let mut connection = db.readers().acquire().await?;
-    let mut snapshot = connection.begin().await?;
-    let workspace = scope.workspace().to_string();
-    let clock = clock_of(&mut snapshot, &workspace, entity).await?;
-    let upper = upper.unwrap_or(clock);
-    let found = sqlx::query(sql)
-        .bind(&workspace)
-        .bind(after)
-        .bind(upper)
-        .bind(i64::from(limit) + 1)
-        .fetch_all(&mut *snapshot)
-        .await?;
-    snapshot.rollback().await?;
-    export::ids(&found, limit, upper, clock)
+    let bounds = Bounds {
+        after,
+        upper,
+        limit,
+    };
+    let statement = bound(sql, scope, entity, bounds);
+    read(db, statement, bounds, |rows, upper, clock| {
+        export::ids(rows, limit, upper, clock)
+    })
+    .await
 }
 
 #[cfg(test)]
 pub(super) const SQL: &[&str] = &[
-    CLOCK,
     CONTACTS,
     DEALS,
     MESSAGES,

@@ -23,6 +23,7 @@ pub(super) mod error;
 mod export;
 mod fleet;
 mod keys;
+mod listed;
 mod load;
 mod messages;
 mod open;
@@ -637,6 +638,10 @@ mod tests {
             "w",
             "b",
             "one",
+            "found",
+            "own",
+            "page",
+            "clock",
             "(subquery-1)",
         ];
         let all = [

@@ -34,7 +34,7 @@ select
       on e.workspace_id = ?2
       and e.recipient_id = wanted.value
       and e.message_id is null
-    where e.recipient_id is not null)) as message_errors,
+    where e.recipient_id is not null) as found) as message_errors,
   (select count(*) from conversations as c cross join messages as m on m.conversation_id = c.id
     cross join sends as s on s.message_id = m.id
     where c.contact_id = ?1) as sends,
@@ -46,11 +46,11 @@ select
     select r.connection_id, r.external_id
     from conversations as c
     cross join messages as m on m.conversation_id = c.id
-    cross join json_each(m.metadata, '$.externalIds') as named
+    cross join json_each(m.metadata, '$.externalIds') as wanted
     cross join connections as k on k.workspace_id = ?2
     cross join channel_refs as r
       on r.connection_id = k.id
-      and r.external_id = named.value
+      and r.external_id = wanted.value
       and r.message_id = m.id
     where c.contact_id = ?1
     union
@@ -59,7 +59,7 @@ select
     cross join channel_refs as r
       on r.workspace_id = ?2
       and r.recipient_id = wanted.value
-    where r.recipient_id is not null)) as channel_refs,
+    where r.recipient_id is not null) as found) as channel_refs,
   (select count(*) from connections as k
     cross join holds as h on h.connection_id = k.id and h.contact_id = ?1
     where k.workspace_id = ?2) as holds,
