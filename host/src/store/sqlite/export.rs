@@ -143,17 +143,32 @@ fn bound<'q>(sql: &'static str, scope: &Scope, entity: Entity, bounds: Bounds) -
         .bind(i64::from(bounds.limit) + 1)
 }
 
-/// What the rows of a page make, and the feed's clock in the same moment.
-async fn read<T>(
+/// What the rows of a page make, and the feed's clock in the same moment. A page that
+/// is longer than a value may be has fewer rows than were asked for, and more follow.
+async fn read<'q>(
     db: &Db,
-    statement: Statement<'_>,
-    bounds: Bounds,
-    page: impl FnOnce(&[Listed<'_>], i64, i64) -> Result<T, StoreError>,
-) -> Result<T, StoreError> {
-    let row = statement.fetch_one(db.readers()).await?;
-    let clock: i64 = row.try_get("clock")?;
-    let rows = listed(row.try_get("rows")?)?;
-    page(&rows, bounds.upper.unwrap_or(clock), clock)
+    mut bounds: Bounds,
+    statement: impl Fn(Bounds) -> Statement<'q>,
+    page: impl Fn(&[Listed<'_>], Bounds, i64, i64) -> Result<ExportPage, StoreError>,
+) -> Result<ExportPage, StoreError> {
+    loop {
+        let row = match statement(bounds).fetch_one(db.readers()).await {
+            Err(error) if is_too_long(&error) && bounds.limit > 1 => {
+                bounds.limit = bounds.limit.div_ceil(10);
+                continue;
+            }
+            row => row?,
+        };
+        let clock: i64 = row.try_get("clock")?;
+        let rows = listed(row.try_get("rows")?)?;
+        return page(&rows, bounds, bounds.upper.unwrap_or(clock), clock);
+    }
+}
+
+/// `SQLITE_TOOBIG`: a value of more than a gigabyte.
+fn is_too_long(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(|error| error.code());
+    code.is_some_and(|code| code == "18")
 }
 
 pub async fn message_errors(
@@ -175,14 +190,16 @@ pub async fn message_errors(
         upper,
         limit,
     };
-    let statement = bound(sql, scope, entity, bounds)
-        .bind(filter.deal.map(|id| id.to_string()))
-        .bind(filter.conversation.map(|id| id.to_string()))
-        .bind(filter.agent.map(|agent| agent.0))
-        .bind(filter.external_id.clone())
-        .bind(filter.error_code.clone());
-    read(db, statement, bounds, |rows, upper, clock| {
-        export::page(entity, rows, limit, upper, clock)
+    let statement = |bounds| {
+        bound(sql, scope, entity, bounds)
+            .bind(filter.deal.map(|id| id.to_string()))
+            .bind(filter.conversation.map(|id| id.to_string()))
+            .bind(filter.agent.map(|agent| agent.0))
+            .bind(filter.external_id.clone())
+            .bind(filter.error_code.clone())
+    };
+    read(db, bounds, statement, |rows, bounds, upper, clock| {
+        export::page(entity, rows, bounds.limit, upper, clock)
     })
     .await
 }
@@ -208,9 +225,9 @@ pub async fn page(
         upper,
         limit,
     };
-    let statement = bound(sql, scope, entity, bounds);
-    read(db, statement, bounds, |rows, upper, clock| {
-        export::page(entity, rows, limit, upper, clock)
+    let statement = |bounds| bound(sql, scope, entity, bounds);
+    read(db, bounds, statement, |rows, bounds, upper, clock| {
+        export::page(entity, rows, bounds.limit, upper, clock)
     })
     .await
 }
@@ -238,9 +255,9 @@ pub async fn ids(
         upper,
         limit,
     };
-    let statement = bound(sql, scope, entity, bounds);
-    read(db, statement, bounds, |rows, upper, clock| {
-        export::ids(rows, limit, upper, clock)
+    let statement = |bounds| bound(sql, scope, entity, bounds);
+    read(db, bounds, statement, |rows, bounds, upper, clock| {
+        export::ids(rows, bounds.limit, upper, clock)
     })
     .await
 }
