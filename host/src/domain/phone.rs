@@ -7,7 +7,7 @@
 //! a `+` before it. What came with `+` need only be possible, because the
 //! library's tables are older than the newest numbers.
 
-mod written;
+pub mod written;
 
 use std::borrow::Cow;
 

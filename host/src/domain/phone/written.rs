@@ -46,7 +46,7 @@ pub fn read(raw: &str) -> Option<Written> {
 }
 
 /// Digits, spaces and dashes of any script as ASCII; marks that are not seen are left out.
-fn plain(character: char) -> Option<char> {
+pub fn plain(character: char) -> Option<char> {
     let digit = |zero: char| {
         char::from_digit(u32::from(character) - u32::from(zero), 10).unwrap_or(character)
     };

@@ -5,8 +5,9 @@
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use crate::domain::phone::written;
 use crate::store::{Person, UnlinkedDelivery};
 
 /// Digits of the shortest number that is looked for.
@@ -14,6 +15,15 @@ const SHORTEST: usize = 8;
 
 /// Digits of the longest country code, which people leave out at home.
 const COUNTRY: usize = 3;
+
+/// Digits of the longest number, with what may be dialled before it.
+const LONGEST: usize = 20;
+
+/// Digits of the longest area code, with its zero.
+const AREA: usize = 4;
+
+/// Fields of an object that may be a form with an area code.
+const FIELDS: usize = 100;
 
 #[derive(Clone, Debug, Default)]
 pub struct Search {
@@ -68,7 +78,8 @@ impl Search {
                 return true;
             }
         }
-        if text.contains('\\') {
+        // Escapes, or an area code apart from its number.
+        if text.contains('\\') || is_area(text) {
             let value: Option<Value> = serde_json::from_str(text).ok();
             return value.is_some_and(|value| self.is_in_value(&value));
         }
@@ -79,9 +90,12 @@ impl Search {
         match value {
             Value::String(text) => self.is_plainly_in(text),
             Value::Array(values) => values.iter().any(|value| self.is_in_value(value)),
-            Value::Object(fields) => fields
-                .iter()
-                .any(|(name, value)| self.is_plainly_in(name) || self.is_in_value(value)),
+            Value::Object(fields) => {
+                (fields.len() <= FIELDS && self.is_in_fields(fields))
+                    || fields
+                        .iter()
+                        .any(|(name, value)| self.is_plainly_in(name) || self.is_in_value(value))
+            }
             Value::Null | Value::Bool(_) | Value::Number(_) => false,
         }
     }
@@ -89,11 +103,41 @@ impl Search {
     fn is_plainly_in(&self, text: &str) -> bool {
         if !self.texts.is_empty() {
             let lower = text.to_lowercase();
-            if self.texts.iter().any(|wanted| lower.contains(wanted)) {
+            if self.texts.iter().any(|wanted| is_whole_in(&lower, wanted)) {
                 return true;
             }
         }
-        !self.numbers.is_empty() && numbers(text).any(|number| self.is_number(&number))
+        !self.numbers.is_empty() && runs(text).any(|run| self.is_in_run(&run))
+    }
+
+    /// Some of the groups, one after the other, are a number: others may stand before
+    /// and after, such as a carrier's code or another number.
+    fn is_in_run(&self, groups: &[String]) -> bool {
+        for first in 0..groups.len() {
+            let mut digits = String::new();
+            for group in &groups[first..] {
+                digits.push_str(group);
+                if digits.len() > LONGEST {
+                    break;
+                }
+                if self.is_number(&digits) {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// The area code in a field of its own, the rest in others.
+    fn is_in_fields(&self, fields: &Map<String, Value>) -> bool {
+        let areas = fields.iter().filter(|(name, _)| is_area(name));
+        areas.filter_map(|(_, value)| digits(value)).any(|area| {
+            let rests = fields.values().filter_map(digits);
+            area.len() <= AREA
+                && rests
+                    .into_iter()
+                    .any(|rest| rest.len() >= SHORTEST && self.is_number(&format!("{area}{rest}")))
+        })
     }
 
     /// With or without country code, zero or zeros before it.
@@ -114,11 +158,61 @@ fn add(to: &mut Vec<String>, text: String) {
     }
 }
 
-/// What may be numbers of phones: digits with what people write between them.
-fn numbers(text: &str) -> impl Iterator<Item = String> + '_ {
-    text.split(|c: char| !c.is_ascii_digit() && !matches!(c, ' ' | '+' | '-' | '.' | '(' | ')'))
-        .filter(|part| part.len() >= SHORTEST)
-        .map(|part| part.chars().filter(char::is_ascii_digit).collect())
+/// Not as a part of somebody else's address: `ana@example.com` is neither in
+/// `juliana@example.com` nor in `ana@example.com.br`.
+fn is_whole_in(text: &str, wanted: &str) -> bool {
+    text.match_indices(wanted).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let mut after = text[at + wanted.len()..].chars();
+        let goes_on = match after.next() {
+            // The end of a sentence, or of a domain that goes on.
+            Some('.' | '-') => after.next().is_some_and(char::is_alphanumeric),
+            Some(next) => next.is_alphanumeric() || next == '_',
+            None => false,
+        };
+        !before.is_some_and(is_of_address) && !goes_on
+    })
+}
+
+/// What stands in addresses before their at sign, but for what forms put between fields.
+fn is_of_address(character: char) -> bool {
+    character.is_alphanumeric() || matches!(character, '.' | '_' | '-' | '+')
+}
+
+/// What may be numbers of phones: groups of digits with what people write between them.
+fn runs(text: &str) -> impl Iterator<Item = Vec<String>> {
+    let text: String = text.chars().filter_map(written::plain).collect();
+    let runs: Vec<_> = text
+        .split(|c: char| !c.is_ascii_digit() && !is_between(c))
+        .filter(|run| run.len() >= SHORTEST)
+        .map(|run| {
+            let groups = run.split(is_between).filter(|group| !group.is_empty());
+            groups.map(str::to_owned).collect()
+        })
+        .collect();
+    runs.into_iter()
+}
+
+/// The name of a field, or a text that has one such.
+fn is_area(name: &str) -> bool {
+    ["ddd", "DDD", "area", "Area"]
+        .iter()
+        .any(|word| name.contains(word))
+}
+
+/// Of a value that is a number, however it is written.
+fn digits(value: &Value) -> Option<String> {
+    let text: String = match value {
+        Value::String(text) => text.chars().filter_map(written::plain).collect(),
+        Value::Number(number) => number.to_string(),
+        _ => return None,
+    };
+    let is_number = text.chars().all(|c| c.is_ascii_digit() || is_between(c));
+    is_number.then(|| text.chars().filter(char::is_ascii_digit).collect())
+}
+
+fn is_between(character: char) -> bool {
+    matches!(character, ' ' | '+' | '-' | '.' | '(' | ')' | '/')
 }
 
 #[cfg(test)]
@@ -155,6 +249,20 @@ mod tests {
             r#"{"wa_id":"551187654321"}"#,
             "005511987654321",
             r#"{"from":"br.13491208655302741918"}"#,
+            "rita@example.com",
+            "<rita@example.com>",
+            "mailto:rita@example.com.",
+            "write to rita@example.com. Or call.",
+            "a=1&email=rita@example.com&b=2",
+            "11/98765/4321",
+            "11\u{a0}98765\u{2011}4321",
+            "１１９８７６５４３２１",
+            "0 15 11 98765-4321",
+            "(11) 98765-4321 / (11) 3456-7890",
+            "11 3456-7890 11 98765-4321",
+            r#"["\u0031\u0031987654321"]"#,
+            r#"{"name":"Rita","ddd":"11","phone":"98765-4321"}"#,
+            r#"{"lead":{"areaCode":11,"number":987654321}}"#,
         ] {
             assert!(search().is_in(text), "{text}");
         }
@@ -165,6 +273,16 @@ mod tests {
         for text in [
             "",
             r#"{"email":"margarita@example.org"}"#,
+            r#"{"email":"margarita@example.com"}"#,
+            r#"{"email":"ana.rita@example.com"}"#,
+            r#"{"email":"ana-rita@example.com"}"#,
+            r#"{"email":"x+rita@example.com"}"#,
+            r#"{"email":"rita@example.com.br"}"#,
+            r#"{"email":"rita@example.community"}"#,
+            r#"{"from":"br.134912086553027419180"}"#,
+            r#"{"ddd":"21","phone":"98765-4321"}"#,
+            r#"{"page":"11","phone":"98765-4321"}"#,
+            "98765-4321",
             r#"{"phone":"+55 11 98765-4322"}"#,
             r#"{"phone":"+55 21 98765-4321"}"#,
             // Two numbers that only together have its digits.
