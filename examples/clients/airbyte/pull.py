@@ -9,13 +9,16 @@ one counts. FOLDER/state.json has the connector's state, written after the rows 
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
+from datetime import datetime, timezone
 
 import yaml
 
 MANIFEST = pathlib.Path(__file__).parent / "manifest.yaml"
+STAMP = "%Y-%m-%dT%H:%M:%S.%fZ"
 
 
 def declared():
@@ -47,6 +50,21 @@ def catalog(streams):
     }
 
 
+def stamp(said):
+    """A time in any form that the service takes, in the one that the service writes."""
+    # Of a second's digits six count.
+    text = re.sub(r"(\.\d{6})\d+", r"\1", str(said).strip().upper())
+    for form in ("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M:%S.%f%z"):
+        try:
+            time = datetime.strptime(text, form)
+        except ValueError:
+            continue
+        # A bare date is its midnight, UTC.
+        time = time if time.tzinfo else time.replace(tzinfo=timezone.utc)
+        return time.astimezone(timezone.utc).strftime(STAMP)
+    sys.exit(f"LEADHOST_ERRORS_SINCE is no time such as 2026-11-01T00:00:00Z: {said!r}")
+
+
 def read(streams, state):
     """The messages of the connector, as they come."""
     config = {
@@ -55,6 +73,8 @@ def read(streams, state):
         "errors_since": os.environ.get("LEADHOST_ERRORS_SINCE"),
     }
     config = {name: value for name, value in config.items() if value}
+    if "errors_since" in config:
+        config["errors_since"] = stamp(config["errors_since"])
     # The folder is this user's alone, as the key is.
     with tempfile.TemporaryDirectory() as folder:
         command = [pathlib.Path(sys.executable).parent / "source-declarative-manifest", "read"]

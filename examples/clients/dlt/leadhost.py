@@ -7,6 +7,8 @@ Four entities and the report of failed messages, each merged by `id` and increme
 """
 
 import os
+import re
+import sys
 from datetime import datetime, timedelta, timezone
 
 import dlt
@@ -15,10 +17,25 @@ from dlt.sources.helpers.rest_client.auth import BearerTokenAuth
 from dlt.sources.helpers.rest_client.paginators import JSONResponseCursorPaginator
 from dlt.sources.rest_api import rest_api_resources
 
-ERRORS_SINCE = os.environ.get("LEADHOST_ERRORS_SINCE", "2026-01-01T00:00:00.000000Z")
+ERRORS_SINCE = os.environ.get("LEADHOST_ERRORS_SINCE") or "2026-01-01T00:00:00.000000Z"
 # A report takes windows of at most 31 days.
 WINDOW = timedelta(days=30)
 STAMP = "%Y-%m-%dT%H:%M:%S.%fZ"
+
+
+def stamp(said):
+    """A time in any form that the service takes, in the one that the service writes."""
+    # Of a second's digits six count.
+    text = re.sub(r"(\.\d{6})\d+", r"\1", str(said).strip().upper())
+    for form in ("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M:%S.%f%z"):
+        try:
+            time = datetime.strptime(text, form)
+        except ValueError:
+            continue
+        # A bare date is its midnight, UTC.
+        time = time if time.tzinfo else time.replace(tzinfo=timezone.utc)
+        return time.astimezone(timezone.utc).strftime(STAMP)
+    raise ValueError(f"LEADHOST_ERRORS_SINCE is no time such as 2026-11-01T00:00:00Z: {said!r}")
 
 
 def columns(texts, times, numbers=(), objects=()):
@@ -62,6 +79,8 @@ COLUMNS = {
 
 @dlt.source(name="leadhost", max_table_nesting=0)
 def leadhost(url, workspace_key, errors_since=ERRORS_SINCE):
+    # Read here, before anything is pulled.
+    errors_since = stamp(errors_since)
     client = {
         "base_url": f"{url}/v1/",
         "auth": BearerTokenAuth(workspace_key),
@@ -111,7 +130,11 @@ def leadhost(url, workspace_key, errors_since=ERRORS_SINCE):
 
 def main():
     pipeline = dlt.pipeline("leadhost", destination="duckdb", dataset_name="workspace")
-    source = leadhost(os.environ["LEADHOST_URL"], os.environ["LEADHOST_WORKSPACE_KEY"])
+    url, workspace_key = os.environ["LEADHOST_URL"], os.environ["LEADHOST_WORKSPACE_KEY"]
+    try:
+        source = leadhost(url, workspace_key)
+    except ValueError as wrong:
+        sys.exit(str(wrong))
     print(pipeline.run(source))
     print(pipeline.last_trace.last_normalize_info.row_counts)
 

@@ -7,16 +7,34 @@ Four entities and the report of failed messages. Every stream is declared as sor
 tap goes on after a broken pull where it was, and fails if a row came out of order.
 """
 
+import re
 from datetime import datetime, timedelta, timezone
 
 from singer_sdk import RESTStream, Tap
 from singer_sdk import typing as th
 from singer_sdk.authenticators import BearerTokenAuthenticator
+from singer_sdk.exceptions import ConfigValidationError
 
 ERRORS_SINCE = "2026-01-01T00:00:00.000000Z"
 # A report takes windows of at most 31 days.
 WINDOW = timedelta(days=30)
 STAMP = "%Y-%m-%dT%H:%M:%S.%fZ"
+
+
+def stamp(said):
+    """A time in any form that the service takes, in the one that the service writes."""
+    # Of a second's digits six count.
+    text = re.sub(r"(\.\d{6})\d+", r"\1", str(said).strip().upper())
+    for form in ("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M:%S.%f%z"):
+        try:
+            time = datetime.strptime(text, form)
+        except ValueError:
+            continue
+        # A bare date is its midnight, UTC.
+        time = time if time.tzinfo else time.replace(tzinfo=timezone.utc)
+        return time.astimezone(timezone.utc).strftime(STAMP)
+    wrong = f"The setting errors_since is no time such as 2026-11-01T00:00:00Z: {said!r}"
+    raise ConfigValidationError(wrong, errors=[wrong])
 
 
 def schema(texts, times, numbers="", objects=""):
@@ -113,8 +131,13 @@ class MessageErrors(Rows):
     )
     window = None
 
+    def __init__(self, tap):
+        super().__init__(tap)
+        # Read here, before anything is pulled.
+        self.errors_since = stamp(self.config["errors_since"] or ERRORS_SINCE)
+
     def request_records(self, context):
-        start = self.get_starting_replication_key_value(context) or self.config["errors_since"]
+        start = self.get_starting_replication_key_value(context) or self.errors_since
         while start:
             # From an inclusive start to an exclusive end, so neighbours share a bound. The last
             # window has none: what is now is for the service to say.

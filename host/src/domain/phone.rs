@@ -80,6 +80,9 @@ pub fn warm_up() {
 /// Digits of a mobile with its area code.
 const WHOLE_NATIONAL: usize = 11;
 
+/// Digits of a country's code that no area code has.
+const COUNTRY_GROUP: usize = 3;
+
 /// The readings of a number, likeliest first; the first that exists counts.
 fn resolve(written: &written::Written, region: Option<Region>) -> Option<PhoneNumber> {
     let digits = written.digits.as_str();
@@ -87,13 +90,15 @@ fn resolve(written: &written::Written, region: Option<Region>) -> Option<PhoneNu
     let national = || region.and_then(|region| parse(&national_form(digits, region), Some(region)));
     let valid = |number: &PhoneNumber| number.is_valid();
     if written.international {
-        // A plus before a whole national number is a slip; before a shorter one it
-        // is a broken number of another country, and no stranger's at home.
-        let slip = || national().filter(|_| digits.len() >= WHOLE_NATIONAL);
+        // A plus before a whole national number is a slip; before a shorter one, or
+        // before a group that is no area code, it is a broken number of another
+        // country, and no stranger's at home.
+        let is_slip = digits.len() >= WHOLE_NATIONAL && written.first_group != COUNTRY_GROUP;
+        let slip = || national().filter(|_| is_slip);
         with_plus()
             .filter(valid)
             .or_else(|| slip().filter(valid))
-            .or_else(|| with_plus().filter(is_plausible))
+            .or_else(|| with_plus().filter(is_plausible).filter(is_stable))
     } else {
         national()
             .filter(valid)
@@ -138,6 +143,12 @@ fn is_plausible(number: &PhoneNumber) -> bool {
         .filter(|digit| national.as_bytes().contains(digit))
         .count();
     distinct > 2 && number.is_possible_with_reason() == Ok(NumberLengthType::IsPossible)
+}
+
+/// Read again as it leaves, it is the same: not one with zeros that each reading drops.
+fn is_stable(number: &PhoneNumber) -> bool {
+    let text = number.format_as(PhoneNumberFormat::E164);
+    parse(&text, None).is_some_and(|again| again.format_as(PhoneNumberFormat::E164) == text)
 }
 
 #[cfg(test)]
@@ -265,6 +276,10 @@ mod tests {
             "não informado",
             "<test lead: dummy data for phone_number>",
             "test",
+            "+999 12345678",
+            "00 999 12345678",
+            "+55 00 98765-4321",
+            "+55 0 0 98765-4321",
             "+1-555-0199",
             "+15550199",
             "+1234567890",

@@ -10,7 +10,7 @@ use http_body_util::Full;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{CACHE_CONTROL, CONTENT_LENGTH, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
-use hyper::{HeaderMap, Method, Request};
+use hyper::{HeaderMap, Method, Request, StatusCode};
 use tracing::Instrument as _;
 use tracing::field::Empty;
 
@@ -161,9 +161,12 @@ async fn finish(head: &Parts, id: &RequestId, reply: Reply) -> Reply {
     );
     if head.method == Method::HEAD {
         let length = reply.body().size_hint().lower();
-        reply
-            .headers_mut()
-            .insert(CONTENT_LENGTH, HeaderValue::from(length));
+        // Of what is as it was the length is that of the whole: nobody has made it.
+        if reply.status() != StatusCode::NOT_MODIFIED {
+            reply
+                .headers_mut()
+                .insert(CONTENT_LENGTH, HeaderValue::from(length));
+        }
         *reply.body_mut() = Full::default();
     }
     reply

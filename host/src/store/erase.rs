@@ -233,6 +233,8 @@ pub struct EraseStep {
     pub erased: Erased,
     /// Nothing is left to do.
     pub done: bool,
+    /// As the record has it where this was the end.
+    pub at: Micros,
 }
 
 /// How far an erasure goes.

@@ -95,9 +95,9 @@ impl Twilio {
         self.provider().path()
     }
 
-    /// This recipient, as it is sent, wants no more messages.
+    /// This recipient wants no more messages.
     pub fn opt_out(&self, recipient: &str) {
-        locked(&self.provider().opted_out).insert(recipient.to_owned());
+        locked(&self.provider().opted_out).insert(bare(recipient).to_owned());
     }
 }
 
@@ -199,7 +199,7 @@ impl Provider for Messages {
             return Err(error(20_404, None));
         }
         let send = check::read(&self.options, &request.form())?;
-        if locked(&self.opted_out).contains(&send.recipient) {
+        if locked(&self.opted_out).contains(bare(&send.recipient)) {
             return Err(error(21_610, None));
         }
         Ok(send)
@@ -267,7 +267,7 @@ impl Provider for Messages {
     fn command(&self, words: &[&str]) -> Option<Result<Said, String>> {
         match words {
             ["opt-out", recipient] => {
-                locked(&self.opted_out).insert((*recipient).to_owned());
+                locked(&self.opted_out).insert(bare(recipient).to_owned());
                 Some(Ok(format!("{recipient} wants no more messages").into()))
             }
             ["contents"] => {
@@ -287,6 +287,11 @@ contents                               the content templates
 opt-out RECIPIENT                      sends to it are refused with 21610
 "
     }
+}
+
+/// The number without the channel's word before it.
+fn bare(recipient: &str) -> &str {
+    recipient.rsplit(':').next().unwrap_or(recipient)
 }
 
 fn without_id(options: &TwilioOptions) -> Value {

@@ -30,16 +30,27 @@ impl List {
         fields.extend(self.page.fields());
         let path = format!("/admin/v1/outbox{}", query(&fields));
         let answer = client.get(&path).await?;
-        client.print(&answer, show);
+        let instances = match messages(&answer).any(waits) {
+            true => client.get("/admin/v1/instances").await?,
+            false => Value::Null,
+        };
+        client.print(&answer, |answer| show(answer, &instances));
         Ok(())
     }
 }
 
-fn show(answer: &Value) {
-    let rows: Vec<Vec<String>> = answer["messages"]
-        .as_array()
-        .into_iter()
-        .flatten()
+fn messages(answer: &Value) -> impl Iterator<Item = &Value> {
+    answer["messages"].as_array().into_iter().flatten()
+}
+
+/// For what holds back others of its instance too.
+fn waits(message: &Value) -> bool {
+    let metadata = &message["metadata"];
+    metadata["status"] == "waiting" && metadata["reason"].is_null() && metadata["errors"].is_null()
+}
+
+fn show(answer: &Value, instances: &Value) {
+    let rows: Vec<Vec<String>> = messages(answer)
         .map(|message| {
             let metadata = &message["metadata"];
             vec![
@@ -49,7 +60,7 @@ fn show(answer: &Value) {
                 direction(message),
                 cell(&metadata["status"]),
                 said(message),
-                why(message),
+                why(message, instances),
             ]
         })
         .collect();
@@ -89,7 +100,18 @@ fn said(message: &Value) -> String {
 }
 
 /// Why it waits, or what went wrong.
-fn why(message: &Value) -> String {
+fn why(message: &Value, instances: &Value) -> String {
+    if waits(message) {
+        let all = instances["instances"].as_array();
+        let own = all
+            .into_iter()
+            .flatten()
+            .find(|instance| instance["id"] == message["instanceId"]);
+        return match own.and_then(|instance| instance["paused"]["reason"].as_str()) {
+            Some(why) => format!("its instance is paused: {why}"),
+            None => "it waits for its turn at its instance".to_owned(),
+        };
+    }
     let metadata = &message["metadata"];
     let last_error = metadata["errors"]
         .as_array()

@@ -12,6 +12,8 @@ pub struct Written {
     pub digits: String,
     /// It was written with `+`, with 00, or in a form that always has the country code.
     pub international: bool,
+    /// Digits of the first group, where there are several.
+    pub first_group: usize,
 }
 
 /// Digits after which another number, a remark or an extension may follow.
@@ -35,6 +37,11 @@ pub fn read(raw: &str) -> Option<Written> {
         .collect();
     let (text, always_international) = without_envelope(text.trim())?;
     let (digits, plus) = first_number(&text)?;
+    let mut groups = text
+        .split(|c: char| !c.is_ascii_digit())
+        .map(|group| group.strip_prefix("00").unwrap_or(group))
+        .filter(|group| !group.is_empty());
+    let first_group = groups.next().map_or(0, str::len);
     let (digits, zeros) = match digits.strip_prefix("00") {
         Some(rest) if !plus => (rest.to_owned(), true),
         _ => (digits, false),
@@ -42,6 +49,7 @@ pub fn read(raw: &str) -> Option<Written> {
     (3..=MAX_DIGITS).contains(&digits.len()).then_some(Written {
         digits,
         international: plus || zeros || always_international,
+        first_group,
     })
 }
 

@@ -19,6 +19,7 @@ use self::search::Search;
 use crate::app::App;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::{DeliveryId, ErasureId, KeyId};
+use crate::domain::time::Micros;
 use crate::limits;
 use crate::store::{
     EraseStep, Erased, Erasure, Extent, FoundBy, LeftDelivery, NewErasure, Person, Remaining,
@@ -102,22 +103,22 @@ pub async fn erase(app: &App, person: &Person, order: &Order) -> Result<Erasure,
         }
     }
     let extent = Extent::Whole(&found.remaining);
-    steps(app, person, of_record, extent, &mut erasure).await?;
-    erasure.done_at = Some(app.clock.now());
+    let done_at = steps(app, person, of_record, extent, &mut erasure).await?;
+    erasure.done_at = Some(done_at);
     erasure.remaining = found.remaining.told();
     tracing::info!(erasure = %of_record, "a person was erased");
     Ok(erasure)
 }
 
-/// Step by step until nothing is left. Somebody may write what is to go: then it is
-/// tried again, for a while.
+/// Step by step until nothing is left, and when that was. Somebody may write what is to
+/// go: then it is tried again, for a while.
 async fn steps(
     app: &App,
     person: &Person,
     of_record: ErasureId,
     extent: Extent<'_>,
     erasure: &mut Erasure,
-) -> Result<(), EraseError> {
+) -> Result<Micros, EraseError> {
     let mut idle = 0;
     loop {
         if app.shutdown.has_begun() {
@@ -125,10 +126,10 @@ async fn steps(
         }
         let step = app.store.erase_step(person, of_record, extent).await;
         let error = match step {
-            Ok(EraseStep { erased, done }) => {
+            Ok(EraseStep { erased, done, at }) => {
                 erasure.erased.add(&erased);
                 if done {
-                    return Ok(());
+                    return Ok(at);
                 }
                 if !erased.is_empty() {
                     idle = 0;

@@ -508,7 +508,7 @@ mod tests {
         let twice = modern("hello", "en", vec![again.clone(), again]);
         assert_eq!(
             refused(&twice),
-            "The body of template 'hello' (en) takes 0 parameter(s), and 2 came"
+            "The body of template 'hello' (en) came before: put all its parameters into one component"
         );
     }
 

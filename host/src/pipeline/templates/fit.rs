@@ -73,6 +73,10 @@ pub(super) fn misfits(template: &Template, components: &[Component]) -> Vec<Misf
             kind: component.kind,
             index,
         };
+        if !first && !component.parameters().is_empty() {
+            misfits.push(part.again(place, component.parameters().len()));
+            continue;
+        }
         part.compare(Some(place), &wanted, component.parameters(), &mut misfits);
     }
     for placeholder in &template.placeholders {
@@ -111,6 +115,18 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
+    /// It was filled before.
+    fn again(&self, place: usize, given: usize) -> Misfit {
+        Misfit {
+            component: Some(place),
+            what: Mismatch::Count { wanted: 0, given },
+            told: format!(
+                "{} came before: put all its parameters into one component",
+                self.name()
+            ),
+        }
+    }
+
     fn compare(
         &self,
         component: Option<usize>,

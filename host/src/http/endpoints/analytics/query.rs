@@ -183,8 +183,9 @@ fn range(query: &Query<'_>, zone: &Zone, now: Micros) -> Result<(Slot, Slot), Ap
     }
     if zone.day_of(from) < first_day() {
         return Err(ApiError::BadRequest(format!(
-            "`from` lies before {}; ask for that day or a later one.",
-            first_day()
+            "`from` lies before {} in {}; ask for that local day or a later one.",
+            first_day(),
+            zone.name()
         )));
     }
     Ok((Slot::of(from).min(LAST), Slot::from(end).min(LAST)))

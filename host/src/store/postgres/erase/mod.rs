@@ -104,10 +104,11 @@ pub async fn step(
 ) -> Result<EraseStep, StoreError> {
     let mut transaction = db.begin(Rows::Of(&[person.workspace])).await?;
     let noted = record::lock(&mut transaction, erasure).await?;
+    let at = clock.now();
     let mut work = Work {
         connection: &mut transaction,
         person,
-        now: clock.now(),
+        now: at,
     };
     let (erased, done) = match (next(&mut work).await?, extent) {
         (Some(erased), _) => (erased, false),
@@ -122,7 +123,7 @@ pub async fn step(
     };
     record::note(work.connection, erasure, noted, &erased).await?;
     transaction.commit().await?;
-    Ok(EraseStep { erased, done })
+    Ok(EraseStep { erased, done, at })
 }
 
 /// What goes next, save the contact; `None`: nothing is left.

@@ -64,10 +64,11 @@ pub async fn step(
     extent: Extent<'_>,
 ) -> Result<EraseStep, StoreError> {
     let mut transaction = db.begin().await?;
+    let at = clock.now();
     let mut work = Work {
         connection: &mut transaction.connection,
         person,
-        now: clock.now(),
+        now: at,
     };
     let (erased, done) = match (next(&mut work).await?, extent) {
         (Some(erased), _) => (erased, false),
@@ -88,7 +89,7 @@ pub async fn step(
             tracing::warn!(%error, "the log of the database keeps what was erased for a while");
         }
     }
-    Ok(EraseStep { erased, done })
+    Ok(EraseStep { erased, done, at })
 }
 
 /// What goes next, save the contact; `None`: nothing is left.
