@@ -1,5 +1,5 @@
-//! Whether a text names a person: by an e-mail address, a number however it is
-//! written, or a channel's own name of it. Names of people are not looked for: two
+//! Whether a text names a person: by a whole e-mail address, a number with the usual
+//! signs between its digits, or a channel's own name of it. Names of people are not looked for: two
 //! people share them.
 
 use std::borrow::Cow;
@@ -107,7 +107,7 @@ impl Search {
                 return true;
             }
         }
-        !self.numbers.is_empty() && runs(text).any(|run| self.is_in_run(&run))
+        !self.numbers.is_empty() && runs(text).iter().any(|run| self.is_in_run(run))
     }
 
     /// Some of the groups, one after the other, are a number: others may stand before
@@ -130,13 +130,20 @@ impl Search {
 
     /// The area code in a field of its own, the rest in others.
     fn is_in_fields(&self, fields: &Map<String, Value>) -> bool {
-        let areas = fields.iter().filter(|(name, _)| is_area(name));
-        areas.filter_map(|(_, value)| digits(value)).any(|area| {
-            let rests = fields.values().filter_map(digits);
-            area.len() <= AREA
-                && rests
-                    .into_iter()
-                    .any(|rest| rest.len() >= SHORTEST && self.is_number(&format!("{area}{rest}")))
+        let mut areas = fields
+            .iter()
+            .filter(|(name, _)| is_area(name))
+            .filter_map(|(_, value)| digits(value))
+            .filter(|area| area.len() <= AREA);
+        let rests: Vec<_> = fields
+            .values()
+            .filter_map(digits)
+            .filter(|rest| rest.len() >= SHORTEST)
+            .collect();
+        areas.any(|area| {
+            rests
+                .iter()
+                .any(|rest| self.is_number(&format!("{area}{rest}")))
         })
     }
 
@@ -180,17 +187,15 @@ fn is_of_address(character: char) -> bool {
 }
 
 /// What may be numbers of phones: groups of digits with what people write between them.
-fn runs(text: &str) -> impl Iterator<Item = Vec<String>> {
+fn runs(text: &str) -> Vec<Vec<String>> {
     let text: String = text.chars().filter_map(written::plain).collect();
-    let runs: Vec<_> = text
-        .split(|c: char| !c.is_ascii_digit() && !is_between(c))
+    text.split(|c: char| !c.is_ascii_digit() && !is_between(c))
         .filter(|run| run.len() >= SHORTEST)
         .map(|run| {
             let groups = run.split(is_between).filter(|group| !group.is_empty());
             groups.map(str::to_owned).collect()
         })
-        .collect();
-    runs.into_iter()
+        .collect()
 }
 
 /// The name of a field, or a text that has one such.

@@ -177,7 +177,8 @@ and id = $2
 for update";
 
 // One of each would do.
-const LEFT: &str = "
+const LEFT: &str = concat!(
+    "
 select
   exists (select 1 from deals where workspace_id = $1 and person_id = $2)
   or exists (select 1 from conversations where contact_id = $2)
@@ -185,13 +186,10 @@ select
   or exists (
     select 1 from items as i
     where i.contact_id = $2
-    and not exists (
-      select 1 from items as unknown
-      where unknown.workspace_id = $1
-      and unknown.delivery_id = i.delivery_id
-      and unknown.contact_id is null
-      and unknown.status in ('unrouted', 'failed')
-      offset 0))";
+    and not ",
+    raw::is_pending!("i.delivery_id"),
+    ")"
+);
 
 const HOLDS: &str = "
 delete from holds

@@ -33,6 +33,8 @@ macro_rules! is_pending {
     };
 }
 
+pub(super) use is_pending;
+
 const LINKED: &str = concat!(
     "
 select distinct i.delivery_id
