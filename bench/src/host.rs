@@ -2,6 +2,7 @@
 //! with an empty data folder, a workspace and the converter made to serve.
 
 use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -45,6 +46,8 @@ impl Host {
         folder: &Path,
         store: &str,
     ) -> Result<Self, Failure> {
+        // The service refuses one that others may use.
+        std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700))?;
         let config = folder.join("bench.toml");
         std::fs::write(&config, config_of(name, folder, store))?;
         let addresses = folder.join("service.json");
@@ -137,14 +140,20 @@ impl Host {
 
     /// A workspace with one connection to the converter that serves.
     pub fn apply(&self) -> Result<Workspace, Failure> {
+        self.apply_as("bench", "grupo-olx", &json!({}))
+    }
+
+    /// A workspace of this name with one connection to a converter, configured so.
+    pub fn apply_as(&self, name: &str, plugin: &str, config: &Value) -> Result<Workspace, Failure> {
         let declaration = json!({
-            "workspace": {"slug": "bench", "name": "Bench", "rate_limit": 1_000_000},
+            "workspace": {"slug": name, "name": name, "rate_limit": 1_000_000},
             "partners": [{"name": "crm"}],
             "instances": [{"name": "bot", "kind": "ai"}],
             "connections": [{
-                "name": CONNECTION, "partner": "crm", "instance": "bot", "plugin": "grupo-olx",
+                "name": CONNECTION, "partner": "crm", "instance": "bot", "plugin": plugin,
+                "config": config,
             }],
-            "keys": [{"kind": "workspace", "label": "bench"}],
+            "keys": [{"kind": "workspace", "label": name}],
         });
         let report = self.declare(&declaration)?;
         let text = |value: &Value| -> Result<String, Failure> {

@@ -47,6 +47,14 @@ impl Client {
         })
     }
 
+    /// Hangs up and comes again; from now on it waits so long for an answer.
+    pub fn come_again(&mut self, patience: Duration) -> Result<(), Failure> {
+        self.stream = TcpStream::connect(self.address)?;
+        self.stream.set_nodelay(true)?;
+        self.stream.set_read_timeout(Some(patience))?;
+        Ok(())
+    }
+
     pub fn get(&mut self, path: &str, headers: &str) -> Result<Answer, Failure> {
         self.send("GET", path, headers, &[])
     }

@@ -30,6 +30,7 @@ mod host;
 mod http;
 mod lead;
 mod load;
+mod paced;
 mod peer;
 mod postgres;
 mod process;
@@ -63,6 +64,9 @@ pub struct Arguments {
     /// Alternating rounds
     #[arg(long, default_value_t = 3)]
     rounds: usize,
+    /// Rows of `neighbours`, with commas between them; none: all of them
+    #[arg(long, value_delimiter = ',')]
+    rows: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -80,6 +84,7 @@ enum Figure {
     Search,
     Deals,
     Analytics,
+    Neighbours,
 }
 
 impl Arguments {
@@ -126,6 +131,7 @@ fn main() -> ExitCode {
             Figure::Start => figures::start::measure(&arguments),
             Figure::Messages => figures::messages::measure(&arguments),
             Figure::Analytics => figures::analytics::measure(&arguments),
+            Figure::Neighbours => figures::neighbours::measure(&arguments),
             Figure::Deals => figures::deals::measure(&arguments),
             Figure::Search => figures::search::measure(&arguments),
         };

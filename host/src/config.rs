@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::domain::network::Networks;
+
 /// The defaults, as shipped: `leadhost config` prints them.
 pub const DEFAULTS: &str = include_str!("../config.default.toml");
 
@@ -68,11 +70,21 @@ pub struct Server {
     pub data_listen: String,
     pub admin_listen: String,
     pub public_url: String,
+    pub trusted_proxies: Networks,
     pub connections: usize,
+    pub connections_per_peer: usize,
+    pub bodies_mib: usize,
+    pub bodies_peer_percent: usize,
+    pub bodies_connection_percent: usize,
+    pub answers_mib: usize,
+    pub answers_peer_percent: usize,
+    pub failed_keys: u32,
+    pub partner_rate: u32,
     pub header_seconds: u64,
     pub body_seconds: u64,
     pub answer_seconds: u64,
     pub drain_seconds: u64,
+    pub linger_ms: u64,
 }
 
 impl Server {
@@ -147,6 +159,7 @@ pub struct Plugins {
     pub share_percent: usize,
     pub compile_seconds: u64,
     pub compile_memory_mib: u64,
+    pub trial_seconds: u64,
     pub component_mib: usize,
 }
 
@@ -186,6 +199,8 @@ pub struct Analytics {
 #[serde(deny_unknown_fields)]
 pub struct Intake {
     pub waiting: u64,
+    pub waiting_of_connection: u64,
+    pub connection_rate: u32,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -241,7 +256,9 @@ impl Config {
             server.body_seconds: 1..=YEAR;
             server.answer_seconds: 1..=YEAR;
             server.drain_seconds: 0..=YEAR;
+            server.linger_ms: 0..=60_000;
             plugins.compile_seconds: 0..=YEAR;
+            plugins.trial_seconds: 1..=YEAR;
             worker.lease_seconds: 1..=YEAR;
             worker.fetch_seconds: 1..=YEAR;
             worker.fetch_days: 1..=CENTURY;

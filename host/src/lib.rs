@@ -12,6 +12,7 @@ pub mod domain;
 pub mod egress;
 pub mod http;
 pub mod limits;
+pub mod memory;
 pub mod pipeline;
 pub mod plugin;
 pub mod seal;

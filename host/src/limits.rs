@@ -1,14 +1,32 @@
 //! Every bound of the service, with its unit and its reason. What an operator
 //! may change is in the configuration, with these as defaults.
 
+use std::time::Duration;
+
 /// Bytes of a gateway body: far above the largest notification of the interface.
 pub const BODY_BYTES: usize = 1 << 20;
 
 /// Bytes of a delivery: providers batch up to a thousand updates, documented as up to 3 MB.
 pub const DELIVERY_BYTES: usize = 4 << 20;
 
-/// Bytes of request bodies held at once: past it the sender hears 503 and comes again.
+/// Bytes of request bodies held at once, however much memory there is, unless the
+/// configuration says more: past it the sender hears 503 and comes again.
 pub const BODY_BYTES_IN_FLIGHT: usize = 256 << 20;
+
+/// Bytes of memory for each byte of bodies that may be held at once: a delivery is
+/// in memory several times on its way, and plugins and the store need the rest.
+pub const MEMORY_PER_BODY_BYTE: u64 = 16;
+
+/// Ids of connections that nobody had come with before for which the store is asked,
+/// each second; past it one list of all ids answers for the others.
+pub const GUESSES_ASKED: u32 = 50;
+
+/// Addresses whose failed keys are counted in a minute; past it no other is added.
+pub const PEERS_COUNTED: usize = 16_384;
+
+/// Connections or partners whose pace a host remembers; past it those that owe
+/// nothing are forgotten, and then all.
+pub const PACED: usize = 16_384;
 
 /// Nesting of JSON: nothing real is deeper, and readers recurse.
 pub const JSON_DEPTH: usize = 64;
@@ -32,8 +50,102 @@ pub const FETCH_ATTEMPTS: u32 = 2_400;
 /// Items of one delivery: Meta batches a thousand; ten times that is an accident.
 pub const ITEMS_PER_DELIVERY: usize = 10_000;
 
+/// What a lead costs the store, in units by which writes are measured; what is
+/// only told of an item costs one.
+pub const LEAD_COST: usize = 4;
+
+/// Cost of one write of a delivery, 32 leads: some three milliseconds of the one
+/// writer of a SQLite file. What brings more is stored as it came and taken in beside
+/// other work.
+pub const WRITE_COST: usize = 32 * LEAD_COST;
+
+/// Cost of one part of a delivery that is taken in beside other work: what a write
+/// that somebody waits for may find before it.
+pub const PART_COST: usize = 16 * LEAD_COST;
+
+/// Commits of writes that somebody waits for which go before a part of a large delivery.
+pub const COMMITS_BEFORE_A_PART: u32 = 4;
+
+/// Items of a delivery that a fetch looks at beside its own: those of nearly every delivery.
+pub const ITEMS_LOOKED_AT: u32 = 64;
+/// Bytes of all texts in the items that one delivery gives: twice the largest
+/// delivery, since a converter says some of it in other words.
+pub const ITEMS_BYTES: usize = 2 * DELIVERY_BYTES;
+
+/// Phones, and e-mails, of one lead: each phone is parsed, which costs most of what
+/// the host does with a lead, and no person has as many.
+pub const LEAD_PHONES: usize = 20;
+pub const LEAD_EMAILS: usize = 20;
+
+/// Listings that one lead asks about, and consents that it gave.
+pub const LEAD_LISTINGS: usize = 50;
+pub const LEAD_CONSENTS: usize = 50;
+
+/// Fields that say which campaign a lead came from.
+pub const LEAD_CAMPAIGN_FIELDS: usize = 100;
+
+/// Attributes of one lead, or of one message of a contact: a long form has some dozens.
+pub const ATTRIBUTES: usize = 200;
+
+/// Bytes of a lead's name as it comes; what is kept is cut to [`NAME_CHARACTERS`].
+pub const LEAD_NAME_BYTES: usize = 4 << 10;
+
+/// Bytes of a phone as it comes: sources write words beside the number.
+pub const LEAD_PHONE_BYTES: usize = 256;
+
+/// Bytes of a short text of a lead: an e-mail, an id (an index is on it), a
+/// reference, a time, a source's name, the name of an attribute.
+pub const LEAD_WORD_BYTES: usize = 1 << 10;
+
+/// Bytes of a long text of a lead: its message, the text of a consent, the value of
+/// an attribute or of a campaign's field.
+pub const LEAD_TEXT_BYTES: usize = 64 << 10;
+
+/// Bytes of an inbound message's attributes together: they are exported with it.
+pub const MESSAGE_ATTRIBUTES_BYTES: usize = 64 << 10;
+
+pub use crate::domain::deal::{LEFT_OUT_NAMES, PROPS_BYTES as DEAL_PROPS_BYTES};
+
+/// Bytes of the message in a deal's properties, as JSON: so long a one leaves as much
+/// room for everything else.
+pub const DEAL_MESSAGE_BYTES: usize = 32 << 10;
+
+/// Leads of one delivery whose notes name what had no room in their deals; the
+/// others are counted.
+pub const LEFT_OUT_LEADS: usize = 10;
+
+/// Bytes of a request that a plugin asks for, its slots empty: twice the largest
+/// body of the gateway, from which a template message is made.
+pub const REQUEST_BYTES: usize = 2 * BODY_BYTES;
+
+/// Pieces of which a request or a reply is put together: each slot costs a hash.
+pub const SEGMENTS: usize = 4_096;
+
+/// Fields of a request's query, and of its headers.
+pub const REQUEST_FIELDS: usize = 256;
+
+/// Bytes of a reply that a plugin gives its sender: a challenge, or a short text.
+pub const REPLY_BYTES: usize = 64 << 10;
+
+/// Secrets that the golden cases of a plugin show in replies, each by one function.
+pub const REPLY_SLOTS: usize = 256;
+
+/// Secrets that a handshake compares: one is usual.
+pub const REQUIREMENTS: usize = 16;
+
 /// Writes in one commit: enough to share an fsync, few enough to keep the lock short.
 pub const WRITES_PER_COMMIT: usize = 512;
+
+/// Writes of one connection in one commit while others write too, where a commit takes
+/// several ways to a database and back.
+pub const WRITES_OF_ONE: usize = 128;
+
+/// The same in a store with one writer: some two milliseconds beside what the disk takes.
+pub const WRITES_OF_ONE_ALONE: usize = 16;
+
+/// Commits after one with writes of several connections that are kept short as well:
+/// who came then may come again.
+pub const SHARED_COMMITS: u32 = 64;
 
 /// Writes waiting for the writer: past it requests hear 503.
 pub const WRITES_WAITING: usize = 8_192;
@@ -44,6 +156,27 @@ pub const ATTEMPTS_PER_DIGEST: u32 = 3;
 /// Rows of one export page.
 pub const EXPORT_PAGE_MAX: u32 = 1_000;
 pub const EXPORT_PAGE_DEFAULT: u32 = 100;
+
+/// Bytes of the rows of one export page, and of the deals of one lookup: past it
+/// there are fewer. A single row is given however long it is.
+pub const EXPORT_PAGE_BYTES: usize = 16 << 20;
+pub const DEALS_BYTES: usize = EXPORT_PAGE_BYTES;
+
+/// Bytes of memory for each byte of a page, as which it is in memory some six times
+/// while it is made, by several readers at once; and what a page may have however
+/// little memory there is.
+pub const MEMORY_PER_PAGE_BYTE: u64 = 128;
+pub const LEAST_PAGE_BYTES: usize = 1 << 20;
+
+/// Bytes from which on a piece of memory is given back to the system when it is freed.
+pub const LARGE_PIECE_BYTES: i32 = 1 << 20;
+
+/// Bytes above which an answer is counted until its client has taken it.
+pub const ANSWER_COUNTED_BYTES: u64 = 64 << 10;
+
+/// Bytes that there is room for of one address's answers at least: a page, and what
+/// stands around its rows.
+pub const ANSWER_ROOM_BYTES: usize = EXPORT_PAGE_BYTES + (1 << 20);
 
 /// Deals of one lookup.
 pub const DEALS_PER_LOOKUP: u32 = 100;
@@ -91,6 +224,10 @@ pub const SEARCH_LOAD_SECONDS: u64 = 300;
 /// Seconds that a search waits for its index: a million products take less.
 pub const SEARCH_WAIT_SECONDS: u64 = 20;
 
+/// Milliseconds for which connections that the kernel has begun are let in before their
+/// listener closes: the way of a segment to a client and back.
+pub const LISTENER_CLOSES_MS: u64 = 250;
+
 /// Connections of the admin surface, beside those of the others.
 pub const ADMIN_CONNECTIONS: usize = 64;
 
@@ -132,6 +269,11 @@ pub const KEYS_BELIEVED: usize = 16_384;
 /// Seconds between notes in the store of when keys were last used.
 pub const KEY_USE_SECONDS: u64 = 15;
 
+/// Seconds that an orderly end may take beyond the drain, before the process is
+/// ended by force: with the usual drain, less than the 40 that the operators' guide
+/// gives to the service manager.
+pub const STOP_SECONDS: u64 = 9;
+
 /// Seconds that readiness waits for the store.
 pub const READY_SECONDS: u64 = 2;
 
@@ -149,6 +291,100 @@ pub const PLUGIN_TABLES: u32 = 20;
 
 /// Elements of one table: interpreters have some ten thousand functions.
 pub const PLUGIN_TABLE_ELEMENTS: usize = 100_000;
+
+/// Bytes of the schema that a plugin describes its configuration by: that of the
+/// mapping converter, which says the most, has nine thousand.
+pub const CONFIG_SCHEMA_BYTES: usize = 128 << 10;
+
+/// Levels of a schema's text.
+pub const CONFIG_SCHEMA_DEPTH: usize = 48;
+
+/// Parts of a schema that can be reached from its root, each counted once.
+pub const CONFIG_SCHEMA_PARTS: usize = 2_048;
+
+/// Parts of a schema that look at one value through each other, by `$ref`,
+/// `allOf` and the like: each is some frames of a stack.
+pub const CONFIG_SCHEMA_CHAIN: usize = 32;
+
+/// Most steps that a schema may take for one value of a configuration: that of
+/// the mapping converter takes some hundred.
+pub const CONFIG_SCHEMA_STEPS: u64 = 100_000;
+
+/// How often `unevaluatedProperties` and `unevaluatedItems` are counted to look
+/// again at what the parts beside them did.
+pub const CONFIG_UNEVALUATED_LOOKS: u64 = 16;
+
+/// Regular expressions of a schema, bytes of each, and bytes of each compiled.
+pub const CONFIG_PATTERNS: usize = 256;
+pub const CONFIG_PATTERN_BYTES: usize = 1_000;
+pub const CONFIG_PATTERN_MEMORY: usize = 1 << 20;
+
+/// Bytes of a plugin's configuration, and its levels.
+pub const CONFIG_BYTES: usize = 256 << 10;
+pub const CONFIG_DEPTH: usize = 16;
+
+/// Most steps that checking one configuration may take, and that one process may
+/// be asked for: about a second.
+pub const CONFIG_STEPS: u64 = 20_000_000;
+
+/// Configurations that one process is asked about.
+pub const CONFIGS_AT_ONCE: usize = 32;
+
+/// Faults of a configuration that are told.
+pub const CONFIG_FAULTS_TOLD: usize = 50;
+
+/// Processes that check schemas at once, and what each may take: seconds of
+/// processor time, seconds on the clock of a busy machine, address space, stack.
+pub const SCHEMA_CHECKS_AT_ONCE: usize = 2;
+pub const SCHEMA_CHECK_SECONDS: u64 = 3;
+pub const SCHEMA_CHECK_WALL_SECONDS: u64 = 30;
+pub const SCHEMA_CHECK_MEMORY_MIB: u64 = 2_048;
+pub const SCHEMA_CHECK_STACK_BYTES: usize = 64 << 20;
+
+/// Components that are tried at once, and that wait for it: each is held in
+/// memory as a whole.
+pub const TRIALS_AT_ONCE: usize = 2;
+pub const TRIALS_WAITING: usize = 6;
+
+/// How many times as long as it took the turn of a component rests that was refused,
+/// and for how long at most: bad ones one after the other take a tenth of a processor.
+pub const TRIAL_REST_TIMES: u32 = 20;
+pub const TRIAL_REST: Duration = Duration::from_millis(500);
+
+/// Golden cases without an answer (out of time, out of memory, broken off) after
+/// which no further one is tried.
+pub const GOLDEN_UNANSWERED: usize = 3;
+
+/// Bytes of a refusal that repeats what a component says; names that it lists, and
+/// bytes of each.
+pub const REFUSAL_BYTES: usize = 1_000;
+pub const REFUSAL_NAMES: usize = 10;
+pub const REFUSAL_NAME_BYTES: usize = 100;
+
+/// Instances inside each other of which an import may be made: one is usual, and
+/// whoever walks them does it by recursion.
+pub const IMPORT_DEPTH: usize = 8;
+
+/// Bytes of a plugin's machine code for each byte that a component may have: it is
+/// held in memory twice when it is loaded, and compilers make some four.
+pub const CODE_PER_COMPONENT_BYTE: usize = 8;
+
+/// Values and bytes of text that the answer to a golden case may have: each is some
+/// hundred bytes of memory when it is compared, and what a component expects fits
+/// into so many bytes. JSON inside of a text may be written with more room.
+pub const GOLDEN_ANSWER_VALUES: usize = leadhost_golden::MAX_PACKED_BYTES;
+pub const GOLDEN_ANSWER_TEXT_BYTES: usize = 2 * leadhost_golden::MAX_PACKED_BYTES;
+
+/// Bytes of what a plugin says of itself and of each of its secrets, and how many
+/// secrets and hosts it may ask for.
+pub const DESCRIPTION_BYTES: usize = 2 << 10;
+pub const DESCRIBED_SECRETS: usize = 64;
+pub const DESCRIBED_HOSTS: usize = 256;
+
+/// Sender checks of one plugin, parts that one of them signs and secrets that a
+/// source carries; bytes of each word in them.
+pub const SENDER_CHECKS: usize = 32;
+pub const SENDER_CHECK_BYTES: usize = 1 << 10;
 
 /// Failing golden cases that a refusal tells; the first ones say what is wrong.
 pub const GOLDEN_FAILURES_TOLD: usize = 3;
@@ -183,10 +419,12 @@ pub const BYTES_PER_COMMIT: usize = 32 << 20;
 /// nobody waits for, and must not make a request wait.
 pub const BACKGROUND_WRITES_PER_COMMIT: usize = 64;
 
-/// Deliveries of one connection kept in quarantine: past it the newest is not kept.
+/// Deliveries of one connection kept in quarantine: past it the address that holds most
+/// loses its oldest.
 pub const QUARANTINED_PER_CONNECTION: u64 = 1_000;
 
-/// Bytes of one connection's deliveries kept in quarantine.
+/// Bytes of one connection's deliveries kept in quarantine. Divided by the count above
+/// it is what a delivery weighs beside its bytes, when the shares of addresses are compared.
 pub const QUARANTINED_BYTES_PER_CONNECTION: u64 = 64 << 20;
 
 /// Connections that read from the store at once: more would only share the same cores.
@@ -194,6 +432,10 @@ pub const STORE_READERS: u32 = 8;
 
 /// Milliseconds between two checkpoints of the store's log.
 pub const CHECKPOINT_EVERY_MS: u64 = 500;
+
+/// Passes beside the writer before it has to wait for the log to be emptied: each moves
+/// what was written during the one before, and takes a part of its time.
+pub const CHECKPOINT_PASSES: u32 = 4;
 
 /// Bytes of the store's log past which the writer waits for it to be emptied.
 pub const LOG_BYTES: u64 = 256 << 20;
@@ -256,10 +498,11 @@ pub const STORE_WRITERS: u32 = 2;
 /// Milliseconds between two looks at a database.
 pub const STORE_LOOK_MS: u64 = 1_000;
 
-/// Milliseconds in which a database has to answer a look, and then a new connection
-/// (some six ways there and back), before it counts as lost: one that is far away
-/// or only busy takes some.
-pub const STORE_ANSWER_MS: u64 = 3_000;
+/// Milliseconds in which a database has to answer a look, or, in the last two thirds of
+/// them, a new connection (some six ways there and back), before it counts as lost: one
+/// that is far away or only busy takes some, and with the time between two looks who
+/// asks is refused within five seconds.
+pub const STORE_ANSWER_MS: u64 = 3_500;
 
 /// Milliseconds between two attempts to reach a database that is lost.
 pub const STORE_AGAIN_MS: u64 = 250;
@@ -305,6 +548,10 @@ pub const SEEN_EVERY_SECONDS: u64 = 10;
 /// held in memory twice, and copied again when the move is cut off.
 pub const MOVED_ROWS: u32 = 1_000;
 pub const MOVED_BYTES: u64 = 8 << 20;
+
+/// Files kept for other things than clients' connections: those to the store and to
+/// the outside, files of the store and of components.
+pub const FILES_KEPT: usize = 1_024;
 
 /// Connections that wait to be accepted, as far as the kernel's own bound lets them.
 pub const ACCEPT_QUEUE: u32 = 4_096;
@@ -597,3 +844,58 @@ pub const ANALYTICS_FIRST_YEAR: i32 = 1980;
 
 /// Local days past the present that analytics looks for: no conversation begins later.
 pub const ANALYTICS_DAYS_AHEAD: i32 = 2;
+
+/// Bytes of a challenge that a reply may sign: sources send 20 to 50. Longer ones could
+/// be more than a challenge.
+pub const CHALLENGE_BYTES: usize = 128;
+
+/// Processor time of one slice of a plugin's call, or of the host's work on what it
+/// gave: then others come first.
+pub const SLICE: Duration = Duration::from_millis(1);
+
+/// What a slice costs at least, for the queue and the thread: so that many tiny ones
+/// are not free.
+pub const SLICE_LEAST: Duration = Duration::from_micros(10);
+
+/// Processor time up to which a call is quick: an interpreter's call takes one to
+/// three milliseconds, more with a large body. Past it the call goes on behind what
+/// serves.
+pub const QUICK_CALL: Duration = Duration::from_millis(10);
+
+/// How long a slow call waits for its next slice before it gets one as if it were
+/// quick, and how often one of them does: where others take the whole processor, slow
+/// calls get a tenth of one.
+pub const SLOW_WAIT: Duration = Duration::from_millis(10);
+
+/// How long a request waits for an answer of a plugin that it cannot do without, as
+/// sender checks and handshakes are: sources give up after some five to ten seconds.
+pub const BRIEF_CALL_PATIENCE: Duration = Duration::from_secs(4);
+
+/// How long the worker waits for a call at least: a tenth of a processor is enough for
+/// its two seconds, and its lease is longer.
+pub const SLOW_CALL_PATIENCE: Duration = Duration::from_secs(40);
+
+/// Calls that have begun, for each thread: each holds an instance with its memory.
+/// Half of them may be slow.
+pub const CALLS_PER_THREAD: usize = 4;
+
+/// Lanes whose use of the processor is remembered, and digests that owe some.
+pub const LANES_KEPT: usize = 4_096;
+pub const DIGESTS_KEPT: usize = 1_024;
+
+/// Failures in a row after which a version is tried less often for a connection.
+pub const BREAKER_FAILURES: u32 = 3;
+
+/// Seconds of the first and the longest pause between two tries of such a version.
+pub const BREAKER_FIRST_SECONDS: i64 = 1;
+pub const BREAKER_LONGEST_SECONDS: i64 = 300;
+
+/// Seconds over which the deliveries are spread that wait for such a version.
+pub const BREAKER_SPREAD_SECONDS: u32 = 60;
+
+/// Pairs of version and connection whose failures are remembered.
+pub const BREAKERS_KEPT: usize = 10_000;
+
+/// Items, phones, addresses and the like of one delivery that are read on the spot,
+/// in some hundred microseconds; more are read in slices by the plugins' threads.
+pub const NORMALISED_INLINE: usize = 64;

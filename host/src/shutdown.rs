@@ -3,11 +3,16 @@
 //! Two moments. When the drain begins, listeners close and workers claim nothing
 //! more; what holds a [`Hold`] is waited for. When it has ended, because nothing
 //! is held or the time is up, everything else is dropped. The admin surface
-//! lives until the end, so that a drain can be watched.
+//! lives until the end, so that a drain can be watched. Whoever asks twice, or an
+//! end that takes too long, ends the process from a thread that nothing occupies.
 
-use std::sync::Arc;
+use std::io;
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 use tokio::sync::watch;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -99,29 +104,73 @@ impl Drop for Hold {
     }
 }
 
-/// Begins the drain at the first SIGINT or SIGTERM; a second one ends the process at once.
-pub async fn on_signals(shutdown: Shutdown) {
-    signal().await;
-    tracing::info!("stopping: requests in flight are finished; a second signal ends at once");
-    shutdown.begin();
-    signal().await;
-    tracing::warn!("stopped at once by a second signal");
-    std::process::exit(130);
+/// Begins the drain at the first SIGINT or SIGTERM. A second one ends the process
+/// at once, and so does `patience`: how long an orderly end may take. Both are
+/// watched by threads of their own and ask nothing of the rest of the process,
+/// which may be occupied altogether.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a thread that does nothing but let time pass"
+)]
+pub fn on_signals(shutdown: Shutdown, patience: Duration) -> io::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    let watch = move || {
+        let mut signals = signals.forever();
+        signals.next();
+        let stopping = move || {
+            tell(|| {
+                tracing::info!(
+                    "stopping: requests in flight are finished; a second signal ends at once"
+                );
+            });
+            shutdown.begin();
+            std::thread::sleep(patience);
+            end(EXIT_LATE, move || {
+                tracing::error!(
+                    seconds = patience.as_secs(),
+                    "stopped by force: the drain and what follows it did not end in time (server.drain_seconds); work in flight is taken up at the next start"
+                );
+            });
+        };
+        let watched = thread("stopping", stopping);
+        signals.next();
+        end(EXIT_AT_ONCE, || {
+            tracing::warn!("stopped at once by a second signal");
+        });
+        drop(watched);
+    };
+    thread("signals", watch).map(|_| ())
 }
 
-#[cfg(unix)]
-async fn signal() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate()).expect("SIGTERM can be listened to");
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        _ = terminate.recv() => {}
+/// The exit code after a second signal: that of a program that Ctrl-C ended.
+const EXIT_AT_ONCE: i32 = 130;
+/// The exit code where an orderly end took too long: that of the command `timeout`.
+const EXIT_LATE: i32 = 124;
+
+/// So long a line of the log is waited for: whoever reads the log may be what
+/// stands still.
+const TOLD: Duration = Duration::from_millis(500);
+
+fn thread(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    std::thread::Builder::new().name(name.to_owned()).spawn(run)
+}
+
+fn tell(say: impl FnOnce() + Send + 'static) {
+    let (done, told) = mpsc::channel();
+    let saying = thread("last-words", move || {
+        say();
+        let _ = done.send(());
+    });
+    if saying.is_ok() {
+        let _ = told.recv_timeout(TOLD);
     }
 }
 
-#[cfg(not(unix))]
-async fn signal() {
-    let _ = tokio::signal::ctrl_c().await;
+/// Ends the process whatever it does: without destructors or what else is
+/// registered to run at its end, any of which may wait for somebody.
+fn end(code: i32, say: impl FnOnce() + Send + 'static) {
+    tell(say);
+    signal_hook::low_level::exit(code);
 }
 
 #[cfg(test)]

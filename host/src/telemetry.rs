@@ -5,6 +5,7 @@
 //! of a tenant, a connection or a person.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -21,6 +22,7 @@ use crate::config;
 use crate::domain::analytics::MetricSet;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::exchange::HttpResponse;
+use crate::domain::text::written_out;
 use crate::domain::time::Micros;
 use crate::egress::{Connections, EgressError};
 use crate::plugin::{CallError, Loaded};
@@ -36,10 +38,14 @@ pub struct BadFilter(#[from] tracing_subscriber::filter::ParseError);
 pub fn init_logging(config: &config::Log) -> Result<(), BadFilter> {
     // What befalls a database's connections is told once, by whoever watches it.
     let filter = EnvFilter::try_new(format!("sqlx_core::pool=error,{}", config.filter))?;
+    // Without colours: in a line nothing is left that a terminal obeys.
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
-        .with_writer(std::io::stderr);
+        .with_ansi(false)
+        // It would tell of a log that cannot be written where it cannot be written, and
+        // panic: requests go on without a log.
+        .log_internal_errors(false)
+        .with_writer(|| Line(std::io::stderr()));
     // It fails only where a subscriber is set already: in tests.
     let _ = if config.format == "json" {
         log.json().flatten_event(true).try_init()
@@ -47,6 +53,29 @@ pub fn init_logging(config: &config::Log) -> Result<(), BadFilter> {
         log.try_init()
     };
     Ok(())
+}
+
+/// A line of the log on its way out. It holds texts of plugins, of senders and of
+/// far ends, in names and errors: whatever would begin another line or move a
+/// terminal's cursor is written out, in the plain format as in JSON.
+struct Line<W>(W);
+
+impl<W: io::Write> io::Write for Line<W> {
+    /// The formatter writes a line at once.
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(line);
+        let (text, end) = match text.strip_suffix('\n') {
+            Some(text) => (text, "\n"),
+            None => (&*text, ""),
+        };
+        let safe = written_out(text, &[]);
+        self.0.write_all(format!("{safe}{end}").as_bytes())?;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -114,11 +143,16 @@ pub struct Metrics {
     connections: Gauge,
     shed: Family<ReasonLabel, Counter>,
     rate_limited: Counter,
+    connections_sent_away: Counter,
+    keys_failed: Counter,
+    connections_unknown: Counter,
     deliveries: Family<StatusLabel, Counter>,
     quarantine_refused: Counter,
+    quarantine_evicted: Counter,
     plugin_calls: Family<PluginLabels, Counter>,
     plugin_seconds: Histograms<PluginLabel>,
     plugin_refusals: Counter,
+    circuits_open: Gauge,
     commits: Counter,
     commit_writes: Histogram,
     commit_seconds: Histogram,
@@ -180,10 +214,21 @@ fn seconds() -> Histogram {
 }
 
 /// Why requests are refused to protect the service.
-const SHED: [&str; 4] = ["bodies", "deadline", "store", "fleet"];
+const SHED: [&str; 10] = [
+    "bodies",
+    "bodies of one address",
+    "bodies to one connection",
+    "answers",
+    "connections of one address",
+    "rate of one connection",
+    "rate of one partner",
+    "deadline",
+    "store",
+    "fleet",
+];
 
 /// Every reason is there from the start: a rate over it sees the first one too.
-fn from_zero(reasons: [&'static str; 4]) -> Family<ReasonLabel, Counter> {
+fn from_zero(reasons: [&'static str; 10]) -> Family<ReasonLabel, Counter> {
     let family = Family::<ReasonLabel, Counter>::default();
     for reason in reasons {
         drop(family.get_or_create(&ReasonLabel { reason }));
@@ -230,6 +275,21 @@ impl Metrics {
                 "rate_limited",
                 "Requests refused because their workspace is past its rate"
             ),
+            connections_sent_away: register!(
+                Counter::default(),
+                "connections_sent_away",
+                "Idle connections closed to make room for others"
+            ),
+            keys_failed: register!(
+                Counter::default(),
+                "keys_failed",
+                "Requests whose key did not hold"
+            ),
+            connections_unknown: register!(
+                Counter::default(),
+                "addresses_unknown",
+                "Deliveries to an address that no connection has"
+            ),
             deliveries: register!(
                 Family::default(),
                 "deliveries",
@@ -239,6 +299,11 @@ impl Metrics {
                 Counter::default(),
                 "quarantine_refused",
                 "Deliveries not kept because their connection's quarantine is full"
+            ),
+            quarantine_evicted: register!(
+                Counter::default(),
+                "quarantine_evicted",
+                "Deliveries removed from a full quarantine to make room for newer ones"
             ),
             plugin_calls: register!(
                 Family::default(),
@@ -250,6 +315,11 @@ impl Metrics {
                 "plugin_call_duration",
                 "Time of a call into a plugin, waiting for a thread included",
                 seconds
+            ),
+            circuits_open: register!(
+                Gauge::default(),
+                "plugin_circuits_open",
+                "Versions that are tried less often for a connection, because they keep failing"
             ),
             plugin_refusals: register!(
                 Counter::default(),
@@ -460,6 +530,18 @@ impl Metrics {
         self.rate_limited.inc();
     }
 
+    pub fn connections_sent_away(&self, many: usize) {
+        self.connections_sent_away.inc_by(many as u64);
+    }
+
+    pub fn key_failed(&self) {
+        self.keys_failed.inc();
+    }
+
+    pub fn address_unknown(&self) {
+        self.connections_unknown.inc();
+    }
+
     pub fn delivery(&self, status: DeliveryStatus) {
         let status = status.as_str();
         self.deliveries.get_or_create(&StatusLabel { status }).inc();
@@ -467,6 +549,11 @@ impl Metrics {
 
     pub fn quarantine_refused(&self) {
         self.quarantine_refused.inc();
+    }
+
+    /// Two hosts that evict the same delivery at the same moment both count it.
+    pub fn quarantine_evicted(&self, deliveries: u32) {
+        self.quarantine_evicted.inc_by(deliveries.into());
     }
 
     fn plugin_call(&self, plugin: &str, outcome: &'static str, seconds: f64) {
@@ -493,6 +580,11 @@ impl Metrics {
         let took = started.elapsed().as_secs_f64();
         self.plugin_call(&plugin.description.name, outcome, took);
         result
+    }
+
+    pub fn circuits(&self, open: usize) {
+        self.circuits_open
+            .set(i64::try_from(open).unwrap_or(i64::MAX));
     }
 
     pub fn plugin_refused(&self) {
@@ -702,6 +794,54 @@ impl Metrics {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[derive(Clone, Default)]
+    struct Kept(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
+
+    impl io::Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let mut kept = self.0.lock().expect("one thread");
+            kept.extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn no_text_begins_a_line_of_the_log_or_moves_a_cursor() {
+        let hostile = "x\n2026-01-01T00:00:00Z ERROR forged\u{1b}[2J\u{9b}2J\u{202e}\u{85}\r";
+        for json in [false, true] {
+            let kept = Kept::default();
+            let out = kept.clone();
+            let log = tracing_subscriber::fmt()
+                .with_ansi(false)
+                .with_writer(move || Line(out.clone()));
+            let tell = || {
+                let span = tracing::info_span!("call", lead = hostile);
+                let _inside = span.enter();
+                tracing::warn!(plugin = hostile, error = %hostile, note = ?hostile, "{hostile}");
+            };
+            if json {
+                let log = log.json().flatten_event(true).finish();
+                tracing::subscriber::with_default(log, tell);
+            } else {
+                tracing::subscriber::with_default(log.finish(), tell);
+            }
+            let text =
+                String::from_utf8(kept.0.lock().expect("one thread").clone()).expect("UTF-8");
+            assert_eq!(text.matches('\n').count(), 1, "{text:?}");
+            let line = text.trim_end_matches('\n');
+            assert!(!line.contains(crate::domain::text::is_active), "{text:?}");
+            assert!(line.contains("forged") && line.contains("[2J"), "{text:?}");
+            if json {
+                let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
+                assert_eq!(line["error"], hostile);
+            }
+        }
+    }
 
     #[test]
     fn what_was_counted_is_in_the_text() {

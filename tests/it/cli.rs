@@ -7,7 +7,7 @@ use std::process::Command;
 
 use leadhost_tests::components::target;
 use leadhost_tests::program::binary;
-use leadhost_tests::service::leadhost;
+use leadhost_tests::service::{command, leadhost};
 use leadhost_tests::{On, Service};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -258,6 +258,23 @@ async fn every_command_works_against_a_running_service(on: On) {
     check(&["apply", file], "/ingest-lead/");
     let mapping = target().join("plugins/converter-mapping.wasm");
     check(&["plugin", "check", mapping.to_str().unwrap()], "usable");
+    let key = folder.path().join("signing.pem");
+    let key = key.to_str().unwrap();
+    check(&["plugin", "keygen", key], "ed25519:");
+    let again = service.fail(&["plugin", "keygen", key]);
+    assert!(again.contains("exists"), "{again}");
+    let signed = folder.path().join("signed.wasm");
+    let signed = signed.to_str().unwrap();
+    let mapping = mapping.to_str().unwrap();
+    check(
+        &["plugin", "sign", mapping, "--key", key, "-o", signed],
+        "is signed by ed25519:",
+    );
+    check(
+        &["plugin", "check", signed],
+        "activating it needs --accept new-publisher",
+    );
+    check(&["connection", "list"], "checked");
     let listed: Value = serde_json::from_str(&service.run(&["plugin", "list", "--json"])).unwrap();
     assert_eq!(listed["plugins"][0]["versions"][0]["state"], "active");
 }
@@ -283,6 +300,27 @@ fn products_go_and_unknown_ones_are_named(service: &Service, folder: &Path) {
     assert!(said.contains("no product `NOPE`"), "{said}");
     let again = service.fail(&[&remove[..], &["--yes"]].concat());
     assert!(again.contains("nothing was removed"), "{again}");
+}
+
+#[test]
+fn a_data_folder_that_others_may_use_is_refused() {
+    let outer = folder();
+    let data = outer.path().join("data");
+    std::fs::create_dir(&data).unwrap();
+    for mode in [0o755, 0o770, 0o701] {
+        let mut serve = command(&data, &["serve"]);
+        std::fs::set_permissions(&data, std::fs::Permissions::from_mode(mode)).unwrap();
+        let started = serve.output().unwrap();
+        assert_eq!(started.status.code(), Some(1));
+        let said = String::from_utf8_lossy(&started.stderr);
+        let mends = format!("chmod 700 {}", data.display());
+        assert!(said.contains(&mends), "{said}");
+        assert_eq!(
+            std::fs::read_dir(&data).unwrap().count(),
+            0,
+            "nothing is in it"
+        );
+    }
 }
 
 async fn a_refusal_says_what_to_do(on: On) {

@@ -3,15 +3,19 @@
 
 mod answers;
 mod checks;
+mod circuits;
 mod contacts;
 mod dedupe;
 mod fetches;
 mod full;
 mod input;
+mod large;
 mod masking;
 mod meta;
 mod reload;
 mod replay;
+mod replies;
+mod turns;
 
 use leadhost_tests::{Declared, Host, On, guests};
 use serde_json::{Value, json};

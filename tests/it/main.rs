@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod admin;
+mod admission;
 mod analytics;
 mod backup;
 mod bad_days;
@@ -27,7 +28,9 @@ mod notifications;
 mod openapi;
 mod plugins;
 mod products;
+mod promises;
 mod replay;
 mod server;
+mod stopping;
 mod store;
 mod tenants;

@@ -119,7 +119,11 @@ impl Bot {
     /// It is this, and nothing is due.
     async fn stays(&self, answer: &Answer, status: &str) {
         let now = self.host.now();
-        let due = self.host.store().claim(10, now, now.plus_seconds(60)).await;
+        let due = self
+            .host
+            .store()
+            .claim(&leadhost::store::Turns::of(10), now, now.plus_seconds(60))
+            .await;
         let due = due.expect("a store");
         assert!(due.is_empty(), "{due:?}");
         assert_eq!(self.status(answer).await, status);

@@ -13,8 +13,9 @@ leadhost_tests::on_every_store! {
     a_connection_that_says_nothing_is_closed,
     headers_that_trickle_in_are_cut_off_and_others_are_served_meanwhile,
     a_connection_is_kept_for_the_next_request,
-    connections_past_the_permits_wait_until_one_is_free,
-    what_is_not_http_is_refused,
+    connections_past_the_bound_wait_while_all_are_being_served,
+    what_is_not_http_is_refused_in_the_familys_shape,
+    line_feeds_in_bodies_and_requests_one_after_the_other_are_taken,
     an_address_or_headers_past_the_bound_are_refused_in_the_familys_shape,
     nothing_is_said_in_the_shape_of_the_family,
     surfaces_with_addresses_of_their_own_keep_to_themselves,
@@ -109,12 +110,24 @@ async fn a_connection_is_kept_for_the_next_request(on: On) {
     }
 }
 
-async fn connections_past_the_permits_wait_until_one_is_free(on: On) {
+async fn connections_past_the_bound_wait_while_all_are_being_served(on: On) {
     let host = Host::start(Options::on(on).with("server.connections", 1)).await;
-    let first = host.raw().await;
+    let seeded = host.workspace("demo").await;
+    let mut first = host.raw().await;
+    let head = format!(
+        "POST /ingest-lead/{} HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\
+         Expect: 100-continue\r\n\r\n",
+        seeded.connection
+    );
+    say(&mut first, &head).await;
+    let mut byte = [0; 1];
+    // It is being served: it was told to go on.
+    timeout(LONG, first.peek(&mut byte))
+        .await
+        .expect("a word")
+        .expect("open");
     let mut second = host.raw().await;
     say(&mut second, "GET /health/live HTTP/1.0\r\n\r\n").await;
-    let mut byte = [0; 1];
     let early = timeout(Duration::from_millis(100), second.peek(&mut byte)).await;
     assert!(early.is_err(), "it was served beside the first");
     // Operators are let in all the same.
@@ -123,15 +136,100 @@ async fn connections_past_the_permits_wait_until_one_is_free(on: On) {
     assert!(rest(&mut second).await.starts_with("HTTP/1.0 200 OK\r\n"));
 }
 
-async fn what_is_not_http_is_refused(on: On) {
+async fn what_is_not_http_is_refused_in_the_familys_shape(on: On) {
+    let host = Host::new(on).await;
+    let long = "x".repeat(70_000);
+    for (text, status) in [
+        ("\u{16}\u{3}\u{1} not http at all\r\n\r\n".to_owned(), 400),
+        ("GET /deal\r\n\r\n".to_owned(), 400),
+        ("GET /deal HTTP/3.7\r\nHost: a\r\n\r\n".to_owned(), 400),
+        ("GET  /deal HTTP/1.1\r\nHost: a\r\n\r\n".to_owned(), 400),
+        ("GET /deal HTTP/1.1\r\n\r\n".to_owned(), 400),
+        (
+            "GET /deal HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n".to_owned(),
+            400,
+        ),
+        (
+            "GET /deal HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n".to_owned(),
+            400,
+        ),
+        ("GET /deal HTTP/1.1\r\nHost : a\r\n\r\n".to_owned(), 400),
+        (
+            "GET /deal HTTP/1.1\r\nHost: a b/c@d\r\n\r\n".to_owned(),
+            400,
+        ),
+        ("GET /deal HTTP/1.1\nHost: a\n\n".to_owned(), 400),
+        ("GET /deal HTTP/1.1\r\nHost: a\n\r\n".to_owned(), 400),
+        ("GET /deal HTTP/1.1\r\nHost: a\r\n\n".to_owned(), 400),
+        (
+            "POST /deal HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"
+                .to_owned(),
+            400,
+        ),
+        (
+            "POST /deal HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n".to_owned(),
+            501,
+        ),
+        (
+            "POST /deal HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\
+             Transfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n"
+                .to_owned(),
+            501,
+        ),
+        (
+            "POST /deal HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\
+             Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"
+                .to_owned(),
+            501,
+        ),
+        (
+            format!("GET /deal HTTP/1.1\r\nHost: a\r\nx: {long}\r\n\r\n"),
+            431,
+        ),
+    ] {
+        let mut stream = host.raw().await;
+        say(&mut stream, &text).await;
+        // A request that is well formed but for its hosts leaves its connection open.
+        stream.shutdown().await.expect("open");
+        let said = rest(&mut stream).await;
+        assert!(
+            said.starts_with(&format!("HTTP/1.1 {status} "))
+                || said.starts_with(&format!("HTTP/1.0 {status} ")),
+            "{text:.60?}: {said}"
+        );
+        let (head, body) = said.split_once("\r\n\r\n").expect("a head");
+        assert!(head.contains("\r\nx-request-id: "), "{text:.60?}: {head}");
+        let body: serde_json::Value = serde_json::from_str(body).expect("JSON");
+        assert_eq!(body["statusCode"], status, "{text:.60?}");
+        assert!(body["message"].is_string(), "{text:.60?}");
+    }
+}
+
+async fn line_feeds_in_bodies_and_requests_one_after_the_other_are_taken(on: On) {
     let host = Host::new(on).await;
     let mut stream = host.raw().await;
-    say(&mut stream, "\u{16}\u{3}\u{1} not http at all\r\n\r\n").await;
-    assert!(
-        rest(&mut stream)
-            .await
-            .starts_with("HTTP/1.1 400 Bad Request")
-    );
+    let unknown = "{\n\"a\": 1\n}\n";
+    for close in ["", "Connection: close\r\n"] {
+        let ask = format!(
+            "POST /ingest-lead/{} HTTP/1.1\r\nHost: a\r\n{close}Content-Length: {}\r\n\r\n",
+            "x".repeat(22),
+            unknown.len()
+        );
+        say(&mut stream, &ask).await;
+        let mut answer = Vec::new();
+        // The answer comes before the body: what it holds is no head.
+        while !answer.ends_with(b"}") {
+            let mut bytes = [0; 1024];
+            let count = timeout(LONG, stream.read(&mut bytes))
+                .await
+                .expect("an answer")
+                .expect("open");
+            assert!(count > 0, "closed after {answer:?}");
+            answer.extend_from_slice(&bytes[..count]);
+        }
+        assert!(answer.starts_with(b"HTTP/1.1 404 "), "{answer:?}");
+        say(&mut stream, unknown).await;
+    }
 }
 
 async fn an_address_or_headers_past_the_bound_are_refused_in_the_familys_shape(on: On) {
@@ -271,7 +369,8 @@ async fn health_and_metrics_tell_how_the_host_is(on: On) {
 }
 
 async fn a_drain_finishes_what_has_begun_and_takes_nothing_new(on: On) {
-    let host = Host::new(on).await;
+    // Long enough for a request on a busy machine.
+    let host = Host::start(Options::on(on).with("server.linger_ms", 3_000)).await;
     let mut begun = host.raw().await;
     say(&mut begun, "GET /health/live HTTP/1.1\r\n").await;
     let mut idle = host.raw().await;
@@ -285,8 +384,15 @@ async fn a_drain_finishes_what_has_begun_and_takes_nothing_new(on: On) {
     let app = host.app.clone();
     let drain = tokio::spawn(async move { app.shutdown.drain(LONG).await });
     host.app.shutdown.begun().await;
-    // What idles is closed at once.
-    assert!(rest(&mut idle).await.starts_with("HTTP/1.1 200"));
+    // Who asks once more is answered, and told that the connection ends.
+    say(&mut idle, "GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    let text = rest(&mut idle).await;
+    assert_eq!(text.matches("HTTP/1.1 200").count(), 2, "{text}");
+    assert_eq!(
+        text.matches("\r\nconnection: close\r\n").count(),
+        1,
+        "{text}"
+    );
     // Operators see that it drains, and why it is not ready.
     let ready = host.admin("GET", "/health/ready").send().await.expect(503);
     assert_eq!(ready.json()["reasons"][0], "draining");

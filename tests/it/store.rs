@@ -18,9 +18,11 @@ mod keeping;
 mod keys;
 pub(crate) mod messages;
 mod one_file;
+mod parts;
 mod plugins;
 mod postgres;
 mod products;
+mod quarantine;
 mod removal;
 mod repeat;
 mod rollup;
@@ -86,10 +88,21 @@ clauses! {
             a_delivery_is_let_go_of_as_it_was;
         claims:
             due_work_is_claimed_oldest_first_and_by_the_limit,
+            connections_take_turns_however_much_one_has_waiting,
+            what_a_host_has_in_hand_counts_for_its_connection,
+            what_waits_is_counted_by_connection,
             a_held_delivery_comes_with_all_that_it_needs,
             a_lease_that_ran_out_frees_the_work,
             one_delivery_is_claimed_in_any_state_by_one_at_a_time,
             failed_work_of_a_plugin_is_claimed_for_another_digest_only;
+        parts:
+            a_large_conversion_waits_until_its_last_part_is_there,
+            a_large_conversion_that_was_cut_off_is_finished_by_the_next,
+            another_version_that_numbers_them_otherwise_makes_none_twice,
+            a_fetch_that_is_settled_between_two_parts_leaves_the_others_their_places,
+            a_failure_between_two_parts_keeps_what_is_there_and_what_is_to_come,
+            a_large_delivery_that_is_replayed_stays_what_it_was,
+            who_is_erased_between_two_parts_takes_no_other_lead_along;
         contacts:
             the_same_phone_is_the_same_person,
             two_leads_of_one_batch_with_one_phone_are_one_person,
@@ -102,6 +115,7 @@ clauses! {
         lookup:
             a_deal_is_four_objects_with_nulls,
             deals_are_found_by_each_filter_newest_first,
+            of_deals_that_are_long_the_newest_are_shown,
             deals_of_another_workspace_are_not_found;
         patching:
             a_change_is_one_stamp_and_one_row_of_the_past,
@@ -147,6 +161,7 @@ clauses! {
             every_key_is_on_every_row,
             what_others_wrote_leaves_letter_by_letter,
             stamps_are_unique_and_rows_come_in_their_order,
+            a_page_of_long_rows_ends_at_its_bytes_and_the_next_goes_on,
             rows_of_a_batch_are_stamped_in_the_order_of_its_items,
             the_clock_does_not_run_ahead_by_the_size_of_a_batch,
             a_clock_that_stands_or_steps_back_still_gives_new_stamps,
@@ -157,6 +172,7 @@ clauses! {
             a_fetch_waits_and_comes_back_whole,
             a_waiting_fetch_has_its_key_already,
             an_answered_fetch_becomes_its_lead,
+            what_is_to_be_said_of_a_fetch_is_added_to_the_deliverys_notes,
             the_first_item_takes_the_fetchs_place_and_others_follow,
             a_fetch_may_lead_to_a_further_fetch,
             an_answer_is_kept_for_the_attempt_after_a_crash,
@@ -180,9 +196,15 @@ clauses! {
             a_sweep_takes_no_more_than_asked_and_the_oldest_first,
             what_somebody_holds_is_not_swept,
             content_keys_go_when_their_window_is_over,
-            a_quarantine_is_bounded_and_says_when_it_is_full,
             the_backlog_counts_what_waits,
             deliveries_are_listed_newest_first_by_each_filter;
+        quarantine:
+            a_quarantine_is_bounded_and_its_newest_are_kept,
+            each_address_has_a_share_of_a_quarantine,
+            a_batch_sees_what_it_brought_to_a_quarantine,
+            what_is_larger_than_a_quarantine_is_not_kept,
+            what_somebody_holds_stays_in_quarantine,
+            what_turns_out_unproven_takes_part_in_a_quarantine;
         keys:
             a_key_opens_one_partner_of_one_workspace,
             an_operators_key_is_of_no_workspace,
@@ -225,6 +247,7 @@ clauses! {
             leads_without_a_key_are_never_repeats,
             a_content_key_holds_for_its_window_from_the_owners_time,
             an_update_changes_what_the_source_says_now,
+            an_update_that_has_no_room_in_its_deal_is_told_in_the_notes,
             an_update_of_an_unknown_lead_creates_it,
             a_delete_marks_the_deal_once,
             a_delete_of_an_unknown_lead_is_ignored;

@@ -11,10 +11,12 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 use wasm_encoder::{
-    Component, ComponentExportKind, ComponentExportSection, ComponentImportSection,
-    ComponentInstanceSection, ComponentTypeRef, ComponentTypeSection, InstanceType,
+    Alias, Component, ComponentExportKind, ComponentExportSection, ComponentImportSection,
+    ComponentInstanceSection, ComponentOuterAliasKind, ComponentTypeRef, ComponentTypeSection,
+    InstanceType,
 };
 use wit_component::ComponentEncoder;
+use xtask::misbehave;
 
 use crate::components::target;
 use crate::program::cargo;
@@ -79,6 +81,21 @@ pub fn misbehave_with_wasi() -> Option<Vec<u8>> {
     None
 }
 
+/// The misbehaving converter with as many golden cases as a component may carry,
+/// over twenty thousand, each of which loops for ever.
+pub fn golden_bomb() -> Vec<u8> {
+    let looping = Variant {
+        always: "loop",
+        ..Variant::default()
+    };
+    misbehave::with_most_cases(&looping.component())
+}
+
+/// The misbehaving converter in Python; none, after saying so, where it is not built.
+pub fn misbehave_python() -> Option<Vec<u8>> {
+    crate::components::guest("guests/misbehave-py.wasm")
+}
+
 /// A component that exports an empty interface of this name.
 pub fn exporting(interface: &str) -> Vec<u8> {
     exporting_all(&[interface])
@@ -101,6 +118,30 @@ pub fn importing(import: &str, export: &str) -> Vec<u8> {
     imports.import(import, ComponentTypeRef::Instance(0));
     component.section(&imports);
     export_empty(&mut component, export, 1);
+    component.finish()
+}
+
+/// A component that imports under this name so many instances inside each other, with
+/// nothing but types in the innermost.
+pub fn importing_nested(import: &str, levels: u32) -> Vec<u8> {
+    let mut component = Component::new();
+    let mut types = ComponentTypeSection::new();
+    types.instance(&InstanceType::new());
+    for level in 0..levels {
+        let mut outer = InstanceType::new();
+        outer.alias(Alias::Outer {
+            kind: ComponentOuterAliasKind::Type,
+            count: 1,
+            index: level,
+        });
+        outer.export("a", ComponentTypeRef::Instance(0));
+        types.instance(&outer);
+    }
+    component.section(&types);
+    let mut imports = ComponentImportSection::new();
+    imports.import(import, ComponentTypeRef::Instance(levels));
+    component.section(&imports);
+    export_empty(&mut component, "leadhost:converter/converter@1.0.0", 1);
     component.finish()
 }
 
@@ -172,6 +213,11 @@ pub struct Variant<'a> {
     pub mended: &'a str,
     /// What messages begin with.
     pub prefix: &'a str,
+    /// The harm in `describe`: `loop`, or a word of `misbehave/src/schema.rs`;
+    /// empty: none.
+    pub describe: &'a str,
+    /// The word where a configuration has none.
+    pub always: &'a str,
 }
 
 impl Default for Variant<'_> {
@@ -182,6 +228,8 @@ impl Default for Variant<'_> {
             fetch: "https://leads.example.com/v1/leads",
             mended: "",
             prefix: "",
+            describe: "",
+            always: "",
         }
     }
 }
@@ -195,8 +243,10 @@ impl Variant<'_> {
             self.fetch,
             self.mended,
             self.prefix,
+            self.describe,
+            self.always,
         ];
-        changed(misbehave(), "misbehave-variant:", &fields)
+        misbehave::variant(self::misbehave(), misbehave::CONVERTER, &fields)
     }
 }
 
@@ -239,19 +289,6 @@ impl AdapterVariant<'_> {
             self.secret,
             self.mended,
         ];
-        changed(misbehave_adapter(), "misbehave-adapter-variant:", &fields)
+        misbehave::variant(misbehave_adapter(), misbehave::ADAPTER, &fields)
     }
-}
-
-/// A component with other fields behind these words, each ended by `;`.
-fn changed(mut bytes: Vec<u8>, begin: &str, fields: &[&str]) -> Vec<u8> {
-    const LENGTH: usize = 160;
-    let at = bytes
-        .windows(begin.len())
-        .position(|window| window == begin.as_bytes())
-        .expect("the component has its variant in it");
-    let text = format!("{begin}{};", fields.join(";"));
-    assert!(text.len() <= LENGTH, "the variant fits: {text}");
-    bytes[at..at + LENGTH].copy_from_slice(format!("{text:LENGTH$}").as_bytes());
-    bytes
 }

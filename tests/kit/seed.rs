@@ -92,13 +92,25 @@ impl Host {
 
     /// Stores a delivery with a lead for each name, phone and e-mail; their deals.
     pub async fn leads(&self, seeded: &Seeded, people: &[(&str, &str, &str)]) -> Vec<DealId> {
+        self.leads_with(seeded, people, |_| {}).await
+    }
+
+    /// The same of leads that are changed before.
+    pub async fn leads_with(
+        &self,
+        seeded: &Seeded,
+        people: &[(&str, &str, &str)],
+        change: impl Fn(&mut NewLead),
+    ) -> Vec<DealId> {
         let now = self.app.clock.now();
         let items = people
             .iter()
             .zip(0..)
-            .map(|(person, index)| NewItem {
-                index,
-                result: ItemResult::Lead(Box::new(lead(seeded, person))),
+            .map(|(person, index)| {
+                let mut lead = lead(seeded, person);
+                change(&mut lead);
+                let result = ItemResult::Lead(Box::new(lead));
+                NewItem { index, result }
             })
             .collect();
         let write = Write::Accept(Box::new(Acceptance {
@@ -113,6 +125,7 @@ impl Host {
                 headers: Vec::new(),
                 body: b"{}".to_vec(),
             },
+            peer: None,
             result: ConversionResult {
                 status: None,
                 items,
@@ -161,6 +174,7 @@ fn lead(seeded: &Seeded, (name, phone, email): &(&str, &str, &str)) -> NewLead {
         products: Vec::new(),
         title: Some(format!("{name} asks")),
         deal_props: Map::new(),
+        left_out: Vec::new(),
         contact_props: Map::new(),
         greeting: None,
     }

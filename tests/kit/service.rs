@@ -1,6 +1,7 @@
 //! The program itself: `leadhost serve` as a process of its own, and the other
 //! commands as somebody types them.
 
+use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -23,6 +24,15 @@ pub fn leadhost(folder: &Path, arguments: &[&str]) -> Output {
         .expect("the program runs")
 }
 
+/// What a test made for a service is its owner's, as the service demands.
+fn keep_private(folder: &Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    if folder.exists() {
+        let private = std::fs::Permissions::from_mode(0o700);
+        std::fs::set_permissions(folder, private).expect("the folder is the test's");
+    }
+}
+
 /// A command that is not started yet, with nothing of the tester's environment that it reads.
 pub fn command(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(binary());
@@ -35,6 +45,9 @@ pub fn command(folder: &Path, arguments: &[&str]) -> Command {
         "LEADHOST_STORE_URL",
     ] {
         command.env_remove(name);
+    }
+    if arguments.first() == Some(&"serve") {
+        keep_private(folder);
     }
     command
         .args(arguments)
@@ -73,8 +86,17 @@ impl Service {
         Self::start_on(&On::Sqlite, folder, arguments)
     }
 
+    /// The same with something in its environment.
+    pub fn start_with(folder: &Path, environment: &[(&str, &OsStr)], arguments: &[&str]) -> Self {
+        Self::begin(&On::Sqlite, folder, environment, arguments)
+    }
+
     /// The same on any store; the folder is the host's own all the same.
     pub fn start_on(on: &On, folder: &Path, arguments: &[&str]) -> Self {
+        Self::begin(on, folder, &[], arguments)
+    }
+
+    fn begin(on: &On, folder: &Path, environment: &[(&str, &OsStr)], arguments: &[&str]) -> Self {
         let ports = [
             "serve",
             "--listen",
@@ -84,6 +106,7 @@ impl Service {
         ];
         let mut child = command(folder, &[&ports, &PATIENCE[..], arguments].concat())
             .env("LEADHOST_STORE_URL", on.url())
+            .envs(environment.iter().copied())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()

@@ -6,24 +6,29 @@ use std::process::Command;
 use crate::args::Args;
 use crate::failure::{Context, Failure};
 use crate::install::Install;
-use crate::{javascript, plugins, process, repository};
+use crate::{guests, javascript, plugins, process, repository};
 use xtask::postgres_programs::Binaries;
 
 pub const HELP: &str = "\
 Measures the service, beside a peer in Node; writes bench/results.
 
     cargo xtask bench [--seconds N] [--rounds N] [--no-install] [FIGURE..]
+    cargo xtask bench [--seconds N] [--rows ROW,..] [--no-install] neighbours
 
     FIGURE         conversion, ingest, ingest-postgres, export, export-peer,
                    export-stores, swap, swap-fleet, start, messages, search, deals,
-                   analytics; else all of them
+                   analytics, neighbours; else all of them
     --seconds N    of one round of load, 8 unless given
     --rounds N     alternating rounds, 3 unless given
+    --rows ROW,..  only these rows of `neighbours`; an unknown one lists them all
     --no-install   never install anything; say what is missing
 ";
 
 /// The figures that have a peer.
 const AGAINST_NODE: [&str; 3] = ["ingest", "ingest-postgres", "export-peer"];
+
+/// The figures that need guests that misbehave.
+const BESIDE_GUESTS: [&str; 1] = ["neighbours"];
 
 /// The figures that need a server of PostgreSQL.
 const ON_POSTGRES: [&str; 5] = [
@@ -38,6 +43,7 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let seconds = args.value("--seconds")?;
     let rounds = args.value("--rounds")?;
+    let rows = args.value("--rows")?;
     let figures = args.words()?;
 
     plugins::build_all(install)?;
@@ -67,6 +73,20 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
         javascript::install_locked(&folder.join("peer-node"), javascript::Scripts::Run)
             .context("installing the peer in Node")?;
     }
+    if some_of(&BESIDE_GUESTS) {
+        plugins::build_test_guests(install)?;
+        let python = guests::build_some(install, &["misbehave-py.wasm".to_owned()]);
+        let python = python.map(|left_out| left_out.into_iter().next());
+        let wasi = plugins::build_guest_with_wasi(install).map(|()| None);
+        // The figure goes on without the rows that need them, and says so.
+        for guest in [python, wasi] {
+            match guest {
+                Ok(None) => {}
+                Ok(Some(left_out)) => eprintln!("{:>12} {left_out}", "left out"),
+                Err(failure) => eprintln!("{:>12} {failure}", "left out"),
+            }
+        }
+    }
     let built = repository::target().join("release");
     let mut command = Command::new(built.join("leadhost-bench"));
     command
@@ -77,7 +97,11 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
         .arg(repository::target().join("plugins"))
         .arg("--folder")
         .arg(folder);
-    for (flag, value) in [("--seconds", seconds), ("--rounds", rounds)] {
+    for (flag, value) in [
+        ("--seconds", seconds),
+        ("--rounds", rounds),
+        ("--rows", rows),
+    ] {
         if let Some(value) = value {
             command.arg(flag).arg(value);
         }

@@ -1,5 +1,6 @@
 //! Builds the example plugins in JavaScript and in Python, so that the tests
-//! can hold the contracts against toolchains that are not ours.
+//! can hold the contracts against toolchains that are not ours, and one in Python
+//! that misbehaves.
 //!
 //! A component is rebuilt when its sources, its locked dependencies or the
 //! contract have changed. A language whose interpreter is missing and may not
@@ -19,10 +20,12 @@ use crate::repository;
 use crate::{javascript, python, wit};
 
 pub const HELP: &str = "\
-Builds the examples in JavaScript and Python into target/guests.
+Builds the examples in JavaScript and Python into target/guests, and the guest in
+Python that misbehaves.
 
-    cargo xtask guests [--imports] [--no-install]
+    cargo xtask guests [--imports] [--no-install] [FILE..]
 
+    FILE           only these, as they are called in target/guests
     --imports      also lists what each component imports
     --no-install   never install anything; say what is missing
 ";
@@ -30,8 +33,8 @@ Builds the examples in JavaScript and Python into target/guests.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let imports = args.flag("--imports");
-    args.nothing_more()?;
-    for left_out in build(install)? {
+    let files = args.words()?;
+    for left_out in build_some(install, &files)? {
         eprintln!("{:>12} {left_out}", "left out");
     }
     if imports {
@@ -44,8 +47,22 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
 
 /// Builds them; gives a sentence for each that had to be left out.
 pub fn build(install: Install) -> Result<Vec<String>, Failure> {
+    build_some(install, &[])
+}
+
+/// As [`build`], those whose files are named; all where none is.
+pub fn build_some(install: Install, files: &[String]) -> Result<Vec<String>, Failure> {
+    if let Some(unknown) = files
+        .iter()
+        .find(|file| GUESTS.iter().all(|guest| guest.file != **file))
+    {
+        let known: Vec<&str> = GUESTS.iter().map(|guest| guest.file).collect();
+        return Err(Failure::new(format!("there is no guest `{unknown}`"))
+            .hint(format!("the guests are: {}", known.join(", "))));
+    }
     let mut left_out = Vec::new();
-    for guest in GUESTS {
+    let named = |guest: &&Guest| files.is_empty() || files.iter().any(|file| file == guest.file);
+    for guest in GUESTS.iter().filter(named) {
         let contract = (guest.contract)()?;
         let file = guests_folder().join(guest.file);
         let stamp = guests_folder().join(format!(".{}.inputs", guest.file));
@@ -115,6 +132,16 @@ const GUESTS: &[Guest] = &[
         golden: FORM,
         contract: wit::converter,
         file: "example-form-py.wasm",
+        ensure: |install| python::ensure(install, "to build the Python guest"),
+        build: python::build,
+    },
+    Guest {
+        name: "Python converter that misbehaves",
+        folder: "tests/guests/misbehave-python",
+        borrows: &[],
+        golden: "tests/guests/misbehave-python/golden",
+        contract: wit::converter,
+        file: "misbehave-py.wasm",
         ensure: |install| python::ensure(install, "to build the Python guest"),
         build: python::build,
     },

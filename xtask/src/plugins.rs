@@ -7,8 +7,8 @@
 //! and only when its content changes: the host may be watching the folder.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
@@ -16,6 +16,7 @@ use crate::args::Args;
 use crate::component;
 use crate::failure::{Context, Failure};
 use crate::install::Install;
+use crate::process;
 use crate::repository::{self, Package};
 use crate::wasm_target::WasmToolchain;
 
@@ -66,6 +67,32 @@ pub fn build_test_guests(install: Install) -> Result<(), Failure> {
         let path = guests_folder().join(format!("{}.wasm", guest.name));
         repository::write_if_changed(&path, &component)?;
     }
+    Ok(())
+}
+
+/// Builds the misbehaving converter with WASI into target/guests, where the
+/// toolchain has the target or may have it installed. The linker of that target
+/// makes the component.
+pub fn build_guest_with_wasi(install: Install) -> Result<(), Failure> {
+    const TRIPLE: &str = "wasm32-wasip2";
+    const PACKAGE: &str = "guest-misbehave";
+    let mut libraries = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    let libraries =
+        process::output(libraries.args(["--print", "target-libdir", "--target", TRIPLE]))?;
+    if !Path::new(libraries.trim()).is_dir() {
+        install.rustup("target", TRIPLE, "to compile a guest with WASI")?;
+    }
+    process::run(
+        repository::cargo()
+            .args(["build", "--quiet", "--profile", "plugin"])
+            .args(["--target", TRIPLE, "--package", PACKAGE]),
+    )?;
+    let built = repository::target()
+        .join(TRIPLE)
+        .join("plugin/guest_misbehave.wasm");
+    let component = std::fs::read(&built).context(format!("reading {}", built.display()))?;
+    let path = guests_folder().join(format!("{PACKAGE}-wasi.wasm"));
+    repository::write_if_changed(&path, &component)?;
     Ok(())
 }
 

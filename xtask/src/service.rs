@@ -2,6 +2,7 @@
 //! workspace that is there from the start, on ports that nobody else has.
 
 use std::fs;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -34,7 +35,12 @@ impl Service {
         if data.exists() {
             fs::remove_dir_all(&data).context(format!("removing {}", data.display()))?;
         }
-        fs::create_dir_all(&data).context(format!("creating {}", data.display()))?;
+        // The service refuses one that others may use.
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&data)
+            .context(format!("creating {}", data.display()))?;
         let log = folder.join("service.log");
         let log = fs::File::create(&log).context(format!("creating {}", log.display()))?;
         let mut command = Command::new(program);

@@ -140,7 +140,7 @@ fn report(
             "Leads of {} bytes, each another one, {CONNECTIONS} keep-alive connections, answered after the sync of their commit. Median of {} alternating rounds of {} s:",
             lead::BYTES,
             arguments.rounds,
-            arguments.seconds
+            arguments.round().as_secs()
         ),
         &round::COLUMNS,
     );

@@ -224,7 +224,7 @@ fn report(
         "Leads of {} bytes, each another one, {CONNECTIONS} keep-alive connections, answered after their commit. Median of {} alternating rounds of {} s:",
         lead::BYTES,
         arguments.rounds,
-        arguments.seconds
+        arguments.round().as_secs()
     );
     let columns: Vec<&str> = round::COLUMNS
         .into_iter()

@@ -9,6 +9,7 @@ pub mod export_stores;
 pub mod ingest;
 pub mod ingest_postgres;
 pub mod messages;
+pub mod neighbours;
 pub mod search;
 pub mod start;
 pub mod swap;

@@ -92,7 +92,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     report.note(format!(
         "The load: {} leads in {} s over 64 connections.",
         count(loaded.answers.len() as f64),
-        arguments.seconds
+        arguments.round().as_secs()
     ));
     report.data(
         "start",

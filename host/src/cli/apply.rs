@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::client::Reach;
 use super::failure::Failure;
-use super::output::say;
+use super::output::{complain, say};
 use super::table::{cell, safe, table};
 use super::workspace_file;
 
@@ -108,6 +108,13 @@ fn show(report: &Value) {
         ));
     }
     show_made(report);
+    for warning in report["warnings"].as_array().into_iter().flatten() {
+        complain(&safe(&format!(
+            "warning: {}: {}",
+            cell(&warning["path"]),
+            cell(&warning["message"])
+        )));
+    }
 }
 
 fn show_made(report: &Value) {

@@ -17,6 +17,7 @@ use tokio::net::TcpStream;
 
 use super::failure::Failure;
 use super::output::say_json;
+use super::table::safe;
 use crate::config::Config;
 use crate::domain::key::{KeyKind, PlainKey};
 
@@ -154,7 +155,7 @@ impl From<Refusal> for Failure {
         // The admin API names what is not there; elsewhere there is no such address.
         let is_elsewhere = refusal.status == StatusCode::NOT_FOUND
             && [NOTHING, "Not Found"].contains(&refusal.message.as_str());
-        let failure = Self::new(refusal.message);
+        let failure = Self::new(safe(&refusal.message));
         if is_elsewhere {
             return failure.hint(
                 "this may not be the admin API's address: --admin takes the one that `leadhost serve` says for it, not the gateway's",

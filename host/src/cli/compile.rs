@@ -44,7 +44,7 @@ impl Compile {
     }
 }
 
-fn bound(resource: Resource, most: u64) -> Result<(), Failure> {
+pub(super) fn bound(resource: Resource, most: u64) -> Result<(), Failure> {
     let limit = Rlimit {
         current: Some(most),
         maximum: Some(most),

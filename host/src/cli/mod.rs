@@ -15,6 +15,7 @@ mod contact;
 mod deal;
 mod delivery;
 mod etl;
+mod examine;
 mod failure;
 mod instance;
 mod key;
@@ -101,6 +102,9 @@ enum Command {
     /// What the service starts for each new plugin
     #[command(hide = true)]
     Compile(compile::Compile),
+    /// What the service starts to check configurations
+    #[command(hide = true)]
+    Examine(examine::Examine),
 }
 
 /// Runs the command that the process's arguments name.
@@ -136,6 +140,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Config => config::run(),
         Command::Openapi(command) => command.run(),
         Command::Compile(command) => command.run(),
+        Command::Examine(command) => command.run(),
     }
 }
 

@@ -3,6 +3,8 @@
 
 use serde_json::Value;
 
+use crate::domain::text::written_out;
+
 /// Rows under headings, two spaces apart; the last column is not padded.
 pub fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     let rows: Vec<Vec<String>> = rows
@@ -34,11 +36,9 @@ pub fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     lines.join("\n")
 }
 
-/// The text without control characters, on one line.
+/// The text on one line, with what would move the cursor written out.
 pub fn safe(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect()
+    written_out(text, &[]).into_owned()
 }
 
 /// A field as a cell: a text as it is, absence as a dash.
@@ -85,7 +85,7 @@ mod tests {
         ];
         assert_eq!(
             table(&["NAME", "N"], &rows),
-            "NAME   N\né      1\na\u{fffd}[2J  22"
+            "NAME        N\né           1\na\\u001b[2J  22"
         );
     }
 

@@ -89,6 +89,9 @@ pub struct Settings {
     /// Of a source: what a new lead is sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub greeting: Option<Greeting>,
+    /// Secrets that the plugin's replies and handshakes may tell to whoever asks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reply_secrets: Vec<String>,
     /// Of a channel: seconds after which a conversation without an answer is `no_response`.
     pub unanswered_seconds: i64,
     /// Of a channel: seconds without a message after which a conversation closes.
@@ -107,6 +110,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             greeting: None,
+            reply_secrets: Vec::new(),
             unanswered_seconds: 24 * 3_600,
             idle_seconds: 30 * 24 * 3_600,
             kept_seconds: 24 * 3_600,

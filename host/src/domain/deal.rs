@@ -12,6 +12,27 @@ use super::time::Micros;
 /// analytics counts none of its conversations.
 pub const TEST: &str = "test";
 
+/// The prop with what a source said of a lead and the service has no word for.
+pub const ATTRIBUTES: &str = "attributes";
+
+/// Bytes of a deal's properties as JSON: a deal is read, shown and exported whole. A
+/// lead that has more keeps the rest in its raw delivery.
+pub const PROPS_BYTES: usize = 64 << 10;
+
+/// Names that are told of what had no room; the others are counted.
+pub const LEFT_OUT_NAMES: usize = 10;
+
+/// What had no room among a deal's properties, in words for the notes of a delivery.
+pub fn no_room(whose: &str, names: &[String]) -> String {
+    let mut told = names[..names.len().min(LEFT_OUT_NAMES)].join(", ");
+    if names.len() > LEFT_OUT_NAMES {
+        told.push_str(&format!(" and {} more", names.len() - LEFT_OUT_NAMES));
+    }
+    format!(
+        "{whose}: a deal's properties take at most {PROPS_BYTES} bytes, so these are only in the raw delivery: {told}"
+    )
+}
+
 /// A deal's status, as stored and exported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {

@@ -112,6 +112,11 @@ impl ItemStatus {
         }
     }
 
+    /// It made or changed a deal.
+    pub fn is_finished(self) -> bool {
+        matches!(self, Self::Converted | Self::Updated)
+    }
+
     pub fn of(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == text)
     }

@@ -1,7 +1,31 @@
-//! What can be said about JSON text without reading it as JSON, and where in
-//! what was read a path leads.
+//! What can be said about JSON text without reading or writing it as JSON, and
+//! where in what was read a path leads.
 
+use std::io;
+
+use serde::Serialize;
 use serde_json::Value;
+
+/// Bytes of it as JSON text, which is not made for that.
+pub fn length(value: &impl Serialize) -> usize {
+    let mut count = Count(0);
+    // What has no JSON text has no bytes of it.
+    let _ = serde_json::to_writer(&mut count, value);
+    count.0
+}
+
+struct Count(usize);
+
+impl io::Write for Count {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
 
 /// The value at a path of member names with dots between them, whatever their case.
 pub fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
@@ -60,6 +84,16 @@ mod tests {
         assert!(!too_deep(b"[1],[2],[3]", 1));
         assert!(too_deep(b"{\"a\":[{}]}", 2));
         assert!(!too_deep(b"", 0));
+    }
+
+    #[test]
+    fn the_length_is_that_of_the_text() {
+        for value in [
+            serde_json::json!(null),
+            serde_json::json!({"a": ["é\n\u{1}\"", 1.50, -7, true], "": {}}),
+        ] {
+            assert_eq!(length(&value), value.to_string().len());
+        }
     }
 
     #[test]

@@ -107,6 +107,27 @@ pub struct RanWith {
     pub config_version: i64,
 }
 
+/// A secret that a golden case shows in a reply, and what is made of it there.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ReplySlot {
+    /// The slot's function.
+    pub function: String,
+    pub secret: String,
+}
+
+impl ReplySlot {
+    /// Whether whoever reads the reply knows the secret from then on.
+    pub fn tells(&self) -> bool {
+        matches!(self.function.as_str(), "secret" | "basic")
+    }
+}
+
+impl fmt::Display for ReplySlot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` of the secret `{}`", self.function, self.secret)
+    }
+}
+
 /// A delivery as a plugin gets it: secrets masked, text decoded.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PluginDelivery {

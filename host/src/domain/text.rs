@@ -5,6 +5,7 @@
 //! refused. The raw delivery stays as it came.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
@@ -26,6 +27,40 @@ pub fn kept(text: String) -> String {
     } else {
         text
     }
+}
+
+/// Whether a character moves a terminal's cursor, begins a command to it, ends a
+/// line, or turns the reading direction of what follows.
+pub fn is_active(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{061c}'
+                | '\u{200e}'
+                | '\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2066}'..='\u{2069}'
+        )
+}
+
+/// The text with such characters written out, `\u001b`, as JSON has them too; those
+/// of `leave` stay.
+pub fn written_out<'a>(text: &'a str, leave: &[char]) -> Cow<'a, str> {
+    let is_written = |c: char| is_active(c) && !leave.contains(&c);
+    if !text.contains(is_written) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match c {
+            '\n' if is_written(c) => out.push_str("\\n"),
+            c if is_written(c) => {
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
 }
 
 /// The same for every text and key within.
@@ -112,5 +147,14 @@ mod tests {
         check(json!({"a": 1, "b\0": 2}), Some("b\u{fffd}"));
         check(json!([[], {"c": "\0"}]), Some("[1].c"));
         check(json!({"a": {"b": ["x", "y"]}}), None);
+    }
+
+    #[test]
+    fn what_a_terminal_would_obey_is_written_out() {
+        let hostile = "a\u{1b}[2J\nb\r\u{9b}1m\u{7f}\u{202e}c\u{2066}\u{2028}é";
+        let safe = r"a\u001b[2J\nb\u000d\u009b1m\u007f\u202ec\u2066\u2028é";
+        assert_eq!(written_out(hostile, &[]), safe);
+        assert_eq!(written_out("a\nb", &['\n']), "a\nb");
+        assert!(matches!(written_out("plain é 😀", &[]), Cow::Borrowed(_)));
     }
 }

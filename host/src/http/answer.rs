@@ -8,16 +8,25 @@ use std::time::{Duration, Instant};
 
 use http_body_util::Full;
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{CACHE_CONTROL, CONTENT_LENGTH, HeaderName, HeaderValue};
+use hyper::header::{
+    CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING,
+};
 use hyper::http::request::Parts;
-use hyper::{HeaderMap, Method, Request, StatusCode};
+use hyper::http::uri::Authority;
+use hyper::{HeaderMap, Method, Request, StatusCode, Version};
 use tracing::Instrument as _;
 use tracing::field::Empty;
 
 use super::body::Unread;
+use super::budget::Short;
 use super::encoding;
 use super::endpoints::admin::AdminRoute;
+use super::endpoints::health;
 use super::error::ApiError;
+use super::head;
+use super::io::Progress;
+use super::peer;
+use super::presence::Client;
 use super::reply::Reply;
 use super::request_id::{self, RequestId};
 use super::route::{NoRoute, OpenRoute, Route, Surface};
@@ -28,12 +37,25 @@ use crate::limits;
 pub async fn answer(
     app: &Arc<App>,
     surface: Surface,
-    peer: SocketAddr,
+    far_end: SocketAddr,
+    progress: &Progress,
+    client: Client,
     request: Request<Incoming>,
 ) -> Reply {
     let started = Instant::now();
     let (head, incoming) = request.into_parts();
-    let body = Unread::new(&head, incoming);
+    let peer = peer::of(
+        &app.config.server.trusted_proxies,
+        far_end.ip(),
+        &head.headers,
+    );
+    let budget = match surface {
+        Surface::Admin => &app.http.operators_bodies,
+        Surface::Gateway | Surface::Data | Surface::Both => &app.http.bodies,
+    };
+    // A body that comes after the answer keeps its connection busy.
+    let busy = (!incoming.is_end_stream()).then(|| progress.part());
+    let body = Unread::new(&head, incoming, budget.share(peer), busy);
     let id = RequestId::of(&head.headers, app.clock.now());
     let path = head.uri.path();
     let found = route_of(surface, &head);
@@ -44,6 +66,8 @@ pub async fn answer(
             OpenRoute::Live | OpenRoute::Ready | OpenRoute::Metrics
         ))
     );
+    // What never changes is there once for all who take it.
+    let is_made = !matches!(found, Ok(Route::Open(_)));
     let call = Call {
         app,
         head: &head,
@@ -51,6 +75,7 @@ pub async fn answer(
         surface,
         family: surface.family(path),
         peer,
+        client,
     };
     let span = tracing::info_span!("request", %id, route = name, workspace = Empty, trace = Empty);
     if let Some(trace) = request_id::trace_id(&head.headers) {
@@ -65,7 +90,13 @@ pub async fn answer(
             }
         };
         let reply = result.unwrap_or_else(|error| call.refuse(&error));
-        let reply = finish(&head, &id, reply).await;
+        let reply = encoding::compress(&head.headers, reply).await;
+        let mut reply = if is_made { kept(&call, reply) } else { reply };
+        carried_by_all(&head, &id, &mut reply);
+        if app.shutdown.has_begun() {
+            let close = HeaderValue::from_static("close");
+            reply.headers_mut().insert(CONNECTION, close);
+        }
         let took = started.elapsed();
         let status = reply.status().as_u16();
         app.metrics.request(name, status, took.as_secs_f64());
@@ -93,6 +124,17 @@ pub async fn answer(
     .await
 }
 
+/// A live probe's answer, without anything that could wait for somebody else:
+/// no task, no line of the log.
+pub fn live(app: &App, head: &Parts) -> Reply {
+    let id = RequestId::of(&head.headers, app.clock.now());
+    let mut reply = health::live();
+    carried_by_all(head, &id, &mut reply);
+    app.metrics
+        .request(Route::Open(OpenRoute::Live).name(), 200, 0.0);
+    reply
+}
+
 fn route_of(surface: Surface, head: &Parts) -> Result<Route<'_>, ApiError> {
     let target = head
         .uri
@@ -109,10 +151,40 @@ fn route_of(surface: Surface, head: &Parts) -> Result<Route<'_>, ApiError> {
     if size > limits::HEADER_BYTES {
         return Err(ApiError::HeadersTooLarge);
     }
+    is_well_formed(head)?;
     Route::find(surface, &head.method, head.uri.path()).map_err(|error| match error {
         NoRoute::Nothing => ApiError::NotFound("There is nothing at this address.".to_owned()),
         NoRoute::OtherMethods(allow) => ApiError::MethodNotAllowed { allow },
     })
+}
+
+/// What HTTP asks of a head and hyper does not.
+fn is_well_formed(head: &Parts) -> Result<(), ApiError> {
+    let hosts = head.headers.get_all(HOST).iter().count();
+    if hosts > 1 || (hosts == 0 && head.version >= Version::HTTP_11) {
+        return Err(ApiError::BadRequest(format!(
+            "The request has {hosts} Host headers; send exactly one."
+        )));
+    }
+    if let Some(host) = head.headers.get(HOST)
+        && !is_host(host.as_bytes())
+    {
+        return Err(ApiError::BadRequest(
+            "The Host header is no name or address, with a port or without.".to_owned(),
+        ));
+    }
+    let mut codings = head.headers.get_all(TRANSFER_ENCODING).iter();
+    let first = codings.next();
+    if first.is_some_and(|value| head::is_odd_coding(value.as_bytes())) || codings.next().is_some()
+    {
+        return Err(ApiError::OddCoding);
+    }
+    Ok(())
+}
+
+/// It may be empty: then the target says no authority.
+fn is_host(value: &[u8]) -> bool {
+    value.is_empty() || (!value.contains(&b'@') && Authority::try_from(value).is_ok())
 }
 
 /// The answer's time begins when the body is there, which has a time of its own.
@@ -124,8 +196,9 @@ async fn in_time(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Repl
     }
     let mut seconds = server.answer_seconds;
     if matches!(route, Route::Admin(_)) {
-        // An operator waits for a component to be compiled.
-        seconds += call.app.config.plugins.compile_seconds;
+        // An operator waits for a component to be compiled and tried.
+        let plugins = &call.app.config.plugins;
+        seconds += plugins.compile_seconds + plugins.trial_seconds;
     }
     let body_in_time =
         tokio::time::timeout(Duration::from_secs(server.body_seconds), body.is_done());
@@ -147,9 +220,36 @@ async fn in_time(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Repl
     }
 }
 
+/// Counts a large answer until its client has taken it; refuses where there is no room.
+/// An operator is trusted.
+fn kept(call: &Call<'_>, reply: Reply) -> Reply {
+    let bytes = reply.body().size_hint().lower();
+    if call.surface == Surface::Admin || bytes <= limits::ANSWER_COUNTED_BYTES {
+        return reply;
+    }
+    let (head, body) = reply.into_parts();
+    let share = call.app.http.answers.share(call.peer);
+    match share.keep(encoding::whole(body)) {
+        Ok(body) => Reply::from_parts(head, Full::new(body)),
+        Err(short) => {
+            call.app.metrics.shed("answers");
+            call.refuse(&ApiError::Overloaded {
+                what: match short {
+                    Short::Peer => {
+                        "Your address has too many large answers that it has not read yet; read them, and come again."
+                    }
+                    Short::All | Short::Connection => {
+                        "Too many large answers are under way; come again."
+                    }
+                },
+                retry_after: 1,
+            })
+        }
+    }
+}
+
 /// What every answer carries.
-async fn finish(head: &Parts, id: &RequestId, reply: Reply) -> Reply {
-    let mut reply = encoding::compress(&head.headers, reply).await;
+fn carried_by_all(head: &Parts, id: &RequestId, reply: &mut Reply) {
     let headers = reply.headers_mut();
     headers.insert(HeaderName::from_static(request_id::HEADER), id.header());
     set_default(headers, CACHE_CONTROL, "no-store");
@@ -169,7 +269,6 @@ async fn finish(head: &Parts, id: &RequestId, reply: Reply) -> Reply {
         }
         *reply.body_mut() = Full::default();
     }
-    reply
 }
 
 fn set_default(headers: &mut HeaderMap, name: HeaderName, value: &'static str) {

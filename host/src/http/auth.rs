@@ -4,17 +4,19 @@
 //! A text that cannot be a key is refused without asking the store. What the
 //! store said of a key, good or bad, is believed for a second at most: a revoked
 //! key is dead by then on every host. When the store cannot be asked, nobody is
-//! let in. Unknown, revoked, expired and malformed keys and keys of another kind
+//! let in. Failures are counted by the address that they come from (`failures`). Unknown, revoked, expired and malformed keys and keys of another kind
 //! hear the same.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use hyper::HeaderMap;
 use hyper::header::AUTHORIZATION;
 
 use super::error::{ApiError, Challenge};
+use super::failures::Who;
+use super::router::Call;
 use crate::app::App;
 use crate::domain::id::KeyId;
 use crate::domain::key::{KeyKind, PlainKey};
@@ -96,29 +98,32 @@ fn workspace_of(caller: &Caller) -> &Workspace {
 }
 
 /// By workspace key, as bearer.
-pub async fn workspace(app: &App, headers: &HeaderMap) -> Result<WorkspaceCaller, ApiError> {
-    let caller = grant(app, bearer(headers), KeyKind::Workspace, Challenge::Bearer).await?;
+pub async fn workspace(call: &Call<'_>) -> Result<WorkspaceCaller, ApiError> {
+    let presented = bearer(&call.head.headers);
+    let caller = grant(call, presented, KeyKind::Workspace, Challenge::Bearer).await?;
     let scope = scope_of(&caller)?;
     Ok(WorkspaceCaller { caller, scope })
 }
 
 /// By partner key, in `x-service-api-key`.
-pub async fn partner(app: &App, headers: &HeaderMap) -> Result<PartnerCaller, ApiError> {
+pub async fn partner(call: &Call<'_>) -> Result<PartnerCaller, ApiError> {
+    let headers = &call.head.headers;
     let presented = headers
         .get("x-service-api-key")
         .and_then(|value| value.to_str().ok());
-    partner_caller(grant(app, presented, KeyKind::Partner, Challenge::PartnerKey).await?)
+    partner_caller(grant(call, presented, KeyKind::Partner, Challenge::PartnerKey).await?)
 }
 
 /// By a partner's access token, as bearer.
-pub async fn access_token(app: &App, headers: &HeaderMap) -> Result<PartnerCaller, ApiError> {
-    let presented = bearer(headers);
-    partner_caller(grant(app, presented, KeyKind::AccessToken, Challenge::Bearer).await?)
+pub async fn access_token(call: &Call<'_>) -> Result<PartnerCaller, ApiError> {
+    let presented = bearer(&call.head.headers);
+    partner_caller(grant(call, presented, KeyKind::AccessToken, Challenge::Bearer).await?)
 }
 
 /// By admin key, as bearer.
-pub async fn admin(app: &App, headers: &HeaderMap) -> Result<AdminCaller, ApiError> {
-    let caller = grant(app, bearer(headers), KeyKind::Admin, Challenge::Bearer).await?;
+pub async fn admin(call: &Call<'_>) -> Result<AdminCaller, ApiError> {
+    let presented = bearer(&call.head.headers);
+    let caller = grant(call, presented, KeyKind::Admin, Challenge::Bearer).await?;
     Ok(AdminCaller { caller })
 }
 
@@ -153,38 +158,56 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 }
 
 async fn grant(
-    app: &App,
+    call: &Call<'_>,
     presented: Option<&str>,
     kind: KeyKind,
     challenge: Challenge,
 ) -> Result<Arc<Caller>, ApiError> {
-    let refused = || ApiError::Unauthorized(challenge);
-    let key = presented
-        .and_then(PlainKey::parse)
-        .filter(|key| key.kind() == kind)
-        .ok_or_else(refused)?;
-    let digest = key.digest();
-    let known = app.http.keys.known(app, &digest).await?;
+    let app = call.app;
+    let refused = ApiError::Unauthorized(challenge);
+    let Some(presented) = presented else {
+        return Err(refused);
+    };
     let now = app.clock.now();
-    let caller = known
-        .filter(|caller| caller.key.kind == kind && caller.key.is_live(now))
-        .ok_or_else(refused)?;
-    app.http.keys.note_use(&caller, now);
-    Ok(caller)
+    let who = Who::new(call.peer, call.surface);
+    let too_many = app.http.failures.refused(who, now);
+    let key = PlainKey::parse(presented).filter(|key| key.kind() == kind);
+    let digest = key.map(|key| key.digest());
+    let known = match digest {
+        // What was good is asked after all the same: who guesses does not lock out
+        // whoever has the same address.
+        Some(digest) if too_many.is_none() || app.http.keys.was_good(&digest) => {
+            app.http.keys.known(app, &digest).await?
+        }
+        _ => None,
+    };
+    if let Some(caller) = known.filter(|caller| caller.key.kind == kind && caller.key.is_live(now))
+    {
+        app.http.keys.note_use(&caller, now);
+        return Ok(caller);
+    }
+    app.http.failures.note(who, now);
+    app.metrics.key_failed();
+    match too_many {
+        Some(retry_after) => Err(ApiError::TooManyFailures { retry_after }),
+        None => Err(refused),
+    }
 }
 
 /// What the store said of keys within the last second, and which keys were used.
 #[derive(Default)]
 pub struct KeyCache {
-    believed: Mutex<HashMap<[u8; 32], Belief>>,
+    believed: Mutex<Beliefs>,
     asked: Once<[u8; 32], Option<Arc<Caller>>>,
     used: Mutex<HashMap<KeyId, Micros>>,
 }
 
-struct Belief {
-    since: Micros,
-    /// None: there is no such key.
-    caller: Option<Arc<Caller>>,
+/// Those that do not hold have a table of their own: guesses push out nothing good.
+#[derive(Default)]
+struct Beliefs {
+    /// Kept past their time, as keys that have been good.
+    good: HashMap<[u8; 32], (Micros, Arc<Caller>)>,
+    bad: HashMap<[u8; 32], Micros>,
 }
 
 impl KeyCache {
@@ -205,30 +228,54 @@ impl KeyCache {
 
     /// The outer `None`: nothing is known by now.
     fn believed(&self, digest: &[u8; 32], now: Micros) -> Option<Option<Arc<Caller>>> {
-        let believed = self.believed.lock().unwrap_or_else(PoisonError::into_inner);
-        let belief = believed.get(digest)?;
+        let believed = self.beliefs();
         // A clock that was set back makes nothing young.
-        let age = now.0 - belief.since.0;
-        (0..limits::KEY_BELIEVED_MICROS)
-            .contains(&age)
-            .then(|| belief.caller.clone())
+        let is_young =
+            |since: &Micros| (0..limits::KEY_BELIEVED_MICROS).contains(&(now.0 - since.0));
+        match believed.good.get(digest) {
+            Some((since, caller)) => is_young(since).then(|| Some(Arc::clone(caller))),
+            None => believed
+                .bad
+                .get(digest)
+                .filter(|since| is_young(since))
+                .map(|_| None),
+        }
     }
 
     fn believe(&self, digest: [u8; 32], since: Micros, caller: Option<Arc<Caller>>) {
-        let mut believed = self.believed.lock().unwrap_or_else(PoisonError::into_inner);
-        if believed.len() >= limits::KEYS_BELIEVED {
-            believed.clear();
+        let mut believed = self.beliefs();
+        let Beliefs { good, bad } = &mut *believed;
+        match caller {
+            Some(caller) => {
+                bad.remove(&digest);
+                if good.len() >= limits::KEYS_BELIEVED {
+                    good.clear();
+                }
+                good.insert(digest, (since, caller));
+            }
+            None => {
+                good.remove(&digest);
+                if bad.len() >= limits::KEYS_BELIEVED {
+                    bad.clear();
+                }
+                bad.insert(digest, since);
+            }
         }
-        believed.insert(digest, Belief { since, caller });
+    }
+
+    /// Whether the store has said that it is good, and has not said otherwise since.
+    fn was_good(&self, digest: &[u8; 32]) -> bool {
+        self.beliefs().good.contains_key(digest)
+    }
+
+    fn beliefs(&self) -> MutexGuard<'_, Beliefs> {
+        self.believed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Asks the store of every key anew: an operator changed something.
     pub fn forget(&self) {
         self.asked.forget();
-        self.believed
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
+        *self.beliefs() = Beliefs::default();
     }
 
     fn note_use(&self, caller: &Caller, now: Micros) {
@@ -312,6 +359,6 @@ mod tests {
             digest[..8].copy_from_slice(&number.to_be_bytes());
             cache.believe(digest, Micros(0), None);
         }
-        assert!(cache.believed.lock().expect("not poisoned").len() <= limits::KEYS_BELIEVED);
+        assert!(cache.beliefs().bad.len() <= limits::KEYS_BELIEVED);
     }
 }

@@ -5,50 +5,40 @@
 //! while it still comes is read and dropped for a moment, since a client that
 //! writes into a closed connection does not get to see why.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::header::{CONTENT_LENGTH, EXPECT};
 use hyper::http::request::Parts;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::budget::{Share, Short};
 use super::error::ApiError;
+use super::io::Part;
 use crate::app::App;
+use crate::domain::id::ConnectionId;
 use crate::limits;
-
-/// Bytes of bodies that all requests may hold at once.
-pub struct Budget(Arc<Semaphore>);
-
-impl Budget {
-    pub fn new(bytes: usize) -> Self {
-        Self(Arc::new(Semaphore::new(bytes)))
-    }
-
-    fn take(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
-        let bytes = u32::try_from(bytes).ok()?;
-        self.0.clone().try_acquire_many_owned(bytes).ok()
-    }
-}
 
 /// A whole body. Its bytes count against the budget until it is dropped.
 pub struct Body {
     pub bytes: Bytes,
-    held: Option<OwnedSemaphorePermit>,
+    held: Share,
 }
 
 impl Body {
     /// The bytes, and what to keep for as long as they are held.
-    pub fn into_parts(self) -> (Bytes, Option<OwnedSemaphorePermit>) {
+    pub fn into_parts(self) -> (Bytes, Share) {
         (self.bytes, self.held)
     }
 }
 
 /// A body that has not been read yet.
 pub struct Unread {
-    incoming: Option<Incoming>,
+    incoming: Option<Coming>,
+    /// What it may hold of all bodies' bytes.
+    share: Option<Share>,
     /// It lives until the body is read, or given up.
     reading: watch::Sender<()>,
     announced: Option<u64>,
@@ -56,15 +46,26 @@ pub struct Unread {
     waits: bool,
 }
 
+/// A body that is on its way, which keeps its connection busy.
+struct Coming {
+    body: Incoming,
+    _busy: Option<Part>,
+}
+
 impl Unread {
-    pub fn new(head: &Parts, incoming: Incoming) -> Self {
+    /// `busy` says that its connection is not idle while the body comes.
+    pub fn new(head: &Parts, incoming: Incoming, share: Share, busy: Option<Part>) -> Self {
         let announced = head
             .headers
             .get(CONTENT_LENGTH)
             .and_then(|value| value.to_str().ok()?.parse().ok());
         Self {
             reading: watch::Sender::new(()),
-            incoming: (!incoming.is_end_stream()).then_some(incoming),
+            incoming: (!incoming.is_end_stream()).then_some(Coming {
+                body: incoming,
+                _busy: busy,
+            }),
+            share: Some(share),
             announced,
             waits: head.headers.contains_key(EXPECT),
         }
@@ -82,21 +83,37 @@ impl Unread {
         }
     }
 
+    /// It counts for this connection too.
+    pub fn going_to(mut self, connection: &ConnectionId) -> Self {
+        if let Some(share) = self.share.as_mut() {
+            share.goes_to(connection);
+        }
+        self
+    }
+
     /// Reads at most `limit` bytes in the configured time.
     pub async fn read(self, app: &App, limit: usize) -> Result<Body, ApiError> {
         let time = Duration::from_secs(app.config.server.body_seconds);
-        let result = self.read_within(&app.http.bodies, limit, time).await;
-        if matches!(result, Err(ApiError::Overloaded { .. })) {
-            app.metrics.shed("bodies");
-        }
-        result
+        self.read_within(limit, time)
+            .await
+            .map_err(|error| match error {
+                ReadError::Short(short) => {
+                    app.metrics.shed(match short {
+                        Short::All => "bodies",
+                        Short::Peer => "bodies of one address",
+                        Short::Connection => "bodies to one connection",
+                    });
+                    refusal(short)
+                }
+                ReadError::Refused(error) => error,
+            })
     }
 
     /// The next piece of a body that nobody holds as a whole, which comes within this
     /// time; `None` at its end.
     pub async fn next(&mut self, time: Duration) -> Result<Option<Bytes>, ApiError> {
         while let Some(incoming) = self.incoming.as_mut() {
-            match timeout(time, incoming.frame()).await {
+            match timeout(time, incoming.body.frame()).await {
                 Err(_) => return Err(ApiError::BodyTooSlow),
                 Ok(None) => self.incoming = None,
                 Ok(Some(Err(error))) => return Err(ApiError::ClientGone(error)),
@@ -110,54 +127,80 @@ impl Unread {
         Ok(None)
     }
 
-    async fn read_within(
-        mut self,
-        budget: &Budget,
-        limit: usize,
-        time: Duration,
-    ) -> Result<Body, ApiError> {
+    async fn read_within(mut self, limit: usize, time: Duration) -> Result<Body, ReadError> {
         if self.announced.is_some_and(|bytes| bytes > limit as u64) {
-            return Err(ApiError::BodyTooLarge { limit });
+            return Err(ApiError::BodyTooLarge { limit }.into());
         }
+        let mut share = self.share.take().expect("a body is read once");
         let Some(incoming) = self.incoming.as_mut() else {
             return Ok(Body {
                 bytes: Bytes::new(),
-                held: None,
+                held: share,
             });
         };
+        // The whole of it at once: of many that come together some are read to their
+        // end and the others are refused before they send, rather than all half-way.
+        let announced = self
+            .announced
+            .and_then(|bytes| usize::try_from(bytes).ok())
+            .unwrap_or(0);
+        share.take(announced)?;
         let deadline = Instant::now() + time;
         let mut gathered = Gathered::default();
-        let mut held: Option<OwnedSemaphorePermit> = None;
         loop {
-            let frame = match timeout_at(deadline, incoming.frame()).await {
-                Err(_) => return Err(ApiError::BodyTooSlow),
+            let frame = match timeout_at(deadline, incoming.body.frame()).await {
+                Err(_) => return Err(ApiError::BodyTooSlow.into()),
                 Ok(None) => break,
-                Ok(Some(Err(error))) => return Err(ApiError::ClientGone(error)),
+                Ok(Some(Err(error))) => return Err(ApiError::ClientGone(error).into()),
                 Ok(Some(Ok(frame))) => frame,
             };
             let Ok(chunk) = frame.into_data() else {
                 continue;
             };
-            if gathered.length + chunk.len() > limit {
-                return Err(ApiError::BodyTooLarge { limit });
+            let length = gathered.length + chunk.len();
+            if length > limit {
+                return Err(ApiError::BodyTooLarge { limit }.into());
             }
-            let Some(permit) = budget.take(chunk.len()) else {
-                return Err(ApiError::Overloaded {
-                    what: "Too many bodies are being received at once; send this one again.",
-                    retry_after: 1,
-                });
-            };
-            match held.as_mut() {
-                Some(held) => held.merge(permit),
-                None => held = Some(permit),
-            }
+            share.take(length.saturating_sub(share.bytes()))?;
             gathered.push(chunk, self.announced);
         }
         self.incoming = None;
         Ok(Body {
             bytes: gathered.whole(),
-            held,
+            held: share,
         })
+    }
+}
+
+enum ReadError {
+    Short(Short),
+    Refused(ApiError),
+}
+
+impl From<Short> for ReadError {
+    fn from(short: Short) -> Self {
+        Self::Short(short)
+    }
+}
+
+impl From<ApiError> for ReadError {
+    fn from(error: ApiError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+fn refusal(short: Short) -> ApiError {
+    ApiError::Overloaded {
+        what: match short {
+            Short::All => "Too many bodies are being received at once; send this one again.",
+            Short::Peer => {
+                "Your address sends too much at once; send this again when the rest is answered."
+            }
+            Short::Connection => {
+                "Too much is sent to this connection at once; send this again when the rest is answered."
+            }
+        },
+        retry_after: 1,
     }
 }
 
@@ -214,10 +257,10 @@ impl Drop for Unread {
     }
 }
 
-async fn drain(mut incoming: Incoming) {
+async fn drain(mut incoming: Coming) {
     let read = async {
         let mut left = limits::DRAINED_BYTES;
-        while let Some(Ok(frame)) = incoming.frame().await {
+        while let Some(Ok(frame)) = incoming.body.frame().await {
             let length = frame.data_ref().map_or(0, Bytes::len);
             let Some(rest) = left.checked_sub(length) else {
                 return;
@@ -230,7 +273,10 @@ async fn drain(mut incoming: Incoming) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::http::budget::Budget;
 
     #[test]
     fn chunks_become_one_body() {
@@ -246,30 +292,22 @@ mod tests {
         assert_eq!(Gathered::default().whole(), Bytes::new());
     }
 
-    #[test]
-    fn the_budget_is_given_back() {
-        let budget = Budget::new(10);
-        let held = budget.take(8).expect("there is room");
-        assert!(budget.take(3).is_none());
-        drop(held);
-        assert!(budget.take(10).is_some());
-    }
-
     /// What a server that reads at most `limit` bytes, of `budget` in all, says
     /// to these bytes, sent one after the other.
     async fn read(limit: usize, budget: usize, sent: &[&str]) -> String {
         use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
         let (mut client, server) = tokio::io::duplex(1 << 20);
-        let budget = Arc::new(Budget::new(budget));
+        let budget = Arc::new(Budget::whole(budget));
         let service = hyper::service::service_fn(move |request: hyper::Request<Incoming>| {
             let budget = budget.clone();
             async move {
                 let (head, incoming) = request.into_parts();
-                let body = Unread::new(&head, incoming);
-                let read = body.read_within(&budget, limit, Duration::from_millis(500));
-                let text = match read.await {
+                let share = budget.share(std::net::Ipv4Addr::LOCALHOST.into());
+                let body = Unread::new(&head, incoming, share, None);
+                let text = match body.read_within(limit, Duration::from_millis(500)).await {
                     Ok(body) => format!("{:?}", body.bytes),
-                    Err(error) => error.to_string(),
+                    Err(ReadError::Short(short)) => refusal(short).to_string(),
+                    Err(ReadError::Refused(error)) => error.to_string(),
                 };
                 Ok::<_, std::convert::Infallible>(hyper::Response::new(text))
             }
@@ -315,9 +353,19 @@ mod tests {
 
     #[tokio::test]
     async fn a_body_past_what_all_may_hold_is_shed() {
+        // Refused before it comes, or as soon as it is too much.
         let head = format!("{HEAD}Content-Length: 6\r\n\r\n");
-        let said = read(60, 5, &[&head, "abcdef"]).await;
-        assert!(said.contains("Too many bodies"), "{said}");
+        let said = read(60, 5, &[&head]).await;
+        assert!(
+            said.contains("too much at once") || said.contains("Too many bodies"),
+            "{said}"
+        );
+        let head = format!("{HEAD}Transfer-Encoding: chunked\r\n\r\n");
+        let said = read(60, 5, &[&head, "3\r\nabc\r\n", "3\r\ndef\r\n"]).await;
+        assert!(
+            said.contains("too much at once") || said.contains("Too many bodies"),
+            "{said}"
+        );
     }
 
     #[tokio::test]

@@ -86,12 +86,18 @@ pub enum ApiError {
     /// 429
     #[error("past the rate limit")]
     TooManyRequests { retry_after: u64 },
+    /// 429: keys that did not hold came too often from there.
+    #[error("too many failed keys from this address")]
+    TooManyFailures { retry_after: u64 },
     /// 431
     #[error("the headers are too large")]
     HeadersTooLarge,
     /// 499 in spirit: the client went away, and nobody reads this.
     #[error("the client went away: {0}")]
     ClientGone(#[source] hyper::Error),
+    /// 501
+    #[error("a transfer coding that is not served")]
+    OddCoding,
     /// 503: too much at once, come again.
     #[error("{what}")]
     Overloaded {
@@ -180,6 +186,18 @@ impl ApiError {
                 S::TOO_MANY_REQUESTS,
                 format!("Too many requests; the next one is served in {retry_after} s.").into(),
             ),
+            Self::TooManyFailures { retry_after } => (
+                S::TOO_MANY_REQUESTS,
+                format!(
+                    "Too many requests from your address had no valid key; check the key, and come again in {retry_after} s."
+                )
+                .into(),
+            ),
+            Self::OddCoding => (
+                S::NOT_IMPLEMENTED,
+                "The body comes in a transfer coding that is not served; send it with Content-Length, or chunked and nothing else."
+                    .into(),
+            ),
             Self::HeadersTooLarge => (
                 S::REQUEST_HEADER_FIELDS_TOO_LARGE,
                 "The headers are too large; leave out what is not needed.".into(),
@@ -218,6 +236,7 @@ impl ApiError {
     fn retry_after(&self) -> Option<u64> {
         match self {
             Self::TooManyRequests { retry_after }
+            | Self::TooManyFailures { retry_after }
             | Self::Overloaded { retry_after, .. }
             | Self::UnderWay { retry_after } => Some(*retry_after),
             Self::Store(StoreError::Unavailable(_) | StoreError::Busy | StoreError::Contended) => {

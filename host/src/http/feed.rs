@@ -1,9 +1,9 @@
 //! What the export and the reports have in common: rows of a feed in the order
 //! of their stamps, in pages, whose cursor holds all that the next page needs.
 //!
-//! A pull ends where its first page said, also while rows keep changing. A page
-//! is short only when it is the last, whose `next_cursor` is null. A cursor
-//! belongs to its workspace, feed, filter and store.
+//! A pull ends where its first page said, also while rows keep changing. The last
+//! page is the one whose `next_cursor` is null; another is short where its rows are
+//! long. A cursor belongs to its workspace, feed, filter and store.
 
 use hyper::StatusCode;
 use hyper::header::{HeaderValue, VARY};
@@ -100,7 +100,7 @@ impl Pull {
         self,
         call: &Call<'_>,
         caller: &WorkspaceCaller,
-        page: &ExportPage,
+        page: ExportPage,
     ) -> Result<Reply, ApiError> {
         let store = &call.app.store;
         if self.goes_on && self.upper.is_some_and(|upper| page.clock < upper) {
@@ -161,35 +161,38 @@ pub fn from(since: Micros) -> i64 {
     since.0.saturating_sub(1)
 }
 
-/// The rows are JSON already: they are put together as they are.
-fn envelope(page: &ExportPage, next: Option<&str>) -> Vec<u8> {
-    let mut body = Vec::with_capacity(room(page));
+/// The rows are JSON already: they are put together as they are, and each is let go
+/// of when it is there.
+fn envelope(page: ExportPage, next: Option<&str>) -> Vec<u8> {
+    let count = page.rows.len();
+    let mut body = Vec::with_capacity(room(&page));
     body.extend_from_slice(b"{\"data\":[");
-    for (place, row) in page.rows.iter().enumerate() {
+    for (place, row) in page.rows.into_iter().enumerate() {
         if place > 0 {
             body.push(b',');
         }
         body.extend_from_slice(row.json.as_bytes());
     }
     body.extend_from_slice(b"],");
-    tail(&mut body, page, next);
+    tail(&mut body, count, next);
     body.push(b'}');
     body
 }
 
-fn in_lines(page: &ExportPage, next: Option<&str>) -> Vec<u8> {
-    let mut body = Vec::with_capacity(room(page));
-    for row in &page.rows {
+fn in_lines(page: ExportPage, next: Option<&str>) -> Vec<u8> {
+    let count = page.rows.len();
+    let mut body = Vec::with_capacity(room(&page));
+    for row in page.rows {
         body.extend_from_slice(row.json.as_bytes());
         body.push(b'\n');
     }
     body.push(b'{');
-    tail(&mut body, page, next);
+    tail(&mut body, count, next);
     body.extend_from_slice(b"}\n");
     body
 }
 
-fn tail(body: &mut Vec<u8>, page: &ExportPage, next: Option<&str>) {
+fn tail(body: &mut Vec<u8>, count: usize, next: Option<&str>) {
     body.extend_from_slice(b"\"next_cursor\":");
     match next {
         // Base64 for addresses has nothing that JSON would escape.
@@ -200,7 +203,7 @@ fn tail(body: &mut Vec<u8>, page: &ExportPage, next: Option<&str>) {
         }
         None => body.extend_from_slice(b"null"),
     }
-    body.extend_from_slice(format!(",\"count\":{}", page.rows.len()).as_bytes());
+    body.extend_from_slice(format!(",\"count\":{count}").as_bytes());
 }
 
 fn room(page: &ExportPage) -> usize {

@@ -5,13 +5,20 @@
 
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use hyper::StatusCode;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep, sleep_until};
+
+use super::error::{ApiError, Family};
+use super::head::Head;
+use super::reply;
+use super::request_id::{self, RequestId};
+use crate::clock::SharedClock;
 
 /// Waiting for the next request.
 const IDLE: u8 = 0;
@@ -22,42 +29,158 @@ const BUSY: u8 = 2;
 
 /// Where a connection stands, as its service tells it.
 #[derive(Clone, Debug)]
-pub struct Progress(Arc<AtomicU8>);
+pub struct Progress(Arc<Stand>);
+
+#[derive(Debug)]
+struct Stand {
+    /// Of a connection that is not busy.
+    phase: AtomicU8,
+    /// What is under way of requests, and makes it busy: an answer that is made, a
+    /// body that comes.
+    parts: AtomicU32,
+    /// Microseconds since the process began to serve.
+    idle_since: AtomicU64,
+}
+
+/// Something that keeps a connection busy, until it is dropped.
+#[derive(Debug)]
+pub struct Part(Progress);
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        self.0.request_ends();
+    }
+}
 
 impl Progress {
     pub fn new() -> Self {
-        Self(Arc::new(AtomicU8::new(HEAD)))
+        Self(Arc::new(Stand {
+            phase: AtomicU8::new(HEAD),
+            parts: AtomicU32::new(0),
+            idle_since: AtomicU64::new(now()),
+        }))
     }
 
     pub fn request_begins(&self) {
-        self.0.store(BUSY, Ordering::Relaxed);
+        self.0.phase.store(IDLE, Ordering::Relaxed);
+        self.0.parts.fetch_add(1, Ordering::Relaxed);
     }
 
     pub fn request_ends(&self) {
-        self.0.store(IDLE, Ordering::Relaxed);
+        self.0.idle_since.store(now(), Ordering::Relaxed);
+        self.0.parts.fetch_sub(1, Ordering::Relaxed);
     }
+
+    /// One more part of the request that has begun.
+    pub fn part(&self) -> Part {
+        self.request_begins();
+        Part(self.clone())
+    }
+
+    /// Since when no request is being served; a head that does not end is none.
+    pub fn idle_since(&self) -> Option<u64> {
+        (self.phase() != BUSY).then(|| self.0.idle_since.load(Ordering::Relaxed))
+    }
+
+    /// Whether a request is being served, or its head has begun to come.
+    pub fn is_under_way(&self) -> bool {
+        self.phase() != IDLE
+    }
+
+    fn phase(&self) -> u8 {
+        if self.0.parts.load(Ordering::Relaxed) > 0 {
+            return BUSY;
+        }
+        self.0.phase.load(Ordering::Relaxed)
+    }
+
+    fn head_begins(&self) {
+        self.0.phase.store(HEAD, Ordering::Relaxed);
+    }
+}
+
+fn now() -> u64 {
+    static START: LazyLock<std::time::Instant> = LazyLock::new(std::time::Instant::now);
+    u64::try_from(START.elapsed().as_micros()).unwrap_or(u64::MAX)
 }
 
 pub struct Watched<S> {
     stream: S,
     progress: Progress,
-    head: Duration,
+    head: Head,
+    head_time: Duration,
     head_deadline: Pin<Box<Sleep>>,
     stall: Duration,
     /// Set while the client takes nothing.
     stalled: Option<Pin<Box<Sleep>>>,
+    refusing: Refusing,
+}
+
+/// What a refusal of a head is made of.
+#[derive(Clone)]
+pub struct Refusing {
+    pub family: Family,
+    pub clock: SharedClock,
+}
+
+impl Refusing {
+    /// A whole answer, after which the connection ends.
+    pub fn answer(&self, error: &ApiError) -> Vec<u8> {
+        let (status, _) = error.outside();
+        let body = error.body(self.family).to_string();
+        let id = RequestId::new(self.clock.now());
+        format!(
+            "HTTP/1.1 {status}\r\ncontent-type: {}\r\ncache-control: no-store\r\n\
+             x-content-type-options: nosniff\r\n{}: {id}\r\nconnection: close\r\n\
+             content-length: {}\r\n\r\n{body}",
+            reply::JSON,
+            request_id::HEADER,
+            body.len(),
+        )
+        .into_bytes()
+    }
 }
 
 impl<S> Watched<S> {
-    pub fn new(stream: S, progress: Progress, head: Duration, stall: Duration) -> Self {
+    /// The first request's head is there until `first_head`, a later one's in
+    /// `head_time` from its first byte on.
+    pub fn new(
+        stream: S,
+        progress: Progress,
+        first_head: Instant,
+        head_time: Duration,
+        stall: Duration,
+        refusing: Refusing,
+    ) -> Self {
         Self {
             stream,
             progress,
-            head,
-            head_deadline: Box::pin(sleep(head)),
+            head: Head::default(),
+            head_time,
+            head_deadline: Box::pin(sleep_until(first_head)),
             stall,
             stalled: None,
+            refusing,
         }
+    }
+
+    /// What hyper says by itself to a head that it cannot read has no words; here
+    /// are some.
+    fn in_words(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        if self.progress.phase() != HEAD {
+            return None;
+        }
+        let status = refused_head(bytes)?;
+        let error = match status {
+            _ if self.head.has_odd_coding() => ApiError::OddCoding,
+            StatusCode::URI_TOO_LONG => ApiError::UriTooLong,
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => ApiError::HeadersTooLarge,
+            _ => ApiError::BadRequest(
+                "This is no request of HTTP/1.1: its first line, a header or its length cannot be read."
+                    .to_owned(),
+            ),
+        };
+        Some(self.refusing.answer(&error))
     }
 
     /// Passes a write's result on, unless the client has taken nothing for too long.
@@ -83,7 +206,24 @@ fn too_slow(what: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, what)
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
+/// The status of an answer that hyper gave without anybody asking it to: ours
+/// have a body.
+fn refused_head(bytes: &[u8]) -> Option<StatusCode> {
+    let rest = bytes.strip_prefix(b"HTTP/1.1 ")?;
+    let status = StatusCode::from_bytes(rest.get(..3)?).ok()?;
+    const EMPTY: &[u8] = b"\r\ncontent-length: 0\r\n";
+    let is_empty = bytes.windows(EMPTY.len()).any(|part| part == EMPTY);
+    (status.is_client_error() && is_empty).then_some(status)
+}
+
+fn bare_line_feed() -> ApiError {
+    ApiError::BadRequest(
+        "A line of the request's head ends with a line feed alone: each ends with a carriage return and a line feed."
+            .to_owned(),
+    )
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Watched<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -92,16 +232,31 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
         let this = &mut *self;
         let before = buffer.filled().len();
         let result = Pin::new(&mut this.stream).poll_read(cx, buffer);
-        let phase = this.progress.0.load(Ordering::Relaxed);
+        let phase = this.progress.phase();
         match result {
             Poll::Ready(Ok(())) => {
-                if phase == IDLE && buffer.filled().len() > before {
-                    this.progress.0.store(HEAD, Ordering::Relaxed);
-                    this.head_deadline
-                        .as_mut()
-                        .reset(Instant::now() + this.head);
+                let came = &buffer.filled()[before..];
+                if phase == BUSY || came.is_empty() {
+                    return Poll::Ready(Ok(()));
                 }
-                Poll::Ready(Ok(()))
+                if phase == IDLE {
+                    this.progress.head_begins();
+                    this.head = Head::default();
+                    let deadline = Instant::now() + this.head_time;
+                    this.head_deadline.as_mut().reset(deadline);
+                }
+                if this.head.look(came).is_ok() {
+                    return Poll::Ready(Ok(()));
+                }
+                // Nothing else is being written unless the client takes nothing.
+                if this.stalled.is_none() {
+                    let answer = this.refusing.answer(&bare_line_feed());
+                    let _ = Pin::new(&mut this.stream).poll_write(cx, &answer);
+                }
+                Poll::Ready(Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    "a line of the head ends with a line feed alone",
+                )))
             }
             Poll::Pending if phase == HEAD && this.head_deadline.as_mut().poll(cx).is_ready() => {
                 Poll::Ready(Err(too_slow("the client sends no request")))
@@ -117,6 +272,10 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        if let Some(words) = self.in_words(bytes) {
+            let result = Pin::new(&mut self.stream).poll_write(cx, &words);
+            return self.watch_write(cx, result.map_ok(|_| bytes.len()));
+        }
         let result = Pin::new(&mut self.stream).poll_write(cx, bytes);
         self.watch_write(cx, result)
     }
@@ -126,6 +285,13 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
         cx: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        if let Some(first) = slices.first()
+            && let Some(words) = self.in_words(first)
+        {
+            let length = slices.iter().map(|slice| slice.len()).sum();
+            let result = Pin::new(&mut self.stream).poll_write(cx, &words);
+            return self.watch_write(cx, result.map_ok(|_| length));
+        }
         let result = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
         self.watch_write(cx, result)
     }
@@ -152,10 +318,24 @@ mod tests {
     const SHORT: Duration = Duration::from_millis(20);
     const LONG: Duration = Duration::from_secs(60);
 
+    fn refusing() -> Refusing {
+        Refusing {
+            family: Family::Gateway,
+            clock: crate::clock::ManualClock::at(crate::domain::time::Micros(0)),
+        }
+    }
+
     #[tokio::test]
     async fn a_client_that_takes_nothing_is_given_up() {
         let (_client, server) = tokio::io::duplex(16);
-        let mut watched = Watched::new(server, Progress::new(), LONG, SHORT);
+        let mut watched = Watched::new(
+            server,
+            Progress::new(),
+            Instant::now() + LONG,
+            LONG,
+            SHORT,
+            refusing(),
+        );
         let error = watched.write_all(&[0; 17]).await.expect_err("stalled");
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
@@ -164,7 +344,14 @@ mod tests {
     async fn the_first_request_and_every_later_one_have_to_come_in_time() {
         let (mut client, server) = tokio::io::duplex(16);
         let progress = Progress::new();
-        let mut watched = Watched::new(server, progress.clone(), SHORT, LONG);
+        let mut watched = Watched::new(
+            server,
+            progress.clone(),
+            Instant::now() + SHORT,
+            SHORT,
+            LONG,
+            refusing(),
+        );
         let mut byte = [0; 1];
         let error = watched.read(&mut byte).await.expect_err("no first byte");
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);

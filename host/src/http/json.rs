@@ -6,19 +6,16 @@
 use hyper::HeaderMap;
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use serde_json::Value;
-use tokio::sync::OwnedSemaphorePermit;
 
 use super::body::Unread;
+use super::budget::Share;
 use super::error::ApiError;
 use super::router::Call;
 use crate::domain::json;
 use crate::limits;
 
 /// The body, and what to keep for as long as it is held.
-pub async fn read(
-    call: &Call<'_>,
-    body: Unread,
-) -> Result<(Value, Option<OwnedSemaphorePermit>), ApiError> {
+pub async fn read(call: &Call<'_>, body: Unread) -> Result<(Value, Share), ApiError> {
     check_media(&call.head.headers)?;
     let (bytes, held) = body.read(call.app, limits::BODY_BYTES).await?.into_parts();
     Ok((parse(&bytes)?, held))

@@ -9,16 +9,25 @@ pub mod accept;
 pub mod answer;
 pub mod auth;
 pub mod body;
+mod budget;
+mod closing;
 mod conditional;
+mod crowd;
 pub mod encoding;
 pub mod endpoints;
 pub mod error;
+mod failures;
 mod feed;
+mod head;
 mod idempotency;
 mod io;
 mod json;
 mod lines;
 pub mod openapi;
+mod operators;
+mod pace;
+mod peer;
+pub mod presence;
 pub mod query;
 pub mod rate;
 pub mod reply;
@@ -30,28 +39,48 @@ pub mod zod;
 
 use std::sync::Arc;
 
-use tokio::sync::Semaphore;
-
 use crate::config::Config;
+use crate::domain::id::{ConnectionId, PartnerId};
+use crate::domain::time::Micros;
 use crate::limits;
 
 /// What the surfaces remember between requests.
 pub struct Http {
-    /// One permit a connection, over the gateway's and the data API's addresses.
-    pub(crate) connections: Arc<Semaphore>,
-    /// The admin surface has its own, so that a crowd outside does not lock operators out.
-    pub(crate) admin_connections: Arc<Semaphore>,
-    pub(crate) bodies: body::Budget,
+    /// Who is connected, over the gateway's and the data API's addresses.
+    crowd: Arc<crowd::Crowd>,
+    /// The admin surface has places of its own, so that a crowd outside does not lock
+    /// operators out; and room for their bodies.
+    operators: Arc<crowd::Crowd>,
+    bodies: Arc<budget::Budget>,
+    operators_bodies: Arc<budget::Budget>,
+    /// Of large answers that clients have not taken yet.
+    answers: Arc<budget::Budget>,
+    failures: failures::Failures,
+    connection_pace: pace::Pace<ConnectionId>,
+    partner_pace: pace::Pace<PartnerId>,
     pub keys: auth::KeyCache,
     pub rate: rate::RateLimiter,
 }
 
 impl Http {
     pub fn new(config: &Config) -> Self {
+        let server = &config.server;
+        let operators = limits::ADMIN_CONNECTIONS;
+        let component = config.plugins.component_mib << 20;
         Self {
-            connections: Arc::new(Semaphore::new(config.server.connections)),
-            admin_connections: Arc::new(Semaphore::new(limits::ADMIN_CONNECTIONS)),
-            bodies: body::Budget::new(limits::BODY_BYTES_IN_FLIGHT),
+            crowd: Arc::new(crowd::Crowd::new(
+                server.connections,
+                server.connections_per_peer,
+            )),
+            operators: Arc::new(crowd::Crowd::new(operators, operators)),
+            bodies: Arc::new(budget::Budget::configured(server)),
+            operators_bodies: Arc::new(budget::Budget::whole(
+                2 * component.max(limits::ADMIN_BODY_BYTES),
+            )),
+            answers: Arc::new(budget::Budget::of_answers(server)),
+            failures: failures::Failures::new(server.failed_keys),
+            connection_pace: pace::Pace::new(config.intake.connection_rate, Micros::SECOND),
+            partner_pace: pace::Pace::new(server.partner_rate, Micros::MINUTE),
             keys: auth::KeyCache::default(),
             rate: rate::RateLimiter::default(),
         }

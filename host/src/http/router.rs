@@ -2,17 +2,19 @@
 //! call. An endpoint takes the proof as an argument, so that it cannot be
 //! reached without.
 
-use std::net::SocketAddr;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use hyper::http::request::Parts;
 
+use super::auth::PartnerCaller;
 use super::body::Unread;
 use super::endpoints::{
     admin, analytics, channel_webhook, deals, docs, export, health, ingest, notifications,
     products, reports, tickets, whoami,
 };
 use super::error::{ApiError, Family};
+use super::presence::Client;
 use super::reply::Reply;
 use super::request_id::RequestId;
 use super::route::{OpenRoute, PartnerRoute, Route, Surface, TokenRoute, WorkspaceRoute};
@@ -37,6 +39,19 @@ fn can_serve(app: &App) -> Result<(), ApiError> {
     Ok(())
 }
 
+/// Refused while its partner is past its rate.
+fn in_pace(call: &Call<'_>, caller: &PartnerCaller) -> Result<(), ApiError> {
+    let app = call.app;
+    let asked = app
+        .http
+        .partner_pace
+        .ask(&caller.partner().id, app.clock.now());
+    asked.map_err(|retry_after| {
+        app.metrics.shed("rate of one partner");
+        ApiError::TooManyRequests { retry_after }
+    })
+}
+
 /// A request on its way to its endpoint.
 pub struct Call<'a> {
     pub app: &'a Arc<App>,
@@ -44,7 +59,10 @@ pub struct Call<'a> {
     pub id: &'a RequestId,
     pub surface: Surface,
     pub family: Family,
-    pub peer: SocketAddr,
+    /// Who asks: the far end, or whom a trusted proxy names.
+    pub peer: IpAddr,
+    /// Whether it waits for the answer still; known on the admin surface.
+    pub client: Client,
 }
 
 impl Call<'_> {
@@ -72,7 +90,6 @@ pub async fn run(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Repl
     ) {
         can_serve(call.app)?;
     }
-    let headers = &call.head.headers;
     match route {
         Route::Open(route) => match route {
             OpenRoute::IngestLead { connection } => ingest::receive(call, connection, body).await,
@@ -90,7 +107,8 @@ pub async fn run(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Repl
             OpenRoute::Docs { file } => Ok(docs::page(call, file)),
         },
         Route::Partner(route) => {
-            let caller = auth::partner(call.app, headers).await?;
+            let caller = auth::partner(call).await?;
+            in_pace(call, &caller)?;
             match route {
                 PartnerRoute::FindDeals => deals::find(call, &caller).await,
                 PartnerRoute::CreateDeal => deals::create(call, &caller, body).await,
@@ -100,7 +118,8 @@ pub async fn run(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Repl
             }
         }
         Route::Token(route) => {
-            let caller = auth::access_token(call.app, headers).await?;
+            let caller = auth::access_token(call).await?;
+            in_pace(call, &caller)?;
             match route {
                 TokenRoute::LogDeal { deal } => deals::log(call, &caller, deal, body).await,
                 TokenRoute::ListTickets => tickets::list(call, &caller).await,
@@ -111,7 +130,7 @@ pub async fn run(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Repl
             }
         }
         Route::Workspace(route) => {
-            let caller = auth::workspace(call.app, headers).await?;
+            let caller = auth::workspace(call).await?;
             let workspace = caller.workspace();
             let now = call.app.clock.now();
             let quota = call
@@ -148,7 +167,7 @@ pub async fn run(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Repl
             Ok(reply)
         }
         Route::Admin(route) => {
-            let caller = auth::admin(call.app, headers).await?;
+            let caller = auth::admin(call).await?;
             admin::run(call, &caller, route, body).await
         }
     }

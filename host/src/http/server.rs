@@ -1,9 +1,11 @@
 //! The accept loop: a permit for each connection, deadlines for what a client
 //! may leave undone, and an end without cutting anybody off.
 //!
-//! A connection that is refused a permit waits in the kernel's queue, where it
-//! costs nothing. A drain stops the loop, tells open connections to close after
-//! the request that they serve, and drops them when its time is up.
+//! There is a place for each connection, and idle ones make room (`crowd`); while
+//! all are being served, the next waits in the kernel's queue, where it costs
+//! nothing. A drain lets connections in for a moment more, tells all of them to
+//! close after their next answer, closes those that idle, then the listener
+//! (`closing`), and drops what is left when its time is up.
 
 use std::convert::Infallible;
 use std::io;
@@ -15,9 +17,16 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
+use tokio::runtime::Handle;
+use tokio::time::Instant;
 
 use super::answer::answer;
-use super::io::{Progress, Watched};
+use super::closing;
+use super::crowd::{Crowd, TooManyOfOne};
+use super::error::ApiError;
+use super::io::{Progress, Refusing, Watched};
+use super::operators;
+use super::presence::Client;
 use super::route::Surface;
 use crate::app::App;
 use crate::limits;
@@ -85,11 +94,24 @@ pub async fn start(app: &Arc<App>) -> Result<Addresses, BindError> {
     } else {
         let (listener, local) = bind(&server.data_listen).await?;
         data = local;
-        tokio::spawn(serve(app.clone(), listener, Surface::Data));
+        tokio::spawn(serve(
+            app.clone(),
+            listener,
+            Surface::Data,
+            Handle::current(),
+        ));
         Surface::Gateway
     };
-    tokio::spawn(serve(app.clone(), gateway_listener, surface));
-    tokio::spawn(serve(app.clone(), admin_listener, Surface::Admin));
+    tokio::spawn(serve(
+        app.clone(),
+        gateway_listener,
+        surface,
+        Handle::current(),
+    ));
+    operators::start(app.clone(), admin_listener).map_err(|source| BindError {
+        address: server.admin_listen.clone(),
+        source,
+    })?;
     tokio::spawn(super::auth::keep_key_uses(app.clone()));
     Ok(Addresses {
         gateway,
@@ -98,47 +120,145 @@ pub async fn start(app: &Arc<App>) -> Result<Addresses, BindError> {
     })
 }
 
-/// Serves a listener until the drain begins; the admin surface until it has ended.
-pub async fn serve(app: Arc<App>, listener: TcpListener, surface: Surface) {
-    let permits = match surface {
-        Surface::Admin => app.http.admin_connections.clone(),
-        Surface::Gateway | Surface::Data | Surface::Both => app.http.connections.clone(),
+/// Serves a listener until a moment after the drain began; the admin surface until
+/// the drain has ended. What waits for others is done by the threads of `serving`.
+pub async fn serve(app: Arc<App>, listener: TcpListener, surface: Surface, serving: Handle) {
+    let crowd = match surface {
+        Surface::Admin => app.http.operators.clone(),
+        Surface::Gateway | Surface::Data | Surface::Both => app.http.crowd.clone(),
     };
-    let stop = stop(&app, surface);
-    tokio::pin!(stop);
-    let mut pause = FIRST_PAUSE;
-    loop {
-        let permit = tokio::select! {
-            () = &mut stop => return,
-            permit = permits.clone().acquire_owned() => {
-                permit.expect("the semaphore is never closed")
-            }
-        };
-        let accepted = tokio::select! {
-            () = &mut stop => return,
-            accepted = listener.accept() => accepted,
-        };
-        match accepted {
-            Ok((stream, peer)) => {
-                pause = FIRST_PAUSE;
-                let app = app.clone();
-                tokio::spawn(async move {
-                    // Only what outsiders asked for holds up a drain.
-                    let _hold = (surface != Surface::Admin).then(|| app.shutdown.hold());
-                    let _counted = Counted::new(&app.metrics);
-                    let _permit = permit;
-                    connection(&app, surface, stream, peer).await;
-                });
-            }
-            Err(error) if is_of_the_client(&error) => {}
-            Err(error) => {
-                // Out of file descriptors, mostly: a tight loop would not bring one back.
-                tracing::warn!(%error, "cannot accept connections");
-                tokio::time::sleep(pause).await;
-                pause = (pause * 2).min(Duration::from_secs(1));
+    // Only what outsiders asked for holds up a drain.
+    let _hold = (surface != Surface::Admin).then(|| app.shutdown.hold());
+    let door = Door {
+        app: &app,
+        crowd: &crowd,
+        surface,
+        serving: &serving,
+    };
+    door.admit_until(&listener, stop(&app, surface)).await;
+    if surface == Surface::Admin {
+        return;
+    }
+    // Closing a listener resets connections that nobody has accepted yet. So the
+    // kernel begins no more of them, and those that it has begun are let in.
+    if let Err(error) = closing::begin_no_more(&listener) {
+        tracing::warn!(%error, "clients that connect while the listener closes may be cut off");
+    }
+    let last = tokio::time::sleep(Duration::from_millis(limits::LISTENER_CLOSES_MS));
+    door.admit_until(&listener, last).await;
+    match listener.into_std() {
+        Ok(listener) => door.admit_the_rest(&listener).await,
+        Err(error) => {
+            tracing::warn!(%error, "connections that nobody has accepted yet are cut off");
+        }
+    }
+}
+
+/// Where connections come in.
+struct Door<'a> {
+    app: &'a Arc<App>,
+    crowd: &'a Arc<Crowd>,
+    surface: Surface,
+    serving: &'a Handle,
+}
+
+impl Door<'_> {
+    async fn admit_until(&self, listener: &TcpListener, until: impl Future<Output = ()>) {
+        tokio::pin!(until);
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let accepted = tokio::select! {
+                () = &mut until => return,
+                accepted = listener.accept() => accepted,
+            };
+            match accepted {
+                Ok((stream, peer)) => {
+                    pause = FIRST_PAUSE;
+                    self.admit(stream, peer).await;
+                }
+                Err(error) if is_of_the_client(&error) => {}
+                Err(error) => {
+                    // Out of file descriptors, mostly: a tight loop would not bring one back.
+                    let say = async move { tracing::warn!(%error, "cannot accept connections") };
+                    self.serving.spawn(say);
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(Duration::from_secs(1));
+                }
             }
         }
     }
+
+    /// Those that the kernel has let in, which it is asked itself: what the runtime
+    /// knows of it may be a moment old.
+    async fn admit_the_rest(&self, listener: &std::net::TcpListener) {
+        while let Ok((stream, peer)) = listener.accept() {
+            let stream = stream
+                .set_nonblocking(true)
+                .and_then(|()| TcpStream::from_std(stream));
+            if let Ok(stream) = stream {
+                self.admit(stream, peer).await;
+            }
+        }
+    }
+
+    /// A connection waits for a place until the drain has ended.
+    async fn admit(&self, stream: TcpStream, peer: SocketAddr) {
+        tokio::select! {
+            () = self.app.shutdown.ended() => {}
+            () = enter(self.app, self.crowd, self.surface, self.serving, stream, peer) => {}
+        }
+    }
+}
+
+/// Gives a new connection a place, and serves it in a task.
+async fn enter(
+    app: &Arc<App>,
+    crowd: &Arc<Crowd>,
+    surface: Surface,
+    serving: &Handle,
+    stream: TcpStream,
+    peer: SocketAddr,
+) {
+    let progress = Progress::new();
+    let refusing = Refusing {
+        family: surface.family("/"),
+        clock: Arc::clone(&app.clock),
+    };
+    let place = match crowd.admit(peer.ip(), &progress).await {
+        Ok((place, gone)) => {
+            app.metrics.connections_sent_away(gone);
+            place
+        }
+        Err(TooManyOfOne) => {
+            app.metrics.shed("connections of one address");
+            let answer = refusing.answer(&ApiError::Overloaded {
+                what: "Your address has too many connections open; close some, and come again.",
+                retry_after: 1,
+            });
+            let _ = stream.try_write(&answer);
+            return;
+        }
+    };
+    // From here on, and not from when the task first runs: a drain may end between.
+    let hold = (surface != Surface::Admin).then(|| app.shutdown.hold());
+    let (app, serving) = (Arc::clone(app), serving.clone());
+    tokio::spawn(async move {
+        let _hold = hold;
+        let _counted = Counted::new(&app.metrics);
+        let end = connection(&app, surface, &serving, stream, peer, &progress, refusing);
+        tokio::pin!(end);
+        loop {
+            tokio::select! {
+                () = &mut end => return,
+                () = place.told_to_go() => {
+                    if progress.idle_since().is_some() {
+                        return;
+                    }
+                    place.stay();
+                }
+            }
+        }
+    });
 }
 
 /// An open connection in the metrics, also when its task panics.
@@ -159,10 +279,17 @@ impl Drop for Counted<'_> {
 
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 
+/// Returns when a surface takes no more. The gateway and the data API go on for a
+/// moment after the drain began, and say with every answer that the connection
+/// ends: a request that is on its way by then is not cut off.
 async fn stop(app: &App, surface: Surface) {
-    match surface {
-        Surface::Admin => app.shutdown.ended().await,
-        Surface::Gateway | Surface::Data | Surface::Both => app.shutdown.begun().await,
+    if surface == Surface::Admin {
+        return app.shutdown.ended().await;
+    }
+    app.shutdown.begun().await;
+    tokio::select! {
+        () = tokio::time::sleep(Duration::from_millis(app.config.server.linger_ms)) => {}
+        () = app.shutdown.ended() => {}
     }
 }
 
@@ -175,24 +302,66 @@ fn is_of_the_client(error: &io::Error) -> bool {
     )
 }
 
-async fn connection(app: &Arc<App>, surface: Surface, stream: TcpStream, peer: SocketAddr) {
+/// A connection from its first byte to its end. Who says nothing costs next to
+/// nothing: what a request needs is made for who asks.
+async fn connection(
+    app: &Arc<App>,
+    surface: Surface,
+    serving: &Handle,
+    stream: TcpStream,
+    peer: SocketAddr,
+    progress: &Progress,
+    refusing: Refusing,
+) {
+    let accepted = Instant::now();
+    let head_time = Duration::from_secs(app.config.server.header_seconds);
+    let mut first = [0; 1];
+    tokio::select! {
+        _ = stream.peek(&mut first) => {}
+        () = tokio::time::sleep_until(accepted + head_time) => return,
+        () = stop_of(app, surface, accepted) => return,
+    }
     // Answers are written whole: waiting for more to send only delays them.
     let _ = stream.set_nodelay(true);
-    let progress = Progress::new();
     let watched = Watched::new(
         stream,
         progress.clone(),
-        Duration::from_secs(app.config.server.header_seconds),
+        accepted + head_time,
+        head_time,
         Duration::from_secs(limits::STALL_SECONDS),
+        refusing,
     );
+    let served = Box::pin(requests(
+        app, surface, serving, watched, peer, progress, accepted,
+    ));
+    if let Err(error) = served.await {
+        tracing::debug!(%peer, %error, "a connection ended badly");
+    }
+}
+
+/// Answers what comes, one request after the other.
+async fn requests(
+    app: &Arc<App>,
+    surface: Surface,
+    serving: &Handle,
+    watched: Watched<TcpStream>,
+    peer: SocketAddr,
+    progress: &Progress,
+    accepted: Instant,
+) -> Result<(), hyper::Error> {
     let service = service_fn(|request| {
         progress.request_begins();
-        let progress = progress.clone();
-        async move {
-            let reply = answer(app, surface, peer, request).await;
+        // In a place of its own, so that a connection that idles does not have it.
+        Box::pin(async move {
+            let reply = match surface {
+                Surface::Admin => operators::answered(app, serving, peer, progress, request).await,
+                Surface::Gateway | Surface::Data | Surface::Both => {
+                    answer(app, surface, peer, progress, Client::default(), request).await
+                }
+            };
             progress.request_ends();
             Ok::<_, Infallible>(reply)
-        }
+        })
     });
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -201,20 +370,38 @@ async fn connection(app: &Arc<App>, surface: Surface, stream: TcpStream, peer: S
         .max_buf_size(limits::CONNECTION_BUFFER_BYTES)
         // Who has sent a whole request and hangs up has it done: hyper would drop it
         // wherever it waits just then. The answer's time bounds what nobody reads.
-        .half_close(true)
+        // An operator who hangs up has left: what is done for them alone ends.
+        .half_close(surface != Surface::Admin)
         .serve_connection(TokioIo::new(watched), service);
     let mut served = std::pin::pin!(served);
-    let result = tokio::select! {
-        result = served.as_mut() => result,
-        () = stop(app, surface) => {
-            served.as_mut().graceful_shutdown();
-            tokio::select! {
-                result = served => result,
-                () = app.shutdown.ended() => return,
-            }
-        }
-    };
-    if let Err(error) = result {
-        tracing::debug!(%peer, %error, "a connection ended badly");
+    tokio::select! {
+        result = served.as_mut() => return result,
+        () = stop_of(app, surface, accepted) => {}
+    }
+    // A request may have come that the runtime has not heard of yet; it hears now.
+    tokio::task::yield_now().await;
+    tokio::select! {
+        biased;
+        result = served.as_mut() => return result,
+        () = std::future::ready(()) => {}
+    }
+    if !progress.is_under_way() {
+        served.as_mut().graceful_shutdown();
+    }
+    // Otherwise its answer says that it is the last one.
+    tokio::select! {
+        result = served => result,
+        () = app.shutdown.ended() => Ok(()),
+    }
+}
+
+/// Returns when a connection that idles is closed: who came at the last moment gets
+/// to ask all the same.
+async fn stop_of(app: &App, surface: Surface, accepted: Instant) {
+    stop(app, surface).await;
+    let linger = Duration::from_millis(app.config.server.linger_ms);
+    tokio::select! {
+        () = tokio::time::sleep_until(accepted + linger) => {}
+        () = app.shutdown.ended() => {}
     }
 }

@@ -3,7 +3,8 @@
 //! changes here counts at once, since it empties the cache; what another host
 //! changes counts within the second.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -12,14 +13,15 @@ use crate::domain::exchange::{Location, Pairs, SenderCheck, SenderChecks};
 use crate::domain::id::{AgentId, ConnectionId, WorkspaceId};
 use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
+use crate::limits;
 use crate::seal::{OpenError, Sealer, Secrets};
 use crate::store::once::Once;
 use crate::store::{Channel, Store, StoreError};
 
-/// How long an answer of the store stands, also that there is no such connection.
+/// How long an answer of the store stands, also about which ids there are.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// Entries kept: past it the cache starts anew. Guessed ids must not fill memory.
+/// Entries kept: past it those that are not fresh go, and then all.
 const ENTRIES: usize = 10_000;
 
 /// A connection with its secrets open.
@@ -27,12 +29,47 @@ const ENTRIES: usize = 10_000;
 pub struct Live {
     pub connection: Connection,
     pub secrets: Secrets,
-    /// What the plugin declares for this configuration, by the version that declared it.
+    /// Put together once and not for each delivery, by the version that declared.
     checks: Mutex<Option<(Digest, Arc<SenderChecks>)>>,
 }
 
+/// What versions declare for configurations of connections. A version declares the
+/// same for the same configuration each time, so it is asked once.
+#[derive(Default)]
+pub struct Declared(Mutex<HashMap<DeclaredKey, Arc<SenderChecks>>>);
+
+type DeclaredKey = (ConnectionId, i64, Digest);
+
+impl Declared {
+    fn key(connection: &Connection, digest: &Digest) -> DeclaredKey {
+        let version = connection.config_version;
+        (connection.id.clone(), version, digest.clone())
+    }
+
+    pub fn get(&self, connection: &Connection, digest: &Digest) -> Option<Arc<SenderChecks>> {
+        let known = self.0.lock().expect("nobody panics holding it");
+        known.get(&Self::key(connection, digest)).cloned()
+    }
+
+    pub fn keep(
+        &self,
+        connection: &Connection,
+        digest: &Digest,
+        declared: SenderChecks,
+    ) -> Arc<SenderChecks> {
+        let declared = Arc::new(declared);
+        let mut known = self.0.lock().expect("nobody panics holding it");
+        if known.len() >= ENTRIES {
+            known.clear();
+        }
+        known.insert(Self::key(connection, digest), Arc::clone(&declared));
+        declared
+    }
+}
+
 impl Live {
-    /// What the plugin version declared, if it was asked before.
+    /// What the plugin version declares, and what the connection adds, if that was put
+    /// together before.
     pub fn checks_of(&self, digest: &Digest) -> Option<Arc<SenderChecks>> {
         let checks = self.checks.lock().expect("nobody panics holding it");
         checks
@@ -41,17 +78,19 @@ impl Live {
             .map(|(_, checks)| Arc::clone(checks))
     }
 
-    /// Remembers what the plugin version declares, and what the connection adds.
-    pub fn declare(&self, digest: &Digest, mut declared: SenderChecks) -> Arc<SenderChecks> {
-        declared
-            .checks
-            .extend(self.connection.checks.iter().cloned());
-        let carried = shown_as_they_are(&declared.checks);
-        declared.carried_secrets.extend(carried);
-        let declared = Arc::new(declared);
+    /// The same, put together and kept.
+    pub fn with_own(&self, digest: &Digest, declared: &SenderChecks) -> Arc<SenderChecks> {
+        let mut checks = declared.checks.clone();
+        checks.extend(self.connection.checks.iter().cloned());
+        let mut carried_secrets = declared.carried_secrets.clone();
+        carried_secrets.extend(shown_as_they_are(&checks));
+        let together = Arc::new(SenderChecks {
+            checks,
+            carried_secrets,
+        });
         *self.checks.lock().expect("nobody panics holding it") =
-            Some((digest.clone(), Arc::clone(&declared)));
-        declared
+            Some((digest.clone(), Arc::clone(&together)));
+        together
     }
 
     /// What is known of the checks without asking the plugin.
@@ -141,14 +180,22 @@ pub enum ConnectionError {
     Sealed { id: ConnectionId, source: OpenError },
 }
 
-type Cached<T> = HashMap<T, (Instant, Vec<Arc<Live>>)>;
+type Cached<T, V> = HashMap<T, (Instant, V)>;
 
 /// The cache. One per host.
 pub struct Connections {
     store: Arc<dyn Store>,
     sealer: Arc<Sealer>,
-    by_id: Mutex<Cached<ConnectionId>>,
-    by_workspace: Mutex<Cached<WorkspaceId>>,
+    /// Those that exist. An old entry still says that an id is no guess.
+    by_id: Mutex<Cached<ConnectionId, Arc<Live>>>,
+    by_workspace: Mutex<Cached<WorkspaceId, Vec<Arc<Live>>>>,
+    /// Ids that nobody had come with before, in this second.
+    guesses: Mutex<Option<(Instant, u32)>>,
+    /// Which ids there are, for when there are many of those: however many are
+    /// guessed, the store is asked some times a second.
+    ids: Mutex<Option<(Instant, Arc<HashSet<ConnectionId>>)>>,
+    asked_ids: Once<(), Arc<HashSet<ConnectionId>>>,
+    pub declared: Declared,
     asked_by_id: Once<ConnectionId, Option<Connection>>,
     asked_by_workspace: Once<WorkspaceId, Vec<Connection>>,
 }
@@ -160,6 +207,10 @@ impl Connections {
             sealer,
             by_id: Mutex::default(),
             by_workspace: Mutex::default(),
+            guesses: Mutex::default(),
+            ids: Mutex::default(),
+            asked_ids: Once::default(),
+            declared: Declared::default(),
             asked_by_id: Once::default(),
             asked_by_workspace: Once::default(),
         }
@@ -167,7 +218,10 @@ impl Connections {
 
     pub async fn get(&self, id: &ConnectionId) -> Result<Option<Arc<Live>>, ConnectionError> {
         if let Some(found) = fresh(&self.by_id, id) {
-            return Ok(found.into_iter().next());
+            return Ok(Some(found));
+        }
+        if !self.has_been(id) && !self.is_one_of_few() && !self.may_be(id).await? {
+            return Ok(None);
         }
         let question = self.store.connection(id);
         let answer = self.asked_by_id.ask(id, question).await?;
@@ -176,7 +230,51 @@ impl Connections {
             .map(|connection| self.open(connection))
             .transpose()?;
         if answer.may_be_kept {
-            keep(&self.by_id, id.clone(), found.iter().cloned().collect());
+            match &found {
+                Some(found) => keep(&self.by_id, id.clone(), Arc::clone(found)),
+                None => drop(
+                    self.by_id
+                        .lock()
+                        .expect("nobody panics holding it")
+                        .remove(id),
+                ),
+            }
+        }
+        Ok(found)
+    }
+
+    fn has_been(&self, id: &ConnectionId) -> bool {
+        self.by_id
+            .lock()
+            .expect("nobody panics holding it")
+            .contains_key(id)
+    }
+
+    /// Whether few come with an id that is not known: then the store is asked for it.
+    fn is_one_of_few(&self) -> bool {
+        let mut guesses = self.guesses.lock().expect("nobody panics holding it");
+        let (since, count) = guesses
+            .filter(|(since, _)| since.elapsed() < FRESH)
+            .unwrap_or((Instant::now(), 0));
+        *guesses = Some((since, count.saturating_add(1)));
+        count < limits::GUESSES_ASKED
+    }
+
+    /// Whether the id is one of those that there were within the last second.
+    async fn may_be(&self, id: &ConnectionId) -> Result<bool, StoreError> {
+        let known = self.ids.lock().expect("nobody panics holding it").clone();
+        if let Some((since, ids)) = known
+            && since.elapsed() < FRESH
+        {
+            return Ok(ids.contains(id));
+        }
+        // Believed from before the question, so that no answer is believed too long.
+        let since = Instant::now();
+        let question = async { Ok(Arc::new(self.store.connection_ids().await?)) };
+        let answer = self.asked_ids.ask(&(), question).await?;
+        let found = answer.value.contains(id);
+        if answer.may_be_kept {
+            *self.ids.lock().expect("nobody panics holding it") = Some((since, answer.value));
         }
         Ok(found)
     }
@@ -243,6 +341,8 @@ impl Connections {
     pub fn forget(&self) {
         self.asked_by_id.forget();
         self.asked_by_workspace.forget();
+        self.asked_ids.forget();
+        *self.ids.lock().expect("nobody panics holding it") = None;
         self.by_id.lock().expect("nobody panics holding it").clear();
         self.by_workspace
             .lock()
@@ -261,12 +361,12 @@ impl Connections {
         Ok(Arc::new(Live {
             connection,
             secrets,
-            checks: Mutex::new(None),
+            checks: Mutex::default(),
         }))
     }
 }
 
-fn fresh<K: std::hash::Hash + Eq>(cache: &Mutex<Cached<K>>, key: &K) -> Option<Vec<Arc<Live>>> {
+fn fresh<K: Hash + Eq, V: Clone>(cache: &Mutex<Cached<K, V>>, key: &K) -> Option<V> {
     let cache = cache.lock().expect("nobody panics holding it");
     cache
         .get(key)
@@ -274,10 +374,13 @@ fn fresh<K: std::hash::Hash + Eq>(cache: &Mutex<Cached<K>>, key: &K) -> Option<V
         .map(|(_, found)| found.clone())
 }
 
-fn keep<K: std::hash::Hash + Eq>(cache: &Mutex<Cached<K>>, key: K, found: Vec<Arc<Live>>) {
+fn keep<K: Hash + Eq, V>(cache: &Mutex<Cached<K, V>>, key: K, found: V) {
     let mut cache = cache.lock().expect("nobody panics holding it");
-    if cache.len() >= ENTRIES {
-        cache.clear();
+    if cache.len() >= ENTRIES && !cache.contains_key(&key) {
+        cache.retain(|_, (since, _)| since.elapsed() < FRESH);
+        if cache.len() >= ENTRIES {
+            cache.clear();
+        }
     }
     cache.insert(key, (Instant::now(), found));
 }

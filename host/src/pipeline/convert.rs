@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::check::{self, CheckError, Presented};
 use super::connections::{ConnectionError, Live};
 use super::routing::Routing;
-use super::{events, greeting, mask, normalise, spawn, templates};
+use super::{events, greeting, mask, normalise, props, spawn, templates};
 use crate::app::App;
 use crate::domain::connection::ConnectionKind;
 use crate::domain::delivery::DeliveryStatus;
@@ -47,20 +47,26 @@ pub async fn checks(
     app: &App,
     live: &Live,
     plugin: &Arc<Loaded>,
+    budget: Budget,
 ) -> Result<Arc<SenderChecks>, ConvertError> {
     if let Some(checks) = live.checks_of(&plugin.digest) {
         return Ok(checks);
     }
+    let known = &app.pipeline.connections.declared;
+    if let Some(declared) = known.get(&live.connection, &plugin.digest) {
+        return Ok(live.with_own(&plugin.digest, &declared));
+    }
     let lane = live.connection.id.as_str();
     let ask = app
         .plugins
-        .sender_checks(plugin, lane, &live.connection.config, Budget::Worker);
+        .sender_checks(plugin, lane, &live.connection.config, budget);
     let declared = app
         .metrics
         .calling(plugin, ask)
         .await?
         .map_err(ConvertError::Configuration)?;
-    Ok(live.declare(&plugin.digest, declared))
+    let declared = known.keep(&live.connection, &plugin.digest, declared);
+    Ok(live.with_own(&plugin.digest, &declared))
 }
 
 /// What the sender presented, in full: sealed beside a delivery that could not
@@ -217,6 +223,7 @@ async fn leads(
     let mut notes = conversion.notes;
     let results = items.iter_mut().map(|item| &mut item.result);
     greeting::add(app, results, &mut notes).await?;
+    props::note_left_out(items.iter().map(|item| &item.result), &mut notes);
     Ok(Ok(Read {
         items,
         reply: conversion.reply,
@@ -318,6 +325,19 @@ pub fn waits(reason: &str, attempts: u32, at: Micros) -> ConversionResult {
     }
 }
 
+/// A large conversion is done again by the worker and committed in parts: others
+/// wait for the store too.
+pub fn or_waits(app: &App, result: ConversionResult) -> ConversionResult {
+    if !result.is_large() {
+        return result;
+    }
+    let reason = format!(
+        "it has {} items, which are taken in beside other work",
+        result.items.len()
+    );
+    waits(&reason, 0, app.clock.now())
+}
+
 /// What a failed conversion leaves: waiting when it was not the plugin's fault,
 /// else failed and due again later, and parked after the third time on one digest.
 pub fn after_failure(
@@ -331,6 +351,14 @@ pub fn after_failure(
         ConvertError::Call(
             CallError::Busy | CallError::ShuttingDown | CallError::OutOfTime { inline: true, .. },
         ) => waits(&error.to_string(), failures_before, now),
+        // Failed, so that another version tries it at once.
+        ConvertError::Call(CallError::CircuitOpen { until, .. }) => ConversionResult {
+            ran,
+            error: Some(error.to_string()),
+            attempts: failures_before,
+            next_attempt_at: Some(*until),
+            ..empty(DeliveryStatus::Failed)
+        },
         ConvertError::Connection(_) => waits(
             &error.to_string(),
             failures_before,

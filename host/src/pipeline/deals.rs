@@ -12,8 +12,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::connections::Live;
-use super::normalise;
 use super::notify::Answer;
+use super::props;
 use super::templates::{self, Misfit, TemplateError, wanted::Wanted};
 use crate::app::App;
 use crate::domain::contact;
@@ -126,7 +126,7 @@ fn new_deal(app: &App, order: Order, message: Option<DealMessage>) -> NewDeal {
     let phones: Vec<Phone> = order.phone.iter().cloned().collect();
     let emails: Vec<String> = order.email.iter().cloned().collect();
     let mut props = order.props;
-    let said = normalise::said(Some(&order.name), &phones, &emails);
+    let said = props::said(Some(&order.name), &phones, &emails);
     props.insert(contact::SAID.to_owned(), Value::Object(said));
     NewDeal {
         by: order.by,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use super::connections::Live;
 use super::worker::{self, Held};
-use super::{convert, greeting, mask, normalise};
+use super::{convert, greeting, mask, normalise, props};
 use crate::app::App;
 use crate::domain::exchange::HttpResponse;
 use crate::domain::plugin::{Failure, FailureCategory, Fetch, Item, Outcome, PluginCompletion};
@@ -26,7 +26,8 @@ use crate::plugin::{Budget, Loaded};
 use crate::store::{FetchAnswer, FetchOutcome, FetchSettlement, HeldFetch, ItemResult, Write};
 
 pub async fn run(app: &Arc<App>, held: HeldFetch, lease: Held) {
-    let (outcome, plugin) = attempt(app, &held, lease).await;
+    let mut notes = Vec::new();
+    let (outcome, plugin) = attempt(app, &held, lease, &mut notes).await;
     app.metrics.fetch(&outcome);
     let ran = plugin.map(|(plugin, live)| plugin.ran_with(live.connection.config_version));
     let settlement = FetchSettlement {
@@ -34,6 +35,7 @@ pub async fn run(app: &Arc<App>, held: HeldFetch, lease: Held) {
         index: held.index,
         lease: held.lease,
         ran,
+        notes,
         outcome,
     };
     worker::settle(app, Write::Settle(Box::new(settlement))).await;
@@ -41,7 +43,12 @@ pub async fn run(app: &Arc<App>, held: HeldFetch, lease: Held) {
 
 type Ran = Option<(Arc<Loaded>, Arc<Live>)>;
 
-async fn attempt(app: &Arc<App>, held: &HeldFetch, lease: Held) -> (FetchOutcome, Ran) {
+async fn attempt(
+    app: &Arc<App>,
+    held: &HeldFetch,
+    lease: Held,
+    notes: &mut Vec<String>,
+) -> (FetchOutcome, Ran) {
     let now = app.clock.now();
     if now >= held.until || held.attempts >= limits::FETCH_ATTEMPTS {
         return (
@@ -123,13 +130,10 @@ async fn attempt(app: &Arc<App>, held: &HeldFetch, lease: Held) -> (FetchOutcome
         Ok(Ok(items)) => {
             let now = app.clock.now();
             let mut found = results(&live, items, held.hop, now, held.until);
-            let mut notes = Vec::new();
-            if let Err(error) = greeting::add(app, found.iter_mut(), &mut notes).await {
+            if let Err(error) = greeting::add(app, found.iter_mut(), notes).await {
                 return (retry(app, held, &error.to_string(), None), ran);
             }
-            for note in notes {
-                tracing::warn!(delivery = %held.delivery, connection = %live.connection.name, note, "a new lead is not greeted");
-            }
+            props::note_left_out(found.iter(), notes);
             FetchOutcome::Items(found)
         }
         Ok(Err(failure)) => after_failure(app, held, &live, failure),
@@ -247,8 +251,9 @@ fn after_egress(app: &App, held: &HeldFetch, live: &Live, error: &EgressError) -
         return retry(app, held, &error.to_string(), None);
     }
     match error {
-        // The plugin's own fault: no operator can allow it.
-        EgressError::Malformed(_) => FetchOutcome::Failed {
+        // The plugin's own fault, and this item's alone: others of the connection
+        // may be right.
+        EgressError::Malformed(_) | EgressError::NotAllowed { .. } => FetchOutcome::Failed {
             error: error.to_string(),
         },
         _ => stop(app, held, live, error.to_string()),

@@ -6,17 +6,19 @@
 //! is stored before it is answered; only the store's own refusal and the
 //! intake's bounds turn a sender away, with 503 or 507, to come again.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
+use super::answering::{self, Asked};
 use super::check::{self, CheckError};
 use super::connections::{ConnectionError, Live};
 use super::convert::{self, ConvertError, Evidence};
-use super::slots::{self, SlotError};
 use crate::app::App;
 use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::delivery::DeliveryStatus;
-use crate::domain::exchange::{Pairs, Reply, SenderChecks, first};
+use crate::domain::exchange::{Pairs, SenderChecks, first};
 use crate::domain::id::{AgentId, ConnectionId, DeliveryId};
+use crate::domain::network;
 use crate::plugin::{Budget, CallError, Loaded};
 use crate::store::{
     Acceptance, DeliveryOutcome, ItemResult, NewDelivery, StoreError, Write, Written,
@@ -56,6 +58,8 @@ impl Address {
 #[derive(Debug)]
 pub struct Inbound {
     pub address: Address,
+    /// Who sent it, as far as can be told: the far end, or whom a trusted proxy names.
+    pub peer: IpAddr,
     pub method: String,
     pub path: String,
     /// The address as the sender sees it, with the query.
@@ -94,9 +98,9 @@ pub struct FilledReply {
 pub enum IntakeError {
     #[error("there is no connection at {0:?}")]
     UnknownAddress(Address),
-    /// Too much waits already: the sender comes again.
-    #[error("{0} deliveries wait already")]
-    Full(u64),
+    /// Too much of this connection waits already: the sender comes again.
+    #[error("too many deliveries of connection {0} wait already")]
+    Full(String),
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
@@ -112,38 +116,46 @@ impl From<ConnectionError> for IntakeError {
     }
 }
 
+/// Whether a delivery to this address would be taken in: whoever sends one hears
+/// otherwise before its body is read.
+pub async fn expect(app: &App, address: &Address) -> Result<ConnectionId, IntakeError> {
+    let live = connection(app, address).await?;
+    let waiting = &app.pipeline.waiting;
+    if waiting.is_full(&live.connection.id, &app.config.intake) {
+        return Err(IntakeError::Full(live.connection.name.clone()));
+    }
+    Ok(live.connection.id.clone())
+}
+
 /// Takes a delivery in.
 pub async fn receive(app: &Arc<App>, inbound: Inbound) -> Result<Received, IntakeError> {
     let live = connection(app, &inbound.address).await?;
-    if app.pipeline.is_full(app.config.intake.waiting) {
-        return Err(IntakeError::Full(app.config.intake.waiting));
+    let waiting = &app.pipeline.waiting;
+    if waiting.is_full(&live.connection.id, &app.config.intake) {
+        return Err(IntakeError::Full(live.connection.name.clone()));
     }
     let now = app.clock.now();
+    let peer = network::owner(inbound.peer);
     let (evidence, delivery) = split(inbound, &live, now);
 
     let Some(plugin) = app.plugins.active(&live.connection.plugin) else {
         let reason = format!("no version of `{}` is active", live.connection.plugin);
         let result = convert::waits(&reason, 0, now);
-        return keep_unchecked(app, &live, &delivery, evidence, result).await;
+        return keep_unchecked(app, &live, &delivery, evidence, peer, result).await;
     };
-    let checks = match convert::checks(app, &live, &plugin).await {
+    let checks = match convert::checks(app, &live, &plugin, Budget::Brief).await {
         Ok(checks) => checks,
         Err(error) => {
             let ran = Some(plugin.ran_with(live.connection.config_version));
             let result = convert::after_failure(app, &error, ran, 0);
-            return keep_unchecked(app, &live, &delivery, evidence, result).await;
+            return keep_unchecked(app, &live, &delivery, evidence, peer, result).await;
         }
     };
     if let Err(why) = evidence.verify(&checks, &live, &delivery) {
-        return quarantine(app, &live, &checks, &delivery, evidence, why).await;
+        return quarantine(app, &live, &checks, &delivery, evidence, peer, why).await;
     }
-    take(
-        app,
-        &live,
-        &plugin,
-        convert::redacted(&delivery, &checks, &live),
-    )
-    .await
+    let delivery = convert::redacted(&delivery, &checks, &live);
+    take(app, &live, &plugin, &checks, delivery).await
 }
 
 /// Converts within the inline budget and commits whatever comes of it.
@@ -151,27 +163,44 @@ async fn take(
     app: &Arc<App>,
     live: &Arc<Live>,
     plugin: &Arc<Loaded>,
+    checks: &SenderChecks,
     delivery: NewDelivery,
 ) -> Result<Received, IntakeError> {
     let id = delivery.id;
     let (result, reply, problem) =
         match convert::convert(app, live, plugin, &delivery, Budget::Inline).await {
-            Ok(converted) => (converted.result, converted.reply, converted.problem),
+            Ok(converted) => {
+                let result = convert::or_waits(app, converted.result);
+                (result, converted.reply, converted.problem)
+            }
             Err(error) => {
                 log_failure(live, plugin, id, &error);
                 let ran = Some(plugin.ran_with(live.connection.config_version));
                 (convert::after_failure(app, &error, ran, 0), None, None)
             }
         };
-    let outcome = commit(app, Acceptance { delivery, result }).await?;
+    let acceptance = Acceptance {
+        delivery,
+        peer: None,
+        result,
+    };
+    let outcome = commit(app, acceptance).await?;
     if let Some(problem) = problem {
         return Ok(Received::Rejected {
             delivery: id,
             message: problem.to_string(),
         });
     }
+    let asked = Asked {
+        live,
+        checks,
+        shown: &plugin.reply_slots,
+        query: None,
+    };
     let reply = reply.and_then(|reply| {
-        fill(&reply, live).inspect_err(|error| tracing::warn!(delivery = %id, %error, "the plugin's reply cannot be sent; ours is")).ok()
+        answering::compose(&reply, &asked)
+            .inspect_err(|error| tracing::warn!(delivery = %id, connection = live.source_name(), instance = live.instance_name(), %error, "the plugin's reply is not given; ours is"))
+            .ok()
     });
     Ok(Received::Stored { outcome, reply })
 }
@@ -183,12 +212,18 @@ async fn keep_unchecked(
     live: &Live,
     delivery: &NewDelivery,
     evidence: Evidence,
+    peer: IpAddr,
     mut result: crate::store::ConversionResult,
 ) -> Result<Received, IntakeError> {
     // What the plugin declares is not known; what the connection adds is.
     let (delivery, sealed) = evidence.put_away(app, delivery, &live.own_checks(), live);
     result.presented = Some(sealed);
-    let outcome = commit(app, Acceptance { delivery, result }).await?;
+    let acceptance = Acceptance {
+        delivery,
+        peer: Some(peer),
+        result,
+    };
+    let outcome = commit(app, acceptance).await?;
     Ok(Received::Stored {
         outcome,
         reply: None,
@@ -201,6 +236,7 @@ async fn quarantine(
     checks: &SenderChecks,
     delivery: &NewDelivery,
     evidence: Evidence,
+    peer: IpAddr,
     why: CheckError,
 ) -> Result<Received, IntakeError> {
     tracing::warn!(delivery = %delivery.id, connection = live.source_name(), instance = live.instance_name(), %why, "a sender could not prove itself");
@@ -208,7 +244,12 @@ async fn quarantine(
     result.error = Some(why.to_string());
     let (delivery, sealed) = evidence.put_away(app, delivery, checks, live);
     result.presented = Some(sealed);
-    commit_or_drop(app, Acceptance { delivery, result }).await?;
+    let acceptance = Acceptance {
+        delivery,
+        peer: Some(peer),
+        result,
+    };
+    commit_or_drop(app, acceptance).await?;
     Ok(Received::Unproven)
 }
 
@@ -255,7 +296,7 @@ async fn commit(app: &App, acceptance: Acceptance) -> Result<DeliveryOutcome, In
     })
 }
 
-/// `None` when the quarantine is full.
+/// `None` when the quarantine has no room for it.
 async fn commit_or_drop(
     app: &App,
     acceptance: Acceptance,
@@ -268,21 +309,26 @@ async fn commit_or_drop(
             ItemResult::Lead(lead) => lead.greeting.is_some(),
             _ => false,
         });
-    match app
-        .writer
-        .submit(Write::Accept(Box::new(acceptance)))
-        .await?
-    {
+    let connection = acceptance.delivery.connection.clone();
+    // A batch whose commit gets no answer is waited for longer than a sender has to
+    // be: what came of it, the sender hears when it comes again.
+    let written = tokio::select! {
+        biased;
+        written = app.writer.submit(Write::Accept(Box::new(acceptance))) => written?,
+        lost = app.store.lost() => return Err(lost.into()),
+    };
+    match written {
         Written::Done(outcome) => {
             if sends {
                 app.pipeline.wake();
             }
             app.metrics.delivery(outcome.status);
+            app.metrics.quarantine_evicted(outcome.evicted);
             if matches!(
                 outcome.status,
                 DeliveryStatus::Queued | DeliveryStatus::Failed
             ) {
-                app.pipeline.one_more_waits();
+                app.pipeline.one_more_waits(&connection);
             }
             Ok(Some(outcome))
         }
@@ -296,7 +342,11 @@ async fn commit_or_drop(
 
 fn log_failure(live: &Live, plugin: &Loaded, delivery: DeliveryId, error: &ConvertError) {
     match error {
-        ConvertError::Call(CallError::Busy | CallError::OutOfTime { inline: true, .. }) => {
+        ConvertError::Call(
+            CallError::Busy
+            | CallError::CircuitOpen { .. }
+            | CallError::OutOfTime { inline: true, .. },
+        ) => {
             tracing::debug!(%delivery, connection = live.source_name(), instance = live.instance_name(), %error, "the delivery waits for the worker");
         }
         _ => tracing::warn!(
@@ -311,14 +361,6 @@ fn log_failure(live: &Live, plugin: &Loaded, delivery: DeliveryId, error: &Conve
     }
 }
 
-fn fill(reply: &Reply, live: &Live) -> Result<FilledReply, SlotError> {
-    Ok(FilledReply {
-        status: reply.status,
-        content_type: reply.content_type.clone(),
-        body: slots::compose(&reply.body, &live.secrets, slots::verbatim)?,
-    })
-}
-
 /// What a source hears that makes sure of the address.
 #[derive(Debug)]
 pub enum Handshake {
@@ -327,6 +369,8 @@ pub enum Handshake {
     None,
     /// A required secret does not match, or the connection lacks it.
     Refused,
+    /// The plugin's answer may not go out; the log says why.
+    Withheld,
     /// The converter cannot read the request.
     Invalid(String),
     /// The converter cannot be asked now.
@@ -346,7 +390,8 @@ pub async fn handshake(app: &Arc<App>, inbound: Inbound) -> Result<Handshake, In
     let shown = convert::redacted(&delivery, &live.own_checks(), &live);
     let input = convert::input(&live, &shown);
     let lane = live.connection.id.as_str();
-    let ask = app.plugins.handshake(&plugin, lane, input, Budget::Worker);
+    // Anybody may ask, so it is as short as what a request may take.
+    let ask = app.plugins.handshake(&plugin, lane, input, Budget::Brief);
     let answer = match app.metrics.calling(&plugin, ask).await {
         Ok(Ok(Some(answer))) => answer,
         Ok(Ok(None)) => return Ok(Handshake::None),
@@ -364,8 +409,30 @@ pub async fn handshake(app: &Arc<App>, inbound: Inbound) -> Result<Handshake, In
             return Ok(Handshake::Refused);
         }
     }
-    match fill(&answer.reply, &live) {
+    let checks = if answering::has_slots(&answer.reply) {
+        match convert::checks(app, &live, &plugin, Budget::Brief).await {
+            Ok(checks) => checks,
+            // Without them nobody knows which secrets senders use.
+            Err(error) => {
+                return Ok(Handshake::Unavailable(format!(
+                    "how senders prove themselves is not known: {error}"
+                )));
+            }
+        }
+    } else {
+        Arc::default()
+    };
+    let asked = Asked {
+        live: &live,
+        checks: &checks,
+        shown: &plugin.reply_slots,
+        query: Some(&evidence.query),
+    };
+    match answering::compose(&answer.reply, &asked) {
         Ok(reply) => Ok(Handshake::Answer(reply)),
-        Err(error) => Ok(Handshake::Unavailable(error.to_string())),
+        Err(error) => {
+            tracing::warn!(connection = live.source_name(), instance = live.instance_name(), plugin = %plugin.description.name, digest = plugin.digest.short(), %error, "the plugin's answer to a handshake is not given");
+            Ok(Handshake::Withheld)
+        }
     }
 }

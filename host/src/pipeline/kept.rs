@@ -9,7 +9,7 @@
 
 use super::connections::ConnectionError;
 use super::deploy::{self, DeployError};
-use super::{fetch, greeting};
+use super::{fetch, greeting, props};
 use crate::app::App;
 use crate::domain::exchange::HttpResponse;
 use crate::domain::plugin::{Digest, PluginCompletion};
@@ -79,6 +79,7 @@ pub async fn complete(
             greeting::add(app, found.iter_mut(), &mut result.notes)
                 .await
                 .map_err(|error| failed(error.into()))?;
+            props::note_left_out(found.iter(), &mut result.notes);
             replace(&mut result.items, at, found);
         }
     }
@@ -140,7 +141,7 @@ async fn call(
     let lane = live.connection.id.as_str();
     let complete = app
         .plugins
-        .complete(&plugin, lane, completion, Budget::Worker);
+        .complete(&plugin, lane, completion, Budget::Operator);
     let items = app
         .metrics
         .calling(&plugin, complete)

@@ -6,6 +6,7 @@
 //! analytics counted, `redrive` and `replay` convert again what failed or what an
 //! operator asks for, `erase` forgets a person. Plain steps they share stand beside them.
 
+mod answering;
 pub mod apply;
 pub mod catalogue;
 pub mod check;
@@ -25,6 +26,8 @@ pub mod kept;
 pub mod mask;
 pub mod normalise;
 pub mod notify;
+pub mod parts;
+mod props;
 pub mod redrive;
 pub mod replay;
 pub mod rollup;
@@ -34,16 +37,17 @@ pub mod slots;
 pub mod sweep;
 pub mod templates;
 pub mod unanswered;
+pub mod waiting;
 pub mod worker;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
 use crate::app::App;
 use crate::config::Config;
+use crate::domain::id::ConnectionId;
 use crate::egress::Egress;
 use crate::seal::Sealer;
 use crate::shutdown::Shutdown;
@@ -53,6 +57,7 @@ use catalogue::Catalogue;
 use connections::Connections;
 use rollup::Rollup;
 use templates::Templates;
+use waiting::Waiting;
 
 /// What the stories share, one per host.
 pub struct Pipeline {
@@ -63,8 +68,7 @@ pub struct Pipeline {
     pub templates: Templates,
     /// Work was stored that is due now.
     wake: Notify,
-    /// Deliveries waiting for conversion, as last counted, and those added since.
-    waiting: AtomicU64,
+    pub waiting: Waiting,
     /// Activations happen one at a time.
     deploying: tokio::sync::Mutex<()>,
 }
@@ -78,7 +82,7 @@ impl Pipeline {
             rollup: Rollup::default(),
             templates: Templates::default(),
             wake: Notify::new(),
-            waiting: AtomicU64::new(0),
+            waiting: Waiting::default(),
             deploying: tokio::sync::Mutex::new(()),
         }
     }
@@ -88,12 +92,8 @@ impl Pipeline {
         self.wake.notify_one();
     }
 
-    fn is_full(&self, bound: u64) -> bool {
-        self.waiting.load(Ordering::Relaxed) >= bound
-    }
-
-    fn one_more_waits(&self) {
-        self.waiting.fetch_add(1, Ordering::Relaxed);
+    fn one_more_waits(&self, connection: &ConnectionId) {
+        self.waiting.one_more(connection);
         self.wake();
     }
 }

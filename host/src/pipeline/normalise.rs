@@ -3,19 +3,21 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 use sha2::{Digest as _, Sha256};
 
 use super::connections::Live;
 use super::convert::ConvertError;
+use super::props;
 use super::routing::Routing;
 use crate::domain::contact;
-use crate::domain::deal;
 use crate::domain::hex;
 use crate::domain::lead::Lead;
 use crate::domain::phone::{self, Phone};
 use crate::domain::plugin::{Fetch, Item, Outcome};
-use crate::domain::time::{self, Micros};
+use crate::domain::time::Micros;
+use crate::limits;
+use crate::plugin::give_way;
 use crate::store::{DedupeKey, ItemResult, NewFetch, NewItem, NewLead};
 
 /// Without an id of the source, the same contact, listing and message is the
@@ -35,23 +37,57 @@ pub async fn items(
     now: Micros,
     fetch_until: Micros,
 ) -> Result<Vec<NewItem>, ConvertError> {
-    let mut accepted = Vec::with_capacity(items.len());
+    let mut addressed = Vec::with_capacity(items.len());
     for (index, item) in items.into_iter().enumerate() {
         // What is not meant for anybody needs nobody who answers to its route.
         let connection = match item.outcome {
             Outcome::Lead(_) | Outcome::Fetch(_) => routing.find("connection", &item.route).await?,
             Outcome::Ignored(_) | Outcome::Invalid(_) => Ok(Arc::clone(routing.received_by)),
         };
-        let result = match connection {
-            Ok(connection) => result(&connection, item.outcome, 1, now, fetch_until),
-            Err(why) => ItemResult::Unrouted(why),
-        };
-        accepted.push(NewItem {
-            index: u32::try_from(index).expect("items are bounded"),
-            result,
-        });
+        addressed.push((connection, item.outcome));
+        if index % AT_ONCE == AT_ONCE - 1 {
+            tokio::task::yield_now().await;
+        }
     }
-    Ok(accepted)
+    let accept =
+        move |(index, (connection, outcome)): (usize, (Result<Arc<Live>, String>, _))| NewItem {
+            index: u32::try_from(index).expect("items are bounded"),
+            result: match connection {
+                Ok(connection) => result(&connection, outcome, 1, now, fetch_until),
+                Err(why) => ItemResult::Unrouted(why),
+            },
+        };
+    let parts: usize = addressed.iter().map(|(_, outcome)| parts(outcome)).sum();
+    let addressed = addressed.into_iter().enumerate();
+    if parts <= limits::NORMALISED_INLINE {
+        return Ok(addressed.map(accept).collect());
+    }
+    let lane = routing.received_by.connection.id.as_str();
+    let work = async move {
+        let mut accepted = Vec::with_capacity(addressed.len());
+        for item in addressed {
+            accepted.push(accept(item));
+            give_way().await;
+        }
+        accepted
+    };
+    let plugins = &routing.app.plugins;
+    Ok(plugins.compute(lane, &routing.plugin.digest, work).await?)
+}
+
+/// Items whose connection is looked up before others get a turn.
+const AT_ONCE: usize = 64;
+
+/// How much there is to read and to compose of an outcome.
+fn parts(outcome: &Outcome) -> usize {
+    match outcome {
+        Outcome::Lead(lead) => {
+            let named = lead.phones.len() + lead.emails.len();
+            let listed = lead.listings.len() + lead.campaign.len() + lead.consents.len();
+            1 + named + listed + lead.attributes.len() / 8
+        }
+        Outcome::Fetch(_) | Outcome::Ignored(_) | Outcome::Invalid(_) => 1,
+    }
 }
 
 /// One outcome, addressed to its connection. `hop` is that of a further fetch.
@@ -115,6 +151,7 @@ fn new_lead(live: &Live, lead: Lead) -> NewLead {
         .map(tidy_name)
         .filter(|name| !name.is_empty());
     let title = title(name.as_deref(), &phones, &emails, &lead);
+    let kept = props::of_lead(live, &lead, name.as_deref(), &phones);
     NewLead {
         connection: connection.id.clone(),
         agent: connection.agent,
@@ -125,7 +162,8 @@ fn new_lead(live: &Live, lead: Lead) -> NewLead {
             .iter()
             .map(|listing| listing.reference.clone())
             .collect(),
-        deal_props: deal_props(live, &lead, name.as_deref(), &phones),
+        deal_props: kept.props,
+        left_out: kept.left_out,
         contact_props: Map::new(),
         greeting: None,
         external_id,
@@ -188,108 +226,6 @@ fn title(name: Option<&str>, phones: &[Phone], emails: &[String], lead: &Lead) -
         Some(listing) => format!("{who} · {}", listing.reference),
         None => who.to_owned(),
     })
-}
-
-/// What was said of a deal's person, for [`contact::SAID`]. The contact may be
-/// somebody who was known before and keeps what was known; nothing of what came is
-/// lost by that.
-pub fn said(name: Option<&str>, phones: &[Phone], emails: &[String]) -> Map<String, Value> {
-    let mut said = Map::new();
-    if let Some(name) = name {
-        said.insert("name".into(), json!(name));
-    }
-    let phones: Vec<_> = phones
-        .iter()
-        .map(|phone| phone.e164.as_deref().unwrap_or(&phone.raw))
-        .filter(|phone| !phone.is_empty())
-        .collect();
-    if !phones.is_empty() {
-        said.insert("phones".into(), json!(phones));
-    }
-    let emails: Vec<_> = emails
-        .iter()
-        .map(|raw| contact::email(raw).unwrap_or_else(|| raw.trim().to_owned()))
-        .filter(|email| !email.is_empty())
-        .collect();
-    if !emails.is_empty() {
-        said.insert("emails".into(), json!(emails));
-    }
-    said
-}
-
-/// What the deal keeps of the lead: everything that has no column of its own.
-fn deal_props(
-    live: &Live,
-    lead: &Lead,
-    name: Option<&str>,
-    phones: &[Phone],
-) -> Map<String, Value> {
-    let mut props = Map::new();
-    props.insert(
-        "source".into(),
-        json!(lead.source.as_deref().unwrap_or(&live.connection.name)),
-    );
-    props.insert("connection".into(), json!(live.connection.name));
-    if let Some(message) = lead.message.as_deref().filter(|text| !text.is_empty()) {
-        props.insert("message".into(), json!(message));
-    }
-    if let Some(at) = &lead.occurred_at {
-        let read = time::parse_source(at, &live.connection.time_zone).map(|time| time.text());
-        props.insert("occurredAt".into(), json!(read.as_deref().unwrap_or(at)));
-    }
-    let said = said(name, phones, &lead.emails);
-    if !said.is_empty() {
-        props.insert(contact::SAID.into(), Value::Object(said));
-    }
-    if lead.is_test {
-        props.insert(deal::TEST.into(), json!(true));
-    }
-    if !lead.listings.is_empty() {
-        let listings: Vec<_> = lead
-            .listings
-            .iter()
-            .map(|listing| json!({"kind": listing.kind, "reference": listing.reference}))
-            .collect();
-        props.insert("listings".into(), Value::Array(listings));
-    }
-    if !lead.campaign.is_empty() {
-        let campaign: Map<_, _> = lead
-            .campaign
-            .iter()
-            .map(|(name, value)| (name.clone(), json!(value)))
-            .collect();
-        props.insert("campaign".into(), Value::Object(campaign));
-    }
-    if !lead.consents.is_empty() {
-        let consents: Vec<_> = lead
-            .consents
-            .iter()
-            .map(|consent| json!({"purpose": consent.purpose, "granted": consent.granted, "text": consent.text}))
-            .collect();
-        props.insert("consents".into(), Value::Array(consents));
-    }
-    // What was not understood as a phone or an address is not lost.
-    let unread: Vec<_> = phones
-        .iter()
-        .filter(|phone| phone.e164.is_none() && !phone.raw.is_empty())
-        .map(|phone| json!(phone.raw))
-        .collect();
-    if !unread.is_empty() {
-        props.insert("unreadPhones".into(), Value::Array(unread));
-    }
-    let unread: Vec<_> = lead
-        .emails
-        .iter()
-        .filter(|raw| !raw.trim().is_empty() && contact::email(raw).is_none())
-        .map(|raw| json!(raw))
-        .collect();
-    if !unread.is_empty() {
-        props.insert("unreadEmails".into(), Value::Array(unread));
-    }
-    if !lead.attributes.is_empty() {
-        props.insert("attributes".into(), Value::Object(lead.attributes.clone()));
-    }
-    props
 }
 
 #[cfg(test)]

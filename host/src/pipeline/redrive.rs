@@ -9,7 +9,8 @@ use super::worker;
 use crate::app::App;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::plugin::Digest;
-use crate::store::{HeldDelivery, Mode, Reconversion, StoreError, Write};
+use crate::plugin::Budget;
+use crate::store::{HeldDelivery, Mode, Reconversion, StoreError};
 
 /// Deliveries tried between two looks at how it goes.
 const STEP: u32 = 8;
@@ -87,17 +88,18 @@ pub async fn run(app: &Arc<App>, plugin: &str, digest: &Digest) {
 
 /// Whether the new version did better.
 async fn one(app: &Arc<App>, held: HeldDelivery) -> bool {
-    let result = worker::reconvert(app, &held).await;
+    let result = worker::reconvert(app, &held, Budget::Worker).await;
     let failed = matches!(
         result.status,
         Some(DeliveryStatus::Failed | DeliveryStatus::Parked)
     );
-    let write = Reconversion {
+    let conversion = Reconversion {
         delivery: held.delivery.id,
         lease: held.lease,
         mode: Mode::Retry,
         result,
+        part: None,
     };
-    worker::settle(app, Write::Convert(Box::new(write))).await;
+    worker::settle_conversion(app, conversion).await;
     !failed
 }

@@ -6,10 +6,11 @@
 use std::sync::Arc;
 
 use super::kept::{self, CompletionError, KeptError};
-use super::worker;
+use super::{parts, worker};
 use crate::app::App;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::DeliveryId;
+use crate::plugin::Budget;
 use crate::store::{DeliveryOutcome, HeldDelivery, Mode, Reconversion, StoreError, Write, Written};
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -75,7 +76,7 @@ pub async fn one(
         same.error = Some("the sender could not prove itself".to_owned());
         same
     } else {
-        worker::reconvert(app, &held).await
+        worker::reconvert(app, &held, Budget::Operator).await
     };
     if let Err(error) = kept::complete(app, &held.delivery, &mut result).await {
         release(app, &held).await;
@@ -93,13 +94,23 @@ pub async fn one(
     let mode = Mode::Replay {
         apply: options.apply,
     };
-    let write = Write::Convert(Box::new(Reconversion {
+    let conversion = Reconversion {
         delivery: id,
         lease: held.lease,
         mode,
         result,
-    }));
-    match app.writer.submit(write).await? {
+        part: None,
+    };
+    let written = if conversion.result.is_large() {
+        parts::commit(app, conversion).await?
+    } else {
+        let write = Write::Convert(Box::new(conversion));
+        app.writer.submit(write).await?
+    };
+    if let Written::Done(outcome) = &written {
+        app.metrics.quarantine_evicted(outcome.evicted);
+    }
+    match written {
         Written::Done(_) if still && !options.release => Err(ReplayError::Quarantined(id)),
         Written::Done(_) if still => Err(ReplayError::StillUnproven { delivery: id, why }),
         Written::Done(outcome) => {

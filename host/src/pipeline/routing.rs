@@ -11,7 +11,7 @@ use super::connections::Live;
 use super::convert::{self, ConvertError};
 use crate::app::App;
 use crate::domain::exchange::Pairs;
-use crate::plugin::Loaded;
+use crate::plugin::{Budget, Loaded};
 
 /// Where one delivery's items may go.
 pub struct Routing<'a> {
@@ -47,7 +47,7 @@ impl Routing<'_> {
 
     /// Whether there is a check of the connection's senders that runs.
     async fn is_proven(&self, live: &Live) -> Result<bool, ConvertError> {
-        let checks = convert::checks(self.app, live, self.plugin).await?;
+        let checks = convert::checks(self.app, live, self.plugin, Budget::Worker).await?;
         let mut checks = checks.checks.iter();
         Ok(checks.any(|check| live.secrets.get(&check.secret).is_some()))
     }

@@ -28,14 +28,18 @@ pub enum SlotError {
 
 /// The value of a secret: a qualified name falls back to its family, so that
 /// one `page-token` can serve every page.
-fn secret<'a>(secrets: &'a Secrets, name: &str) -> Result<&'a str, SlotError> {
-    secrets
-        .get(name)
-        .or_else(|| {
-            name.split_once('/')
-                .and_then(|(family, _)| secrets.get(family))
-        })
+pub fn secret<'a>(secrets: &'a Secrets, name: &str) -> Result<&'a str, SlotError> {
+    held_as(secrets, name)
+        .and_then(|name| secrets.get(name))
         .ok_or_else(|| SlotError::NoSecret(name.to_owned()))
+}
+
+/// The name under which the secret is there: its own or its family's.
+pub fn held_as<'a>(secrets: &Secrets, name: &'a str) -> Option<&'a str> {
+    let family = || name.split_once('/').map(|(family, _)| family);
+    Some(name)
+        .filter(|name| secrets.get(name).is_some())
+        .or_else(|| family().filter(|family| secrets.get(family).is_some()))
 }
 
 fn argument<'a>(secrets: &'a Secrets, argument: &'a SlotArgument) -> Result<&'a str, SlotError> {

@@ -1,22 +1,24 @@
 //! Does what waits: conversions that did not fit into their request, failed
 //! ones that are due again, fetches, messages. Work is claimed with a lease, so
 //! that what a dying host held is done by the next; at most `worker.concurrency`
-//! pieces are in hand at once.
+//! pieces are in hand at once, and connections take turns (`store::Turns`).
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
-
-use tokio::sync::Semaphore;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use super::convert::{self, ConvertError, Evidence};
-use super::{fetch, send};
+use super::{fetch, parts, send};
 use crate::app::App;
 use crate::clock;
 use crate::domain::delivery::DeliveryStatus;
+use crate::domain::id::ConnectionId;
 use crate::plugin::{Budget, CallError};
 use crate::shutdown::Shutdown;
-use crate::store::{ConversionResult, HeldDelivery, Job, Mode, Reconversion, Write};
+use crate::store::{
+    ConversionResult, HeldDelivery, InHand, Job, Mode, Reconversion, StoreError, Turns, Write,
+    Written,
+};
 
 /// How long the worker rests when nothing woke it: due times pass by themselves.
 const REST: Duration = Duration::from_millis(250);
@@ -24,25 +26,25 @@ const REST: Duration = Duration::from_millis(250);
 /// Seconds until a conversion that found the plugins' queue full is tried again.
 const BUSY_SECONDS: i64 = 1;
 
+/// Between two counts of what waits.
+const COUNT: Duration = Duration::from_secs(1);
+
 pub async fn run(app: Arc<App>, shutdown: Shutdown) {
-    let permits = Arc::new(Semaphore::new(app.config.worker.concurrency));
+    let mut worker = Worker {
+        hands: Arc::default(),
+        after: None,
+        counted: None,
+    };
     while !shutdown.has_begun() {
-        let free = u32::try_from(permits.available_permits()).unwrap_or(u32::MAX);
-        let jobs = if free == 0 {
-            vec![]
-        } else {
-            claim(&app, free).await
-        };
+        let jobs = worker.claim(&app).await;
         let idle = jobs.is_empty();
         for job in jobs {
-            let permit = Arc::clone(&permits)
-                .acquire_owned()
-                .await
-                .expect("the semaphore is never closed");
+            let hand = Hands::take(&worker.hands, &job.job);
+            worker.after = Some(job.job.connection().clone());
             let app_of_job = Arc::clone(&app);
             super::spawn(&app, async move {
                 work(&app_of_job, job).await;
-                drop(permit);
+                drop(hand);
                 app_of_job.pipeline.wake();
             });
         }
@@ -56,46 +58,133 @@ pub async fn run(app: Arc<App>, shutdown: Shutdown) {
     }
 }
 
+struct Worker {
+    hands: Arc<Mutex<Hands>>,
+    /// Whose turn it was last.
+    after: Option<ConnectionId>,
+    counted: Option<Instant>,
+}
+
+/// What this host has in hand, of whom.
+#[derive(Default)]
+struct Hands {
+    all: u32,
+    of: BTreeMap<ConnectionId, InHand>,
+}
+
+/// A piece that is in hand until it is dropped.
+struct Hand {
+    hands: Arc<Mutex<Hands>>,
+    connection: ConnectionId,
+    conversions: u32,
+}
+
+impl Hands {
+    fn take(hands: &Arc<Mutex<Self>>, job: &Job) -> Hand {
+        let connection = job.connection().clone();
+        let conversions = u32::from(matches!(job, Job::Convert(_)));
+        let mut now = hands.lock().expect("nobody panics holding it");
+        now.all += 1;
+        let of = now.of.entry(connection.clone()).or_default();
+        of.pieces += 1;
+        of.conversions += conversions;
+        Hand {
+            hands: Arc::clone(hands),
+            connection,
+            conversions,
+        }
+    }
+
+    /// What may be taken beside it: of one connection at most half of the pieces that
+    /// the worker has at once, a quarter with conversions, which use the processor
+    /// from begin to end; the last quarter for connections that have none in hand.
+    fn turns(&self, concurrency: usize, after: Option<ConnectionId>) -> Turns {
+        let most = u32::try_from(concurrency).unwrap_or(u32::MAX);
+        let quarter = (most / 4).max(1);
+        let free = most.saturating_sub(self.all);
+        let limit = most.saturating_sub(quarter).saturating_sub(self.all);
+        Turns {
+            limit,
+            spare: free - limit,
+            share: (most / 2).max(1),
+            conversions: quarter,
+            in_hand: self.of.clone(),
+            after,
+        }
+    }
+}
+
+impl Drop for Hand {
+    fn drop(&mut self) {
+        let mut hands = self.hands.lock().expect("nobody panics holding it");
+        hands.all -= 1;
+        if let Some(of) = hands.of.get_mut(&self.connection) {
+            of.pieces -= 1;
+            of.conversions -= self.conversions;
+            if of.pieces == 0 {
+                hands.of.remove(&self.connection);
+            }
+        }
+    }
+}
+
 /// Work in hand, and until when it is ours by the clock that counts suspension.
-struct InHand {
+struct Taken {
     job: Job,
     lease: Held,
 }
 
-async fn claim(app: &App, limit: u32) -> Vec<InHand> {
-    // A host that the others take for dead begins nothing.
-    if app.store.outage().is_some() || !app.fleet.is_current() {
-        return vec![];
-    }
-    // Before the store's answer, so that it ends here no later than there.
-    let lease = Held::for_seconds(app.config.worker.lease_seconds);
-    let now = app.clock.now();
-    let until = now.plus_seconds(app.config.worker.lease_seconds);
-    match app.store.backlog().await {
-        Ok(backlog) => {
-            app.pipeline
-                .waiting
-                .store(backlog.queued + backlog.failed, Ordering::Relaxed);
-            app.metrics.backlog(&backlog, app.clock.now());
-            if backlog.queued + backlog.failed + backlog.fetches + backlog.sends == 0 {
-                return vec![];
+impl Worker {
+    async fn claim(&mut self, app: &App) -> Vec<Taken> {
+        // A host that the others take for dead begins nothing.
+        if app.store.outage().is_some() || !app.fleet.is_current() {
+            return vec![];
+        }
+        self.count(app).await;
+        let turns = {
+            let hands = self.hands.lock().expect("nobody panics holding it");
+            hands.turns(app.config.worker.concurrency, self.after.clone())
+        };
+        if turns.limit + turns.spare == 0 {
+            return vec![];
+        }
+        // Before the store's answer, so that it ends here no later than there.
+        let lease = Held::for_seconds(app.config.worker.lease_seconds);
+        let now = app.clock.now();
+        let until = now.plus_seconds(app.config.worker.lease_seconds);
+        match app.store.claim(&turns, now, until).await {
+            Ok(jobs) => jobs.into_iter().map(|job| Taken { job, lease }).collect(),
+            Err(error) => {
+                if !error.is_told() {
+                    tracing::warn!(%error, "no work can be claimed");
+                }
+                vec![]
             }
         }
-        Err(error) if error.is_told() => return vec![],
-        Err(error) => tracing::warn!(%error, "the backlog cannot be counted"),
     }
-    match app.store.claim(limit, now, until).await {
-        Ok(jobs) => jobs.into_iter().map(|job| InHand { job, lease }).collect(),
-        Err(error) => {
-            if !error.is_told() {
-                tracing::warn!(%error, "no work can be claimed");
+
+    /// Now and then: a count goes through all that waits.
+    async fn count(&mut self, app: &App) {
+        if self.counted.is_some_and(|at| at.elapsed() < COUNT) {
+            return;
+        }
+        self.counted = Some(Instant::now());
+        let waiting = async {
+            app.pipeline.waiting.counted(app.store.waiting().await?);
+            app.metrics
+                .backlog(&app.store.backlog().await?, app.clock.now());
+            Ok::<_, StoreError>(())
+        };
+        match waiting.await {
+            Err(error) if !error.is_told() => {
+                tracing::warn!(%error, "the backlog cannot be counted");
             }
-            vec![]
+            _ => {}
         }
     }
 }
 
-async fn work(app: &Arc<App>, work: InHand) {
+async fn work(app: &Arc<App>, work: Taken) {
     match work.job {
         Job::Convert(held) => retry(app, *held).await,
         Job::Fetch(held) => fetch::run(app, *held, work.lease).await,
@@ -126,22 +215,23 @@ impl Held {
 /// Converts a waiting or failed delivery again and settles it.
 pub async fn retry(app: &Arc<App>, held: HeldDelivery) {
     let id = held.delivery.id;
-    let result = reconvert(app, &held).await;
-    settle(
+    let result = reconvert(app, &held, Budget::Worker).await;
+    settle_conversion(
         app,
-        Write::Convert(Box::new(Reconversion {
+        Reconversion {
             delivery: id,
             lease: held.lease,
             mode: Mode::Retry,
             result,
-        })),
+            part: None,
+        },
     )
     .await;
 }
 
 /// Converts a held delivery with the version that serves now; whatever happens
 /// is a result that can be settled.
-pub async fn reconvert(app: &Arc<App>, held: &HeldDelivery) -> ConversionResult {
+pub async fn reconvert(app: &Arc<App>, held: &HeldDelivery, budget: Budget) -> ConversionResult {
     let delivery = &held.delivery;
     let later = || {
         app.clock
@@ -185,7 +275,7 @@ pub async fn reconvert(app: &Arc<App>, held: &HeldDelivery) -> ConversionResult 
     let mut delivery = delivery.clone();
     if let Some(sealed) = &held.presented {
         // It was never checked: that comes first.
-        let checks = match convert::checks(app, &live, &plugin).await {
+        let checks = match convert::checks(app, &live, &plugin, budget).await {
             Ok(checks) => checks,
             Err(error) => return keep_evidence(failed(&error)),
         };
@@ -203,8 +293,9 @@ pub async fn reconvert(app: &Arc<App>, held: &HeldDelivery) -> ConversionResult 
         }
         delivery = convert::redacted(&delivery, &checks, &live);
     }
-    match convert::convert(app, &live, &plugin, &delivery, Budget::Worker).await {
+    match convert::convert(app, &live, &plugin, &delivery, budget).await {
         Ok(converted) => converted.result,
+        Err(error @ ConvertError::Call(CallError::CircuitOpen { .. })) => failed(&error),
         Err(error) => {
             tracing::warn!(delivery = %delivery.id, plugin = %plugin.description.name, digest = plugin.digest.short(), %error, "the conversion failed again");
             let mut result = failed(&error);
@@ -221,8 +312,20 @@ pub async fn reconvert(app: &Arc<App>, held: &HeldDelivery) -> ConversionResult 
 /// Commits what came of a piece of work. A store that does not answer leaves
 /// the lease to run out: the work is done again, and dedupe makes it one lead.
 pub async fn settle(app: &App, write: Write) {
-    match app.writer.submit_background(write).await {
-        Ok(crate::store::Written::Done(outcome)) => app.metrics.delivery(outcome.status),
+    settled(app, app.writer.submit_background(write).await);
+}
+
+/// The same of a conversion, however large.
+pub async fn settle_conversion(app: &App, conversion: Reconversion) {
+    settled(app, parts::commit(app, conversion).await);
+}
+
+fn settled(app: &App, written: Result<Written, StoreError>) {
+    match written {
+        Ok(Written::Done(outcome)) => {
+            app.metrics.delivery(outcome.status);
+            app.metrics.quarantine_evicted(outcome.evicted);
+        }
         Ok(_) => tracing::debug!("somebody else holds the work by now"),
         Err(error) if error.is_told() => {}
         Err(error) => {

@@ -2,7 +2,9 @@
 //! thread, and one in an instance that is kept, which the service never does.
 //! Engine, linking and limits are those of the service.
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 use wasmtime::Store;
 
@@ -21,11 +23,10 @@ impl Plugins {
         delivery: PluginDelivery,
     ) -> Result<Result<Conversion, Problem>, CallError> {
         let ticket = Arc::new(Ticket::default());
-        let engine = &self.0.engine;
-        instance::run(engine, self.allowance(), &ticket, None, |store| {
-            plugin.guest.convert(store, delivery)
-        })
-        .map(|(answer, _)| answer)
+        let allowance = self.allowance();
+        let mut store = instance::store(&self.0.engine, allowance, &ticket, None);
+        let answer = at_once(plugin.guest.convert(&mut store, delivery));
+        instance::conclude(&store, allowance, answer).map(|(answer, _)| answer)
     }
 
     /// An instance that is kept from call to call.
@@ -35,10 +36,8 @@ impl Plugins {
     pub fn keep_instance(&self, plugin: &Loaded) -> Result<Kept, String> {
         let ticket = Arc::new(Ticket::default());
         let mut store = instance::store(&self.0.engine, self.allowance(), &ticket, None);
-        let guest = plugin
-            .guest
-            .start(&mut store)
-            .map_err(|error| format!("{error:#}"))?;
+        let guest =
+            at_once(plugin.guest.start(&mut store)).map_err(|error| format!("{error:#}"))?;
         Ok(Kept { store, guest })
     }
 
@@ -49,6 +48,17 @@ impl Plugins {
             // A kept instance's time adds up over its calls.
             time: std::time::Duration::from_secs(3_600),
             inline: true,
+        }
+    }
+}
+
+/// Runs a call on the calling thread from slice to slice.
+fn at_once<T>(call: impl Future<Output = T>) -> T {
+    let mut call = pin!(call);
+    let mut context = Context::from_waker(Waker::noop());
+    loop {
+        if let Poll::Ready(answer) = call.as_mut().poll(&mut context) {
+            return answer;
         }
     }
 }
@@ -66,8 +76,6 @@ impl Kept {
         &mut self,
         delivery: PluginDelivery,
     ) -> Result<Result<Conversion, Problem>, String> {
-        self.guest
-            .convert(&mut self.store, delivery)
-            .map_err(|fault| format!("{fault:?}"))
+        at_once(self.guest.convert(&mut self.store, delivery)).map_err(|fault| format!("{fault:?}"))
     }
 }

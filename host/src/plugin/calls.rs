@@ -6,11 +6,13 @@ use std::sync::Arc;
 
 use wasmtime::Store;
 
-use super::abi::{Fault, Guest};
+use super::abi::Guest;
+use super::breaker::Function;
 use super::error::CallError;
+use super::imports::Wasi;
 use super::instance::State;
 use super::load::Loaded;
-use super::{Budget, Plugins};
+use super::{Asked, Budget, Plugins, Whose};
 use crate::domain::channel::{
     Refused, SendAnswer, SendStep, TemplatePage, TemplateSend, TemplateStep, Webhook,
 };
@@ -29,9 +31,9 @@ impl Plugins {
         budget: Budget,
     ) -> Result<Result<SenderChecks, Problem>, CallError> {
         let config = config.to_owned();
-        let about = About::the_plugin(plugin);
+        let about = About::the_plugin(plugin).counted_as(Function::Checks);
         self.ask(plugin, lane, budget, about, move |guest, store| {
-            guest.sender_checks(store, &config)
+            Box::pin(async move { guest.sender_checks(store, &config).await })
         })
         .await
     }
@@ -44,9 +46,9 @@ impl Plugins {
         delivery: PluginDelivery,
         budget: Budget,
     ) -> Result<Result<Option<HandshakeAnswer>, Problem>, CallError> {
-        let about = About::delivery(plugin, &delivery);
+        let about = About::delivery(plugin, &delivery).counted_as(Function::Handshake);
         self.ask(plugin, lane, budget, about, move |guest, store| {
-            guest.handshake(store, delivery)
+            Box::pin(guest.handshake(store, delivery))
         })
         .await
     }
@@ -62,10 +64,10 @@ impl Plugins {
         delivery: PluginDelivery,
         budget: Budget,
     ) -> Result<Result<Conversion, Problem>, CallError> {
-        let about = About::delivery(plugin, &delivery);
+        let about = About::delivery(plugin, &delivery).counted_as(Function::Delivery);
         let (answer, log) = self
             .ask_and_listen(plugin, lane, budget, about, move |guest, store| {
-                guest.convert(store, delivery)
+                Box::pin(guest.convert(store, delivery))
             })
             .await?;
         Ok(answer.map(|mut conversion| {
@@ -82,9 +84,10 @@ impl Plugins {
         completion: PluginCompletion,
         budget: Budget,
     ) -> Result<Result<Vec<Item>, Failure>, CallError> {
-        let about = About::new(plugin, &completion.delivery_id, &completion.received_at);
+        let about = About::new(plugin, &completion.delivery_id, &completion.received_at)
+            .counted_as(Function::Fetch);
         self.ask(plugin, lane, budget, about, move |guest, store| {
-            guest.complete(store, completion)
+            Box::pin(guest.complete(store, completion))
         })
         .await
     }
@@ -102,7 +105,7 @@ impl Plugins {
         let config = config.to_owned();
         let about = About::the_plugin(plugin);
         self.ask(plugin, lane, budget, about, move |guest, store| {
-            guest.routes(store, &config)
+            Box::pin(async move { guest.routes(store, &config).await })
         })
         .await
     }
@@ -115,9 +118,9 @@ impl Plugins {
         message: TemplateSend,
         budget: Budget,
     ) -> Result<SendStep, CallError> {
-        let about = About::new(plugin, &message.message_id, "");
+        let about = About::new(plugin, &message.message_id, "").counted_as(Function::Send);
         self.ask(plugin, lane, budget, about, move |guest, store| {
-            guest.send(store, message)
+            Box::pin(guest.send(store, message))
         })
         .await
     }
@@ -134,7 +137,7 @@ impl Plugins {
     ) -> Result<SendAnswer, CallError> {
         let about = About::new(plugin, &message.message_id, "");
         self.ask(plugin, lane, budget, about, move |guest, store| {
-            guest.read_answer(store, message, response)
+            Box::pin(guest.read_answer(store, message, response))
         })
         .await
     }
@@ -148,10 +151,10 @@ impl Plugins {
         delivery: PluginDelivery,
         budget: Budget,
     ) -> Result<Result<Webhook, Problem>, CallError> {
-        let about = About::delivery(plugin, &delivery);
+        let about = About::delivery(plugin, &delivery).counted_as(Function::Delivery);
         let (answer, log) = self
             .ask_and_listen(plugin, lane, budget, about, move |guest, store| {
-                guest.read_webhook(store, delivery)
+                Box::pin(guest.read_webhook(store, delivery))
             })
             .await?;
         Ok(answer.map(|mut webhook| {
@@ -171,7 +174,7 @@ impl Plugins {
         let config = config.to_owned();
         let about = About::the_plugin(plugin);
         self.ask(plugin, lane, budget, about, move |guest, store| {
-            guest.list_templates(store, &config)
+            Box::pin(async move { guest.list_templates(store, &config).await })
         })
         .await
     }
@@ -188,7 +191,7 @@ impl Plugins {
         let config = config.to_owned();
         let about = About::the_plugin(plugin);
         self.ask(plugin, lane, budget, about, move |guest, store| {
-            guest.read_templates(store, &config, response)
+            Box::pin(async move { guest.read_templates(store, &config, response).await })
         })
         .await
     }
@@ -199,7 +202,7 @@ impl Plugins {
         lane: &str,
         budget: Budget,
         about: About,
-        call: impl FnOnce(&Guest, &mut Store<State>) -> Result<T, Fault> + Send + 'static,
+        call: impl for<'a> FnOnce(&'a Guest, &'a mut Store<State>) -> Asked<'a, T> + Send + 'static,
     ) -> Result<T, CallError> {
         self.ask_and_listen(plugin, lane, budget, about, call)
             .await
@@ -213,22 +216,42 @@ impl Plugins {
         lane: &str,
         budget: Budget,
         about: About,
-        call: impl FnOnce(&Guest, &mut Store<State>) -> Result<T, Fault> + Send + 'static,
+        call: impl for<'a> FnOnce(&'a Guest, &'a mut Store<State>) -> Asked<'a, T> + Send + 'static,
     ) -> Result<(T, Vec<String>), CallError> {
+        let breakers = &self.0.breakers;
+        let pass = match about.function {
+            Some(function) => Some(breakers.admit(&plugin.digest, lane, function, budget)?),
+            None => None,
+        };
         let called = Arc::clone(plugin);
-        let seed = (about.id, about.received_at);
-        self.0
-            .call(lane, budget, plugin.imports_wasi, seed, move |store| {
-                call(&called.guest, store)
+        let whose = Whose {
+            lane,
+            digest: &plugin.digest,
+            budget,
+        };
+        let wasi = plugin
+            .imports_wasi
+            .then(|| Wasi::new(&about.id, &about.received_at));
+        let answer = self
+            .0
+            .call(whose, wasi, move |store| {
+                Box::pin(async move { call(&called.guest, store).await })
             })
-            .await
+            .await;
+        if let Some(pass) = pass {
+            pass.report(&answer);
+        }
+        answer
     }
 }
 
-/// What a guest's clock and chance follow from; nothing for those without them.
+/// What a guest's clock and chance follow from, nothing for those without them;
+/// and what its failures count as.
 struct About {
     id: String,
     received_at: String,
+    /// Whose failures count together.
+    function: Option<Function>,
 }
 
 impl About {
@@ -243,6 +266,14 @@ impl About {
         Self {
             id: only(id),
             received_at: only(received_at),
+            function: None,
+        }
+    }
+
+    fn counted_as(self, function: Function) -> Self {
+        Self {
+            function: Some(function),
+            ..self
         }
     }
 

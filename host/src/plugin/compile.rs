@@ -21,6 +21,7 @@ use tokio::sync::{Semaphore, oneshot};
 
 use super::engine;
 use super::error::{EngineError, LoadError};
+use super::load::blocking;
 use crate::domain::plugin::Digest;
 use crate::limits;
 
@@ -57,6 +58,9 @@ pub struct Compilation {
     compatibility: String,
     timeout: Duration,
     memory_mib: u64,
+    /// Bytes of machine code that are loaded: the memory of the service, which the
+    /// child's own bound says nothing about.
+    most_code: u64,
     /// Compilations at once: they are hungry.
     permits: Semaphore,
 }
@@ -68,6 +72,7 @@ impl Compilation {
         compatibility: String,
         timeout: Duration,
         memory_mib: u64,
+        most_code: u64,
     ) -> Result<Self, EngineError> {
         let folder = data_dir.join("compiled");
         prepare_folder(&folder).map_err(|source| EngineError::Cache {
@@ -80,6 +85,7 @@ impl Compilation {
             compatibility,
             timeout,
             memory_mib,
+            most_code,
             permits: Semaphore::new(2),
         })
     }
@@ -108,14 +114,19 @@ impl Compilation {
     pub async fn compile(&self, digest: &Digest, wasm: Vec<u8>) -> Result<Vec<u8>, LoadError> {
         let permit = self.permits.acquire().await;
         let code = match &self.compiler {
-            Compiler::Child(program) => self.compile_in_child(program, &wasm).await?,
+            Compiler::Child(program) => self.compile_in_child(program, wasm).await?,
             Compiler::InProcess => self.compile_on_thread(wasm).await?,
         };
         drop(permit);
-        if let Err(error) = self.keep(digest, &code) {
-            tracing::warn!(%error, digest = digest.short(), "a compiled plugin cannot be kept; the next start compiles it again");
-        }
-        Ok(code)
+        let (folder, path, digest) = (self.folder.clone(), self.path(digest), digest.clone());
+        // A hash over all of it, and a wait for the disk.
+        blocking(move || {
+            if let Err(error) = keep(&folder, &path, &code) {
+                tracing::warn!(%error, digest = digest.short(), "a compiled plugin cannot be kept; the next start compiles it again");
+            }
+            code
+        })
+        .await
     }
 
     /// Removes kept code that turned out not to fit.
@@ -128,15 +139,9 @@ impl Compilation {
             .join(format!("{digest}-{}.cwasm", self.compatibility))
     }
 
-    async fn compile_in_child(&self, program: &Path, wasm: &[u8]) -> Result<Vec<u8>, LoadError> {
-        let host = |what: &str, error: std::io::Error| LoadError::Host(format!("{what}: {error}"));
-        let mut input = NamedTempFile::new_in(&self.folder)
-            .map_err(|error| host("creating the compiler's input", error))?;
-        input
-            .write_all(wasm)
-            .map_err(|error| host("writing the compiler's input", error))?;
-        let output = NamedTempFile::new_in(&self.folder)
-            .map_err(|error| host("creating the compiler's output", error))?;
+    async fn compile_in_child(&self, program: &Path, wasm: Vec<u8>) -> Result<Vec<u8>, LoadError> {
+        let folder = self.folder.clone();
+        let (input, output) = blocking(move || files_of_child(&folder, &wasm)).await??;
         let child = tokio::process::Command::new(program)
             .arg("compile")
             .arg(input.path())
@@ -173,7 +178,13 @@ impl Compilation {
                 )),
             });
         }
-        fs::read(output.path()).map_err(|error| host("reading the compiler's output", error))
+        let most = self.most_code;
+        blocking(move || {
+            let read = |error| host("reading the compiler's output", error);
+            fits(output.as_file().metadata().map_err(read)?.len(), most)?;
+            fs::read(output.path()).map_err(read)
+        })
+        .await?
     }
 
     async fn compile_on_thread(&self, wasm: Vec<u8>) -> Result<Vec<u8>, LoadError> {
@@ -185,23 +196,54 @@ impl Compilation {
             })
             .map_err(|error| LoadError::Compiler(format!("no thread for it: {error}")))?;
         match tokio::time::timeout(self.timeout, answered).await {
-            Ok(Ok(result)) => result.map_err(LoadError::Invalid),
+            Ok(Ok(result)) => {
+                let code = result.map_err(LoadError::Invalid)?;
+                fits(code.len() as u64, self.most_code)?;
+                Ok(code)
+            }
             Ok(Err(_)) => Err(LoadError::Invalid("it broke the compiler".to_owned())),
             Err(_) => Err(LoadError::CompileTimeout {
                 seconds: self.timeout.as_secs(),
             }),
         }
     }
+}
 
-    fn keep(&self, digest: &Digest, code: &[u8]) -> std::io::Result<()> {
-        let mut file = NamedTempFile::new_in(&self.folder)?;
-        file.write_all(&Sha256::digest(code))?;
-        file.write_all(code)?;
-        file.as_file().sync_all()?;
-        file.persist(self.path(digest))
-            .map_err(|error| error.error)?;
-        fs::File::open(&self.folder)?.sync_all()
+/// What the child reads, and where it writes to.
+fn files_of_child(folder: &Path, wasm: &[u8]) -> Result<(NamedTempFile, NamedTempFile), LoadError> {
+    let mut input = NamedTempFile::new_in(folder)
+        .map_err(|error| host("creating the compiler's input", error))?;
+    input
+        .write_all(wasm)
+        .map_err(|error| host("writing the compiler's input", error))?;
+    let output = NamedTempFile::new_in(folder)
+        .map_err(|error| host("creating the compiler's output", error))?;
+    Ok((input, output))
+}
+
+fn fits(code: u64, most: u64) -> Result<(), LoadError> {
+    if code > most {
+        return Err(LoadError::NeedsTooMuch {
+            what: format!(
+                "{code} bytes of machine code; the limit is {most}, {} times plugins.component_mib",
+                limits::CODE_PER_COMPONENT_BYTE
+            ),
+        });
     }
+    Ok(())
+}
+
+fn host(what: &str, error: std::io::Error) -> LoadError {
+    LoadError::Host(format!("{what}: {error}"))
+}
+
+fn keep(folder: &Path, path: &Path, code: &[u8]) -> std::io::Result<()> {
+    let mut file = NamedTempFile::new_in(folder)?;
+    file.write_all(&Sha256::digest(code))?;
+    file.write_all(code)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    fs::File::open(folder)?.sync_all()
 }
 
 /// Compiles in this process, on an engine that is dropped after it. The error

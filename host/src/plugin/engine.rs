@@ -21,9 +21,9 @@ use crate::limits;
 pub const TICK: Duration = Duration::from_millis(1);
 
 /// The engine that serves: pooled where the machine allows it.
-pub fn serving(threads: usize, memory: usize) -> Result<Engine, EngineError> {
+pub fn serving(calls: usize, memory: usize) -> Result<Engine, EngineError> {
     let mut config = code_settings();
-    config.allocation_strategy(pool(threads, memory));
+    config.allocation_strategy(pool(calls, memory));
     match Engine::new(&config) {
         Ok(engine) => Ok(engine),
         Err(error) => {
@@ -121,10 +121,9 @@ fn code_settings() -> Config {
     config
 }
 
-fn pool(threads: usize, memory: usize) -> InstanceAllocationStrategy {
-    // Each thread runs one instance at a time; the margin is for one that is
-    // still being torn down.
-    let calls = u32::try_from(threads + 1).unwrap_or(u32::MAX);
+fn pool(calls: usize, memory: usize) -> InstanceAllocationStrategy {
+    // The margin is for those that are still being torn down.
+    let calls = u32::try_from(calls + 2).unwrap_or(u32::MAX);
     let scan = PoolingAllocationConfig::is_pagemap_scan_available();
     // With the scan only touched pages are reset, so that much may stay mapped;
     // without it every kept byte is cleared after each call.
@@ -140,7 +139,7 @@ fn pool(threads: usize, memory: usize) -> InstanceAllocationStrategy {
         .total_core_instances(calls * limits::PLUGIN_CORE_INSTANCES)
         .total_memories(calls * limits::PLUGIN_MEMORIES)
         .total_tables(calls * limits::PLUGIN_TABLES)
-        .total_stacks(1)
+        .total_stacks(calls)
         .max_memory_size(memory)
         .max_core_instances_per_component(limits::PLUGIN_CORE_INSTANCES)
         .max_memories_per_component(limits::PLUGIN_MEMORIES)

@@ -3,6 +3,35 @@
 //! gave no answer (the pipeline: retry, wait, or hold it against the version).
 
 use crate::domain::plugin::{Digest, PluginKind};
+use crate::domain::text::kept;
+use crate::domain::time::Micros;
+use crate::limits;
+
+/// As much as is repeated of a text that holds what a component says: it goes into
+/// logs, answers and the list of refusals, and a component's words may be megabytes.
+pub fn shortened(text: String) -> String {
+    let mut text = kept(text);
+    if text.len() > limits::REFUSAL_BYTES {
+        text.truncate(text.floor_char_boundary(limits::REFUSAL_BYTES));
+        text.push_str("...");
+    }
+    text
+}
+
+/// The first of these names, each cut, and how many more there are.
+pub fn first_of<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let mut names = names.into_iter();
+    let mut told: Vec<String> = names
+        .by_ref()
+        .take(limits::REFUSAL_NAMES)
+        .map(|name| name[..name.floor_char_boundary(limits::REFUSAL_NAME_BYTES)].to_owned())
+        .collect();
+    let more = names.count();
+    if more > 0 {
+        told.push(format!("{more} more"));
+    }
+    told
+}
 
 /// The plugin engine cannot be started.
 #[derive(Debug, thiserror::Error)]
@@ -70,7 +99,13 @@ pub enum LoadError {
         #[source]
         source: CallError,
     },
-    #[error("the golden cases that the component carries are damaged: {0}")]
+    #[error(
+        "trying the component took longer than {seconds} seconds beside compiling it (plugins.trial_seconds): `describe`, its schema, its checks and its golden cases have that together"
+    )]
+    TrialTimeout { seconds: u64 },
+    #[error("{waiting} components wait to be tried already: try again when they are done")]
+    Busy { waiting: usize },
+    #[error("the golden cases that the component carries cannot be used: {0}")]
     GoldenSection(String),
     #[error("{failed} of {total} golden cases that the component carries fail: {report}")]
     Golden {
@@ -79,6 +114,10 @@ pub enum LoadError {
         /// The first ones on one line, each with its name.
         report: String,
     },
+    #[error("a golden case that the component carries shows what the host would not do: {0}")]
+    Answer(String),
+    #[error("the component's signature does not hold: {0}")]
+    Signature(String),
     /// Not the component's fault: try again.
     #[error("the host could not prepare the component: {0}")]
     Host(String),
@@ -104,8 +143,12 @@ impl LoadError {
             Self::Description(_) => "description",
             Self::Schema(_) => "schema",
             Self::Tried { .. } => "tried",
+            Self::TrialTimeout { .. } => "trial_timeout",
+            Self::Busy { .. } => "busy",
             Self::GoldenSection(_) => "golden_section",
             Self::Golden { .. } => "golden",
+            Self::Answer(_) => "answer",
+            Self::Signature(_) => "signature",
             Self::Host(_) => "host",
         }
     }
@@ -114,7 +157,7 @@ impl LoadError {
     /// taken later.
     pub fn is_passing(&self) -> bool {
         match self {
-            Self::Host(_) | Self::Compiler(_) => true,
+            Self::Host(_) | Self::Compiler(_) | Self::Busy { .. } => true,
             Self::Tried { source, .. } => !source.is_fault(),
             _ => false,
         }
@@ -150,8 +193,15 @@ pub enum CallError {
         kind: PluginKind,
         function: &'static str,
     },
-    #[error("the plugins are busy: no thread was free in time")]
+    #[error("the plugins are busy: this call did not get enough of the processor in time")]
     Busy,
+    /// The version failed several times in a row for this connection.
+    #[error("the plugin is not tried for this connection for now: {reason}")]
+    CircuitOpen {
+        reason: String,
+        /// When it is worth asking again.
+        until: Micros,
+    },
     #[error("the service is shutting down")]
     ShuttingDown,
 }
@@ -168,6 +218,7 @@ impl CallError {
             Self::Refused { .. } => "refused",
             Self::Lacks { .. } => "lacks",
             Self::Busy => "busy",
+            Self::CircuitOpen { .. } => "circuit_open",
             Self::ShuttingDown => "shutting_down",
         }
     }
@@ -182,7 +233,10 @@ impl CallError {
             | Self::TooMuchOutput { .. }
             | Self::Refused { .. }
             | Self::Lacks { .. } => true,
-            Self::OutOfTime { inline: true, .. } | Self::Busy | Self::ShuttingDown => false,
+            Self::OutOfTime { inline: true, .. }
+            | Self::Busy
+            | Self::CircuitOpen { .. }
+            | Self::ShuttingDown => false,
         }
     }
 

@@ -7,89 +7,127 @@ use std::sync::Arc;
 use leadhost_golden::{Case, normalise};
 use serde_json::Value;
 
-use super::abi::Fault;
 use super::error::{CallError, LoadError};
-use super::load::{Loaded, TRIAL, tried};
-use super::{Budget, Plugins};
+use super::imports::Wasi;
+use super::load::{Loaded, blocking, tried};
+use super::trial::TRIAL_LANE;
+use super::{Budget, Plugins, Whose};
 use crate::limits;
 
 pub(super) async fn try_cases(
     plugins: &Plugins,
     loaded: &Arc<Loaded>,
-    cases: &[Case],
+    cases: &[Arc<Case>],
 ) -> Result<(), LoadError> {
-    let mut failures = Vec::new();
-    for case in cases {
-        let answer = match plugins.answer_golden(loaded, TRIAL, case.clone()).await {
-            Ok(answer) => normalise(answer),
+    let total = cases.len();
+    let mut failures = Failures::default();
+    let mut unanswered = 0;
+    for (index, case) in cases.iter().enumerate() {
+        let answer = match plugins.answer_golden(loaded, Arc::clone(case)).await {
+            Ok(answer) => answer,
             Err(error) if !error.is_fault() => return Err(tried("golden")(error)),
             Err(error) => {
-                failures.push(format!("{}: {error}", case.name));
+                failures.add(line(&case.name, &error.to_string()));
+                unanswered += 1;
+                if unanswered >= limits::GOLDEN_UNANSWERED {
+                    // The others would be as much work for nothing.
+                    failures.untried = total - index - 1;
+                    break;
+                }
                 continue;
             }
         };
-        if case.expect.is_none() {
-            failures.push(format!("{}: the case expects nothing", case.name));
-        } else if let Some(difference) = case.difference(&answer) {
-            failures.push(format!("{}: {difference}", case.name));
+        let case = Arc::clone(case);
+        // Both are as long as the plugin made them.
+        let failure = blocking(move || {
+            let difference = match &case.expect {
+                None => Some("the case expects nothing".to_owned()),
+                Some(_) => case.difference(&normalise(answer)),
+            };
+            difference.map(|difference| line(&case.name, &difference))
+        });
+        if let Some(failure) = failure.await? {
+            failures.add(failure);
         }
     }
-    if failures.is_empty() {
+    if failures.count == 0 {
         return Ok(());
     }
     Err(LoadError::Golden {
-        failed: failures.len(),
-        total: cases.len(),
-        report: one_line(&failures),
+        failed: failures.count,
+        total,
+        report: failures.report(),
     })
 }
 
-/// The first failures on one line, as the log and the list of files show it.
-/// The names come out of the component, so they are not trusted to be short or
-/// free of control characters.
-fn one_line(failures: &[String]) -> String {
-    let mut told: Vec<String> = failures
-        .iter()
-        .take(limits::GOLDEN_FAILURES_TOLD)
-        .map(|failure| {
-            let line: String = failure
-                .trim()
-                .lines()
-                .collect::<Vec<_>>()
-                .join("; ")
-                .chars()
-                .map(|c| if c.is_control() { ' ' } else { c })
-                .collect();
-            match line.char_indices().nth(limits::GOLDEN_FAILURE_CHARACTERS) {
-                Some((end, _)) => format!("{}...", &line[..end]),
-                None => line,
-            }
-        })
-        .collect();
-    if failures.len() > told.len() {
-        told.push(format!("and {} more cases", failures.len() - told.len()));
+/// Cases that failed: the first ones in words, the others by their number.
+#[derive(Default)]
+struct Failures {
+    told: Vec<String>,
+    count: usize,
+    untried: usize,
+}
+
+impl Failures {
+    fn add(&mut self, failure: String) {
+        self.count += 1;
+        if self.told.len() < limits::GOLDEN_FAILURES_TOLD {
+            self.told.push(failure);
+        }
     }
-    told.join("; ")
+
+    fn report(mut self) -> String {
+        let more = self.count - self.told.len();
+        if more > 0 {
+            self.told.push(format!("and {more} more cases"));
+        }
+        if self.untried > 0 {
+            let untried = self.untried;
+            self.told.push(format!("{untried} cases were not tried"));
+        }
+        self.told.join("; ")
+    }
+}
+
+/// A failure on one line, as the log and the list of files show it. The name and the
+/// difference come out of the component, so they are not trusted to be short or free
+/// of control characters.
+fn line(name: &str, failure: &str) -> String {
+    let line: String = format!("{name}: {failure}")
+        .trim()
+        .lines()
+        .collect::<Vec<_>>()
+        .join("; ")
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    match line.char_indices().nth(limits::GOLDEN_FAILURE_CHARACTERS) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line,
+    }
 }
 
 impl Plugins {
     async fn answer_golden(
         &self,
         loaded: &Arc<Loaded>,
-        lane: &str,
-        case: Case,
+        case: Arc<Case>,
     ) -> Result<Value, CallError> {
         let called = Arc::clone(loaded);
-        let seed = (case.delivery.id.clone(), case.delivery.received_at.clone());
+        let delivery = &case.delivery;
+        let wasi = loaded
+            .imports_wasi
+            .then(|| Wasi::new(&delivery.id, &delivery.received_at));
+        let whose = Whose {
+            lane: TRIAL_LANE,
+            digest: &loaded.digest,
+            budget: Budget::Trial,
+        };
         let answer = self
             .0
-            .call(
-                lane,
-                Budget::Worker,
-                loaded.imports_wasi,
-                seed,
-                move |store| -> Result<Value, Fault> { called.guest.golden(store, &case) },
-            )
+            .call(whose, wasi, move |store| {
+                Box::pin(async move { called.guest.golden(store, &case).await })
+            })
             .await?;
         Ok(answer.0)
     }
@@ -99,13 +137,21 @@ impl Plugins {
 mod tests {
     use super::*;
 
+    fn report(failures: impl IntoIterator<Item = String>) -> String {
+        let mut all = Failures::default();
+        failures.into_iter().for_each(|failure| all.add(failure));
+        all.report()
+    }
+
     #[test]
     fn failing_cases_are_told_on_one_bounded_line() {
-        let failures = [
-            "lead: ok.items.0: expected 1, came 2\nok.notes: expected nothing, came []".to_owned(),
-            format!("odd\u{1b}[2J: {}", "x\n".repeat(10_000)),
-        ];
-        let line = one_line(&failures);
+        let line = report([
+            line(
+                "lead",
+                "ok.items.0: expected 1, came 2\nok.notes: expected nothing, came []",
+            ),
+            line("odd\u{1b}[2J", &"x\n".repeat(10_000)),
+        ]);
         assert!(
             line.starts_with(
                 "lead: ok.items.0: expected 1, came 2; ok.notes: expected nothing, came []; odd [2J: "
@@ -118,10 +164,8 @@ mod tests {
 
     #[test]
     fn cases_that_are_not_told_are_counted() {
-        let failures: Vec<String> = (0..limits::GOLDEN_FAILURES_TOLD + 4)
-            .map(|number| format!("case-{number}: differs"))
-            .collect();
-        let line = one_line(&failures);
+        let failures = 0..limits::GOLDEN_FAILURES_TOLD + 4;
+        let line = report(failures.map(|number| line(&format!("case-{number}"), "differs")));
         assert!(
             line.starts_with("case-0: differs; case-1: differs"),
             "{line}"

@@ -42,7 +42,7 @@ pub fn is_offered(import: &str) -> bool {
 /// The linker for components that import something of WASI.
 pub fn wasi_linker(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<State>> {
     let mut linker = Linker::new(engine);
-    wasmtime_wasi::p2::add_to_linker_sync(&mut linker)?;
+    wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
     // Clocks and chance are replaced by ours.
     linker.allow_shadowing(true);
     wall_clock::add_to_linker::<State, Deterministic>(&mut linker, wasi)?;

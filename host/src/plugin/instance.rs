@@ -1,22 +1,21 @@
 //! One call: a fresh store and a fresh instance under limits, thrown away
 //! after it. Nothing that a guest leaves behind reaches another call.
 //!
-//! Time is the processor time of the thread, looked at with every tick: a busy
-//! machine is not the plugin's fault. A call whose caller is gone ends at the
-//! next tick.
+//! A call is a fiber that gives way with every tick, and may go on on another
+//! thread. Its time is the processor time of its slices: a busy machine is not
+//! the plugin's fault. A call whose caller is gone ends at the next tick.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use rustix::time::{ClockId, clock_gettime};
 use wasmtime::{Engine, FrameInfo, Store, Trap, UpdateDeadline, WasmBacktrace};
 
 use super::abi::Fault;
-use super::error::CallError;
+use super::error::{CallError, shortened};
 use super::imports::Wasi;
-use super::limits::{Bounds, MemoryExceeded};
-use crate::domain::text::kept;
+use super::memory::{Bounds, MemoryExceeded};
+use super::schedule::processor_time_of_slice;
 
 /// What a store carries.
 pub struct State {
@@ -62,31 +61,6 @@ impl Ticket {
     }
 }
 
-/// Runs `guest` in a store of its own. The second part of the answer is what
-/// the guest wrote to its standard output and error.
-pub fn run<T>(
-    engine: &Engine,
-    allowance: Allowance,
-    ticket: &Arc<Ticket>,
-    wasi: Option<Wasi>,
-    guest: impl FnOnce(&mut Store<State>) -> Result<T, Fault>,
-) -> Result<(T, Vec<String>), CallError> {
-    let mut store = store(engine, allowance, ticket, wasi);
-    let answer = guest(&mut store);
-    let log = store
-        .data()
-        .wasi
-        .as_ref()
-        .map(|wasi| wasi.log_lines())
-        .unwrap_or_default();
-    match answer {
-        Ok(answer) => Ok((answer, log)),
-        Err(Fault::Rule(what)) => Err(CallError::Refused { what: kept(what) }),
-        Err(Fault::Lacks { kind, function }) => Err(CallError::Lacks { kind, function }),
-        Err(Fault::Guest(error)) => Err(explain(&error, allowance, log)),
-    }
-}
-
 /// A store under limits, whose time runs from now.
 pub fn store(
     engine: &Engine,
@@ -104,17 +78,38 @@ pub fn store(
     store.limiter(|state| &mut state.bounds);
     store.set_hostcall_fuel(allowance.output);
     store.set_epoch_deadline(1);
-    let ends = processor_time() + allowance.time;
+    let mut before = Duration::ZERO;
     let watched = Arc::clone(ticket);
     store.epoch_deadline_callback(move |_| {
-        let over = watched.is_given_up() || processor_time() >= ends;
+        // Each time a slice ends here, so this one's time is all there is to add.
+        before += processor_time_of_slice();
+        let over = watched.is_given_up() || before >= allowance.time;
         Ok(if over {
             UpdateDeadline::Interrupt
         } else {
-            UpdateDeadline::Continue(1)
+            UpdateDeadline::Yield(1)
         })
     });
     store
+}
+
+/// What a call in this store came to. The second part of the answer is what the
+/// guest wrote to its standard output and error.
+pub fn conclude<T>(
+    store: &Store<State>,
+    allowance: Allowance,
+    answer: Result<T, Fault>,
+) -> Result<(T, Vec<String>), CallError> {
+    let wasi = store.data().wasi.as_ref();
+    let log = wasi.map(|wasi| wasi.log_lines()).unwrap_or_default();
+    match answer {
+        Ok(answer) => Ok((answer, log)),
+        Err(Fault::Rule(what)) => Err(CallError::Refused {
+            what: shortened(what),
+        }),
+        Err(Fault::Lacks { kind, function }) => Err(CallError::Lacks { kind, function }),
+        Err(Fault::Guest(error)) => Err(explain(&error, allowance, log)),
+    }
 }
 
 fn explain(error: &wasmtime::Error, allowance: Allowance, log: Vec<String>) -> CallError {
@@ -154,19 +149,4 @@ fn cause_first(error: &wasmtime::Error) -> String {
         }
     }
     message
-}
-
-fn shortened(message: String) -> String {
-    let mut message = kept(message);
-    const MOST: usize = 1_000;
-    if message.len() > MOST {
-        message.truncate(message.floor_char_boundary(MOST));
-        message.push_str("...");
-    }
-    message
-}
-
-fn processor_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::try_from(time).unwrap_or_default()
 }

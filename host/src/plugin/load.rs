@@ -4,19 +4,22 @@
 
 use std::sync::Arc;
 
-use jsonschema::Validator;
 use leadhost_golden::{Case, SectionError, read_section, unpack};
 use serde_json::{Value, json};
+use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, Linker};
 use wasmtime::{Engine, Precompiled};
 
 use super::abi::{self, Guest, Offer};
-use super::error::{CallError, LoadError};
+use super::error::{CallError, LoadError, first_of, shortened};
+use super::imports::Wasi;
 use super::instance::State;
-use super::schema::{self, Fault};
-use super::{Budget, Plugins, golden, imports, rules};
+use super::schema::{Bounded, Fault, Refused};
+use super::trial::{Aside, TRIAL_LANE, Trial};
+use super::{Budget, Plugins, Whose, golden, imports, replies, rules, signature};
 use crate::domain::exchange::SenderChecks;
-use crate::domain::plugin::{Description, Digest, PluginKind, RanWith};
+use crate::domain::plugin::{Description, Digest, PluginKind, RanWith, ReplySlot};
+use crate::domain::publisher::PublicKey;
 use crate::domain::time::Micros;
 use crate::limits;
 
@@ -30,10 +33,14 @@ pub struct Loaded {
     /// Of the component.
     pub bytes: u64,
     pub loaded_at: Micros,
+    /// Whose signature it bears.
+    pub signer: Option<PublicKey>,
+    /// Secrets that replies and handshakes of its golden cases show.
+    pub reply_slots: Vec<ReplySlot>,
     pub(super) imports_wasi: bool,
     pub(super) guest: Guest,
     /// None: no configuration is taken.
-    schema: Option<Validator>,
+    pub(super) schema: Option<Bounded>,
 }
 
 /// A version that passed everything, and what was learnt about it.
@@ -68,61 +75,108 @@ impl Loaded {
             config_version,
         }
     }
+}
 
-    /// The error lists every fault with its place in the configuration.
-    pub fn validate_config(&self, config: &Value) -> Result<(), Vec<String>> {
-        let Some(schema) = &self.schema else {
-            return match config {
-                Value::Null => Ok(()),
-                Value::Object(fields) if fields.is_empty() => Ok(()),
-                _ => Err(vec![format!(
-                    "the plugin {} takes no configuration",
-                    self.description.name
-                )]),
+impl Plugins {
+    /// What of each of these configurations the plugin's schema refuses, one list
+    /// for each; of a plugin without a schema, whatever is configured.
+    pub async fn config_faults(
+        &self,
+        loaded: &Loaded,
+        configs: &[Value],
+    ) -> Result<Vec<Vec<Fault>>, LoadError> {
+        let Some(schema) = &loaded.schema else {
+            let name = &loaded.description.name;
+            let faults = |config: &Value| match config {
+                Value::Null => Vec::new(),
+                Value::Object(fields) if fields.is_empty() => Vec::new(),
+                _ => vec![Fault {
+                    place: String::new(),
+                    what: format!("the plugin {name} takes no configuration"),
+                }],
             };
+            return Ok(configs.iter().map(faults).collect());
         };
-        let faults: Vec<String> = schema::faults(schema, config)
-            .into_iter()
-            .map(|Fault { place, what }| {
-                let place = if place.is_empty() { "/" } else { &place };
-                format!("{place}: {what}")
-            })
-            .collect();
-        if faults.is_empty() {
-            Ok(())
-        } else {
-            Err(faults)
+        self.0
+            .schemas
+            .faults(schema, configs)
+            .await
+            .map_err(LoadError::from)
+    }
+}
+
+impl From<Refused> for LoadError {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Schema(why) => Self::Schema(shortened(why)),
+            Refused::Host(why) => Self::Host(why),
         }
     }
 }
 
-pub(super) async fn prepare(plugins: &Plugins, wasm: Vec<u8>) -> Result<Prepared, LoadError> {
+pub(super) async fn prepare(trial: &mut Trial, wasm: Vec<u8>) -> Result<Prepared, LoadError> {
+    let plugins = trial.plugins.clone();
     let limit = plugins.0.component_bytes;
-    let bytes = wasm.len();
-    refuse_foreign_bytes(&wasm, limit)?;
-    let cases = golden_cases(&wasm)?;
-    let (digest, wasm) = blocking(move || (Digest::of(&wasm), wasm)).await?;
-    let linked = link(plugins, &digest, wasm).await?;
+    let (read, wasm) = blocking(move || Read::of(&wasm, limit).map(|read| (read, wasm))).await??;
+    let linked = link(&plugins, &read.digest, wasm).await?;
+    trial.within(try_out(&plugins, read, linked)).await?
+}
 
-    let description = described(plugins, &digest, &linked).await?;
-    let schema = compile_schema(&description)?;
+/// What its bytes say without anything of it being run.
+pub(super) struct Read {
+    digest: Digest,
+    bytes: usize,
+    pub(super) signer: Option<PublicKey>,
+    pub(super) reply_slots: Vec<ReplySlot>,
+    /// In memory they are many times as large as in the component.
+    pub(super) cases: Aside<Vec<Arc<Case>>>,
+}
+
+impl Read {
+    /// Goes through all of the bytes several times, so never where requests are served.
+    pub(super) fn of(wasm: &[u8], limit: usize) -> Result<Self, LoadError> {
+        refuse_foreign_bytes(wasm, limit)?;
+        let cases = golden_cases(wasm)?;
+        Ok(Self {
+            digest: Digest::of(wasm),
+            bytes: wasm.len(),
+            signer: signature::signer(wasm).map_err(LoadError::Signature)?,
+            reply_slots: replies::shown_in(&cases)
+                .map_err(|why| LoadError::Answer(shortened(why)))?,
+            cases: Aside::new(cases.into_iter().map(Arc::new).collect()),
+        })
+    }
+}
+
+/// Asks it everything that it is asked before it may serve.
+async fn try_out(plugins: &Plugins, read: Read, linked: Linked) -> Result<Prepared, LoadError> {
+    let (description, schema) = described(plugins, &read.digest, &linked).await?;
     let loaded = Arc::new(Loaded {
-        digest,
+        digest: read.digest,
         kind: linked.offer.kind,
         description,
         contract: linked.offer.contract.to_owned(),
-        bytes: bytes as u64,
+        bytes: read.bytes as u64,
         loaded_at: plugins.0.clock.now(),
+        signer: read.signer,
+        reply_slots: read.reply_slots,
         imports_wasi: linked.imports_wasi,
         guest: Arc::into_inner(linked.guest)
             .expect("the trial of `describe` has dropped its handle"),
         schema,
     });
-    let checks = checks_without_configuration(plugins, &loaded).await?;
-    golden::try_cases(plugins, &loaded, &cases).await?;
+    // It also shows that the schema is one.
+    let empty_fits = plugins
+        .config_faults(&loaded, &[json!({})])
+        .await?
+        .iter()
+        .all(Vec::is_empty);
+    let checks = checks_without_configuration(plugins, &loaded, empty_fits).await?;
+    let golden = u32::try_from(read.cases.len()).unwrap_or(u32::MAX);
+    golden::try_cases(plugins, &loaded, &read.cases).await?;
     Ok(Prepared {
         loaded,
-        golden: u32::try_from(cases.len()).unwrap_or(u32::MAX),
+        golden,
         checks,
     })
 }
@@ -154,7 +208,7 @@ fn golden_cases(wasm: &[u8]) -> Result<Vec<Case>, LoadError> {
     match read_section(wasm) {
         Ok(None) => Ok(Vec::new()),
         Ok(Some(packed)) => {
-            unpack(&packed).map_err(|error| LoadError::GoldenSection(error.to_string()))
+            unpack(&packed).map_err(|error| LoadError::GoldenSection(shortened(error.to_string())))
         }
         Err(SectionError::NotAComponent) => Err(LoadError::NotWasm),
         Err(error @ SectionError::Malformed { .. }) => Err(LoadError::Invalid(error.to_string())),
@@ -229,7 +283,7 @@ fn link_component(plugins: &Plugins, component: &Component) -> Result<Linked, Lo
     };
     let mismatch = |error: wasmtime::Error| LoadError::Mismatch {
         contract: offer.contract.to_owned(),
-        detail: format!("{error:#}"),
+        detail: shortened(format!("{error:#}")),
     };
     let pre = linker.instantiate_pre(component).map_err(mismatch)?;
     let guest = offer.link(pre).map_err(mismatch)?;
@@ -260,15 +314,13 @@ fn claimed_offer(engine: &Engine, component: &Component) -> Result<&'static Offe
                 .collect(),
         });
     }
-    let wants: Vec<String> = exports
-        .iter()
-        .filter(|name| name.starts_with("leadhost:"))
-        .map(|name| package_of(name))
-        .collect();
+    let ours = exports.iter().filter(|name| name.starts_with("leadhost:"));
+    let wants: Vec<String> = ours.map(|name| package_of(name)).collect();
+    let wants = first_of(wants.iter().map(String::as_str));
     Err(LoadError::Incompatible {
         wants: match (wants.is_empty(), exports.is_empty()) {
             (false, _) => wants.join(" and "),
-            (true, false) => format!("of whoever calls {}", exports.join(", ")),
+            (true, false) => format!("of whoever calls {}", first_of(exports).join(", ")),
             (true, true) => "of nobody: it exports nothing".to_owned(),
         },
         offered: abi::OFFERED
@@ -295,21 +347,34 @@ fn check_imports(engine: &Engine, component: &Component) -> Result<bool, LoadErr
     let mut wasi = false;
     let mut refused = Vec::new();
     for (name, item) in ty.imports(engine) {
-        if imports::is_offered(name) {
+        let is_deep = is_deeper_than(limits::IMPORT_DEPTH, engine, &item.ty);
+        if !is_deep && imports::is_offered(name) {
             wasi = true;
-        } else if !holds_only_types(engine, &item.ty) {
-            refused.push(name.to_owned());
+        } else if is_deep || !holds_only_types(engine, &item.ty) {
+            refused.push(name);
         }
     }
     if refused.is_empty() {
         Ok(wasi)
     } else {
-        Err(LoadError::RefusedImport { imports: refused })
+        Err(LoadError::RefusedImport {
+            imports: first_of(refused),
+        })
     }
 }
 
-fn holds_only_types(engine: &Engine, item: &wasmtime::component::types::ComponentItem) -> bool {
-    use wasmtime::component::types::ComponentItem;
+/// Whether there are instances inside each other past so many levels. A component of
+/// some kilobytes can have more of them than a stack has room for, and the runtime
+/// walks them by recursion as [`holds_only_types`] does.
+fn is_deeper_than(levels: usize, engine: &Engine, item: &ComponentItem) -> bool {
+    let ComponentItem::ComponentInstance(instance) = item else {
+        return false;
+    };
+    let mut exports = instance.exports(engine);
+    levels == 0 || exports.any(|(_, item)| is_deeper_than(levels - 1, engine, &item.ty))
+}
+
+fn holds_only_types(engine: &Engine, item: &ComponentItem) -> bool {
     match item {
         ComponentItem::Type(_) => true,
         ComponentItem::ComponentInstance(instance) => instance
@@ -352,58 +417,49 @@ fn check_needs(component: &Component, memory: usize) -> Result<(), LoadError> {
 
 // ---- trying it out
 
-/// The lane in which versions are tried, beside those of the connections.
-pub(super) const TRIAL: &str = "(trial)";
-
+/// What it says of itself and the schema in it, looked at on the thread of the call:
+/// both are as long as the plugin made them.
 async fn described(
     plugins: &Plugins,
     digest: &Digest,
     linked: &Linked,
-) -> Result<Description, LoadError> {
+) -> Result<(Description, Option<Bounded>), LoadError> {
     let guest = Arc::clone(&linked.guest);
-    let seed = digest.0.clone();
-    let (description, _) = plugins
+    let wasi = linked.imports_wasi.then(|| Wasi::new(&digest.0, ""));
+    let whose = Whose {
+        lane: TRIAL_LANE,
+        digest,
+        budget: Budget::Trial,
+    };
+    let (described, _) = plugins
         .0
-        .call(
-            TRIAL,
-            Budget::Worker,
-            linked.imports_wasi,
-            (seed, String::new()),
-            move |store| {
-                let described = guest.describe(store);
-                drop(guest);
-                described
-            },
-        )
+        .call(whose, wasi, move |store| {
+            Box::pin(async move { guest.describe(store).await.map(with_schema) })
+        })
         .await
         .map_err(tried("describe"))?;
-    rules::description(&description).map_err(LoadError::Description)?;
-    Ok(description)
+    described
 }
 
-fn compile_schema(description: &Description) -> Result<Option<Validator>, LoadError> {
-    if description.config_schema.is_empty() {
-        return Ok(None);
-    }
-    let schema: Value = serde_json::from_str(&description.config_schema)
-        .map_err(|error| LoadError::Schema(format!("it is not JSON: {error}")))?;
-    jsonschema::validator_for(&schema)
-        .map(Some)
-        .map_err(|error| LoadError::Schema(error.to_string()))
+fn with_schema(description: Description) -> Result<(Description, Option<Bounded>), LoadError> {
+    rules::description(&description).map_err(LoadError::Description)?;
+    let schema = Bounded::read(&description.config_schema).map_err(LoadError::Schema)?;
+    Ok((description, schema))
 }
 
 async fn checks_without_configuration(
     plugins: &Plugins,
     loaded: &Arc<Loaded>,
+    empty_fits: bool,
 ) -> Result<SenderChecks, LoadError> {
     let answer = plugins
-        .sender_checks(loaded, TRIAL, "{}", Budget::Worker)
+        .sender_checks(loaded, TRIAL_LANE, "{}", Budget::Trial)
         .await
         .map_err(tried("sender-checks"))?;
     match answer {
         Ok(checks) => Ok(checks),
         // Without a configuration that it needs it cannot know.
-        Err(_) if loaded.validate_config(&json!({})).is_err() => Ok(SenderChecks::default()),
+        Err(_) if !empty_fits => Ok(SenderChecks::default()),
         Err(problem) => Err(LoadError::Description(format!(
             "`sender-checks` refuses the empty configuration, which its schema allows: {}",
             problem.message
@@ -415,7 +471,7 @@ pub(super) fn tried(function: &'static str) -> impl Fn(CallError) -> LoadError {
     move |source| LoadError::Tried { function, source }
 }
 
-async fn blocking<T: Send + 'static>(
+pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, LoadError> {
     tokio::task::spawn_blocking(work)

@@ -3,7 +3,7 @@
 //!
 //! The rules inside. A version is prepared (compiled, linked, tried, its golden
 //! cases run) before anybody can see it. Guests run on threads of their own,
-//! never on those that serve. A call gives an answer or a [`CallError`] that
+//! never on those that serve, in slices, and each connection gets its share. A call gives an answer or a [`CallError`] that
 //! says whether the version is at fault. This module knows nothing of the store
 //! and decides nothing about deliveries. Only it names the runtime, and only
 //! `abi/` names generated bindings.
@@ -11,22 +11,31 @@
 mod abi;
 #[cfg(feature = "bench")]
 pub mod bench;
+mod breaker;
 mod calls;
+#[cfg(test)]
+mod chance;
 mod compile;
 mod engine;
 mod error;
 mod golden;
+#[cfg(test)]
+mod hostile;
 mod imports;
 pub mod inbox;
 mod instance;
-mod limits;
 mod load;
+mod memory;
 mod registry;
+mod replies;
 pub mod rules;
+mod schedule;
 pub mod schema;
-mod threads;
+pub mod signature;
+mod trial;
 
 use std::path::Path;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,31 +43,56 @@ use tokio::sync::oneshot;
 use wasmtime::component::Linker;
 use wasmtime::{Engine, Store};
 
+pub use self::breaker::{Function, Open};
 pub use self::compile::{
     Compiler, EXIT_INVALID as COMPILE_EXIT_INVALID, translate as compile_component,
 };
 pub use self::error::{CallError, EngineError, LoadError, NotInstalled};
 pub use self::load::{Loaded, Prepared};
 pub use self::registry::Listed;
+pub use self::schedule::give_way;
+pub use self::trial::{TRIAL_LANE, Trial};
 
 use self::abi::Fault;
+use self::breaker::Breakers;
 use self::compile::Compilation;
 use self::engine::Ticker;
 use self::imports::Wasi;
 use self::instance::{Allowance, State, Ticket};
 use self::registry::Registry;
-use self::threads::{Length, Shares, Threads};
+use self::schedule::{Bounds, Evicted, Refused, Threads, Work};
 use crate::clock::SharedClock;
 use crate::config;
 use crate::domain::plugin::Digest;
+use crate::limits;
 
 /// How long a call may compute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Budget {
     /// Inside a request: short, and past it the delivery waits for the worker.
     Inline,
+    /// As short as inside a request, for an answer that the request cannot do
+    /// without: it waits longer for its turn.
+    Brief,
     /// The worker's: past it the version is at fault.
     Worker,
+    /// The worker's, for somebody who asks for this very call: it is made also where
+    /// the version is not tried for now.
+    Operator,
+    /// The worker's, for a version that is tried before it may serve: its failures
+    /// count for no connection.
+    Trial,
+}
+
+/// What a guest is doing for a call.
+type Asked<'a, T> = Pin<Box<dyn Future<Output = Result<T, Fault>> + Send + 'a>>;
+
+/// Who pays for a call, and how long it may compute.
+#[derive(Clone, Copy)]
+struct Whose<'a> {
+    lane: &'a str,
+    digest: &'a Digest,
+    budget: Budget,
 }
 
 /// The contracts that this host offers: `leadhost:converter@1.0.0` and more.
@@ -76,8 +110,11 @@ struct Inner {
     bare_linker: Linker<State>,
     wasi_linker: Linker<State>,
     compilation: Compilation,
+    schemas: schema::Apart,
+    trials: trial::Trials,
     registry: Registry,
     threads: Threads,
+    breakers: Breakers,
     clock: SharedClock,
     inline: Duration,
     deadline: Duration,
@@ -103,21 +140,31 @@ impl Plugins {
         clock: SharedClock,
         compiler: Compiler,
     ) -> Result<Self, EngineError> {
-        // Two at least: one may be held by a long call while a request waits.
         let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
         let threads = match config.threads {
-            0 => cores.max(2),
+            0 => cores,
             given => given,
         };
         let memory = config.memory_mib << 20;
-        let engine = engine::serving(threads, memory)?;
+        let component_bytes = config.component_mib << 20;
+        // Half of the calls may be slow, so that a quick one always finds a place.
+        let calls = threads * limits::CALLS_PER_THREAD;
+        let bounds = Bounds {
+            waiting: config.queue,
+            begun: calls,
+            slow: calls / 2,
+            share_percent: config.share_percent,
+        };
+        let engine = engine::serving(calls, memory)?;
         let ticker = Arc::new(Ticker::start(&engine)?);
+        let schemas = schema::Apart::new(compiler.clone());
         let compilation = Compilation::new(
             compiler,
             data_dir,
             engine::compatibility(&engine),
             Duration::from_secs(config.compile_seconds),
             config.compile_memory_mib,
+            component_bytes.saturating_mul(limits::CODE_PER_COMPONENT_BYTE) as u64,
         )?;
         let wasi_linker = imports::wasi_linker(&engine)
             .map_err(|error| EngineError::Configure(format!("{error:#}")))?;
@@ -127,24 +174,18 @@ impl Plugins {
             engine,
             ticker,
             compilation,
+            schemas,
+            trials: trial::Trials::new(Duration::from_secs(config.trial_seconds)),
             registry: Registry::default(),
-            threads: Threads::start(Shares {
-                threads,
-                queue: config.queue,
-                percent: config.share_percent,
-            })?,
+            threads: Threads::start(threads, bounds)?,
+            breakers: Breakers::new(Arc::clone(&clock)),
             clock,
             inline: Duration::from_millis(config.inline_ms),
             deadline: Duration::from_millis(config.deadline_ms),
             memory,
             output: config.output_mib << 20,
-            component_bytes: config.component_mib << 20,
+            component_bytes,
         })))
-    }
-
-    /// Checks, compiles, links and tries a component. It is not installed yet.
-    pub async fn prepare(&self, wasm: Vec<u8>) -> Result<Prepared, LoadError> {
-        load::prepare(self, wasm).await
     }
 
     // ---- which versions there are
@@ -175,6 +216,7 @@ impl Plugins {
     /// Forgets a version. Its memory is given back when the last call on it
     /// ends; that takes a while, so it happens on a thread of its own.
     pub fn retire(&self, digest: &Digest) {
+        self.0.breakers.forget(digest);
         if let Some(loaded) = self.0.registry.retire(digest) {
             let dropping = std::thread::Builder::new()
                 .name("plugin-drop".to_owned())
@@ -188,7 +230,31 @@ impl Plugins {
         self.0.registry.list()
     }
 
-    /// Calls that wait for a thread, and calls that run.
+    /// Connections for which a version is not tried for now.
+    pub fn open_breakers(&self) -> Vec<Open> {
+        self.0.breakers.open()
+    }
+
+    /// Every version is tried again for every connection: an operator changed something.
+    pub fn close_circuits(&self) {
+        self.0.breakers.close_all();
+    }
+
+    /// Runs the host's own work on what a plugin gave on the plugins' threads: its
+    /// lane pays for it, and it gives way by [`give_way`].
+    ///
+    /// # Errors
+    /// [`CallError::Busy`] where too much waits, [`CallError::ShuttingDown`].
+    pub async fn compute<T: Send + 'static>(
+        &self,
+        lane: &str,
+        digest: &Digest,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, CallError> {
+        self.0.compute(lane, digest, work).await
+    }
+
+    /// Calls that wait to begin, and calls that have begun.
     pub fn load(&self) -> (usize, usize) {
         self.0.threads.load()
     }
@@ -205,21 +271,17 @@ impl Inner {
     /// what it wrote to its standard output and error.
     async fn call<T: Send + 'static>(
         &self,
-        lane: &str,
-        budget: Budget,
-        imports_wasi: bool,
-        (id, received_at): (String, String),
-        guest: impl FnOnce(&mut Store<State>) -> Result<T, Fault> + Send + 'static,
+        whose: Whose<'_>,
+        wasi: Option<Wasi>,
+        guest: impl for<'a> FnOnce(&'a mut Store<State>) -> Asked<'a, T> + Send + 'static,
     ) -> Result<(T, Vec<String>), CallError> {
-        let (time, length) = match budget {
-            Budget::Inline => (self.inline, Length::Short),
-            Budget::Worker => (self.deadline, Length::Long),
-        };
+        let inline = matches!(whose.budget, Budget::Inline | Budget::Brief);
+        let time = if inline { self.inline } else { self.deadline };
         let allowance = Allowance {
             memory: self.memory,
             output: self.output,
             time,
-            inline: budget == Budget::Inline,
+            inline,
         };
         let ticket = Arc::new(Ticket::default());
         // Also when the caller is dropped.
@@ -227,33 +289,82 @@ impl Inner {
         let (answer, answered) = oneshot::channel();
         let engine = self.engine.clone();
         let ticker = Arc::clone(&self.ticker);
-        let job = Box::new(move || {
+        let evicted = Arc::new(Evicted::default());
+        let future = Box::pin(async move {
             if ticket.is_given_up() {
                 return;
             }
             ticket.start();
-            let wasi = imports_wasi.then(|| Wasi::new(&id, &received_at));
             let running = ticker.guest_runs();
-            let result = instance::run(&engine, allowance, &ticket, wasi, guest);
+            let mut store = instance::store(&engine, allowance, &ticket, wasi);
+            let result = guest(&mut store).await;
+            let result = instance::conclude(&store, allowance, result);
+            drop(store);
             drop(running);
             // Nobody waits any more: then nobody misses it.
             let _ = answer.send(result);
         });
-        self.threads.submit(lane, length, job)?;
-        // The budget is processor time; the wall clock has the last word.
-        match tokio::time::timeout(time * WALL_FACTOR, answered).await {
+        let work = Work {
+            future,
+            evicted: Arc::clone(&evicted),
+        };
+        self.threads
+            .submit(whose.lane, whose.digest, true, work)
+            .map_err(refused)?;
+        let out_of_time = CallError::OutOfTime {
+            budget_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
+            inline,
+        };
+        // The budget is processor time; the wall clock has the last word. Who was
+        // begun and did not get that much of the processor is not at fault.
+        let at_least = match whose.budget {
+            Budget::Inline => Duration::ZERO,
+            Budget::Brief => limits::BRIEF_CALL_PATIENCE,
+            Budget::Worker | Budget::Operator | Budget::Trial => limits::SLOW_CALL_PATIENCE,
+        };
+        let patience = (time * WALL_FACTOR).max(at_least);
+        match tokio::time::timeout(patience, answered).await {
             Ok(Ok(result)) => result,
+            Ok(Err(_)) if evicted.is_set() && inline => Err(out_of_time),
+            Ok(Err(_)) if evicted.is_set() => Err(CallError::Busy),
             Ok(Err(_)) if waiting.0.has_started() => Err(CallError::Trapped {
                 message: "the host failed at it; its log says more".to_owned(),
                 log: Vec::new(),
             }),
             Ok(Err(_)) => Err(CallError::ShuttingDown),
-            Err(_) if waiting.0.has_started() => Err(CallError::OutOfTime {
-                budget_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
-                inline: allowance.inline,
-            }),
+            Err(_) if waiting.0.has_started() && inline => Err(out_of_time),
             Err(_) => Err(CallError::Busy),
         }
+    }
+
+    /// Runs the host's own work on what a plugin gave, which its lane pays for.
+    /// It gives way by [`give_way`].
+    async fn compute<T: Send + 'static>(
+        &self,
+        lane: &str,
+        digest: &Digest,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, CallError> {
+        let (answer, answered) = oneshot::channel();
+        let future = Box::pin(async move {
+            let result = work.await;
+            let _ = answer.send(result);
+        });
+        let work = Work {
+            future,
+            evicted: Arc::default(),
+        };
+        self.threads
+            .submit(lane, digest, false, work)
+            .map_err(refused)?;
+        answered.await.map_err(|_| CallError::ShuttingDown)
+    }
+}
+
+fn refused(refused: Refused) -> CallError {
+    match refused {
+        Refused::Full => CallError::Busy,
+        Refused::Closed => CallError::ShuttingDown,
     }
 }
 

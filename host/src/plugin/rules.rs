@@ -3,6 +3,7 @@
 //! before anything is stored, and says what is wrong in words for the author.
 
 pub mod channel;
+pub mod size;
 
 use std::collections::HashSet;
 
@@ -10,6 +11,7 @@ use crate::domain::exchange::{
     HandshakeAnswer, HttpRequest, Location, Reply, Segment, SenderChecks, Slot, SlotArgument,
 };
 use crate::domain::plugin::Description;
+use crate::limits;
 
 /// The schemes by which a sender may prove itself.
 pub const SCHEMES: [&str; 5] = ["hmac-sha256", "hmac-sha1", "basic", "bearer", "equals"];
@@ -29,6 +31,10 @@ pub const SIGNED_PARTS: [&str; 7] = [
 ];
 /// What the host can put into a request or a reply.
 pub const SLOT_FUNCTIONS: [&str; 4] = ["secret", "basic", "hmac-sha256-hex", "hmac-sha256-base64"];
+/// Content types of a reply that a browser never runs, beside those of JSON.
+pub const REPLY_TYPES: [&str; 2] = ["text/plain", "application/json"];
+/// How a request may be made.
+pub const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 /// How the host keeps a secret fresh.
 pub const SECRET_KINDS: [&str; 3] = ["static", "oauth2-refresh", "client-credentials"];
 
@@ -37,9 +43,27 @@ pub fn description(description: &Description) -> Result<(), String> {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
         return Err(format!(
-            "the name {name:?}; it takes 1 to 64 lower-case letters, digits and hyphens"
+            "the name {:?}; it takes 1 to 64 lower-case letters, digits and hyphens",
+            cut(name)
         ));
     }
+    if description.version.len() > 64 {
+        return Err(format!(
+            "a version of {} bytes; it takes at most 64",
+            description.version.len()
+        ));
+    }
+    short(
+        "the summary",
+        &description.summary,
+        limits::DESCRIPTION_BYTES,
+    )?;
+    few(
+        "secrets",
+        description.secrets.len(),
+        limits::DESCRIBED_SECRETS,
+    )?;
+    few("hosts", description.hosts.len(), limits::DESCRIBED_HOSTS)?;
     if let Err(error) = semver::Version::parse(&description.version) {
         return Err(format!(
             "the version {:?}, which is no semantic version: {error}",
@@ -50,14 +74,20 @@ pub fn description(description: &Description) -> Result<(), String> {
     for secret in &description.secrets {
         let base = secret.name.strip_suffix("/*").unwrap_or(&secret.name);
         if base.is_empty() || base.len() > 64 || base.contains(['*', ' ']) {
-            return Err(format!("a secret named {:?}", secret.name));
+            return Err(format!("a secret named {:?}", cut(&secret.name)));
         }
         if !names.insert(&secret.name) {
             return Err(format!("the secret `{}` twice", secret.name));
         }
         known("the secret's kind", &secret.kind, &SECRET_KINDS)?;
+        short(
+            "a secret's summary",
+            &secret.summary,
+            limits::DESCRIPTION_BYTES,
+        )?;
     }
     for host in &description.hosts {
+        short("a host", host, HOST_BYTES)?;
         if host.is_empty() || host.contains(['/', ' ', '@']) {
             return Err(format!(
                 "the host {host:?}; a name, or a name and a port, is wanted"
@@ -68,7 +98,24 @@ pub fn description(description: &Description) -> Result<(), String> {
 }
 
 pub fn sender_checks(checks: &SenderChecks) -> Result<(), String> {
+    few("checks", checks.checks.len(), limits::SENDER_CHECKS)?;
+    few(
+        "carried secrets",
+        checks.carried_secrets.len(),
+        limits::SENDER_CHECKS,
+    )?;
     for check in &checks.checks {
+        few("signed parts", check.signed.len(), limits::SENDER_CHECKS)?;
+        let words = [
+            &check.secret,
+            &check.proof.name,
+            &check.prefix,
+            &check.timestamp_header,
+        ];
+        let signed = check.signed.iter().map(|part| &part.value);
+        for word in words.into_iter().chain(signed) {
+            short("a word of a check", word, limits::SENDER_CHECK_BYTES)?;
+        }
         known("the scheme", &check.scheme, &SCHEMES)?;
         location(&check.proof)?;
         if !check.encoding.is_empty() {
@@ -85,10 +132,12 @@ pub fn sender_checks(checks: &SenderChecks) -> Result<(), String> {
 }
 
 pub fn handshake(answer: &HandshakeAnswer) -> Result<(), String> {
+    size::handshake(answer)?;
     reply(&answer.reply)
 }
 
 pub fn reply(reply: &Reply) -> Result<(), String> {
+    size::reply(reply)?;
     if !matches!(reply.status, 200..=299 | 400..=499) {
         return Err(format!(
             "a reply with status {}; 200 to 299 and 400 to 499 may be chosen",
@@ -105,7 +154,27 @@ pub fn reply(reply: &Reply) -> Result<(), String> {
     segments(&reply.body)
 }
 
+/// What a reply may be: text or JSON. Anything else could be a page that acts in
+/// the name of this host.
+pub fn reply_type(content_type: &str) -> Result<(), String> {
+    let kind = content_type.split(';').next().unwrap_or_default();
+    let kind = kind.trim().to_ascii_lowercase();
+    let is_json = kind
+        .strip_prefix("application/")
+        .is_some_and(|kind| kind.ends_with("+json"));
+    if is_json || REPLY_TYPES.contains(&kind.as_str()) {
+        return Ok(());
+    }
+    Err(format!(
+        "a reply of the type {:?}; a reply is {}",
+        cut(&kind),
+        REPLY_TYPES.join(" or ")
+    ))
+}
+
 pub fn request(request: &HttpRequest) -> Result<(), String> {
+    size::request(request)?;
+    method(&request.method)?;
     known("the scheme", &request.scheme, &["https", "http"])?;
     if request.authority.is_empty() {
         return Err("a request without a host".to_owned());
@@ -116,6 +185,10 @@ pub fn request(request: &HttpRequest) -> Result<(), String> {
         segments(value)?;
     }
     Ok(())
+}
+
+pub fn method(method: &str) -> Result<(), String> {
+    known("the method", method, &METHODS)
 }
 
 fn segments(segments: &[Segment]) -> Result<(), String> {
@@ -143,8 +216,40 @@ fn check_slot(slot: &Slot) -> Result<(), String> {
     }
 }
 
+/// A secret that a reply of a golden case shows by this function.
+pub fn reply_slot(function: &str, secret: &str) -> Result<(), String> {
+    known("the slot function", function, &SLOT_FUNCTIONS)?;
+    short("a secret's name", secret, limits::SENDER_CHECK_BYTES)
+}
+
 fn location(location: &Location) -> Result<(), String> {
+    short("a name", &location.name, limits::SENDER_CHECK_BYTES)?;
     known("the place", &location.place, &PLACES)
+}
+
+/// A name of the domain name system, with a port.
+const HOST_BYTES: usize = 260;
+
+pub fn few(what: &str, count: usize, most: usize) -> Result<(), String> {
+    if count > most {
+        return Err(format!("{count} {what}; at most {most} are taken"));
+    }
+    Ok(())
+}
+
+fn short(what: &str, text: &str, most: usize) -> Result<(), String> {
+    if text.len() > most {
+        return Err(format!(
+            "{what} of {} bytes; it takes at most {most}",
+            text.len()
+        ));
+    }
+    Ok(())
+}
+
+/// As much of a word as a refusal shows.
+fn cut(word: &str) -> &str {
+    &word[..word.floor_char_boundary(100)]
 }
 
 fn known(what: &str, word: &str, words: &[&str]) -> Result<(), String> {
@@ -152,7 +257,8 @@ fn known(what: &str, word: &str, words: &[&str]) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "{what} {word:?}, which this host does not know; it knows {}",
+        "{what} {:?}, which this host does not know; it knows {}",
+        cut(word),
         words.join(", ")
     ))
 }
@@ -218,6 +324,37 @@ mod tests {
         assert_eq!(sender_checks(&checks), Ok(()));
         checks.checks[0].proof.place = "trailer".to_owned();
         assert!(sender_checks(&checks).is_err());
+    }
+
+    #[test]
+    fn a_reply_is_text_or_json() {
+        for good in [
+            "text/plain",
+            "Text/Plain; charset=utf-8",
+            "application/json",
+            "application/problem+json",
+        ] {
+            assert_eq!(reply_type(good), Ok(()), "{good}");
+        }
+        for bad in [
+            "",
+            "text/html",
+            "text/html;text/plain",
+            "image/svg+xml",
+            "text/xml",
+        ] {
+            let error = reply_type(bad).expect_err(bad);
+            assert!(error.contains("text/plain"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_request_is_made_by_a_method_that_is_known() {
+        assert!(METHODS.iter().all(|known| method(known).is_ok()));
+        for bad in ["TRACE", "CONNECT", "HEAD", "get", "PURGE", "G ET", ""] {
+            let error = method(bad).expect_err(bad);
+            assert!(error.contains("GET, POST, PUT, PATCH, DELETE"), "{error}");
+        }
     }
 
     #[test]

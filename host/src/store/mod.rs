@@ -24,6 +24,7 @@ mod gone;
 mod messaging;
 pub mod moving;
 pub mod once;
+mod parts;
 mod plan;
 mod plugin;
 pub mod postgres;
@@ -32,10 +33,13 @@ mod row;
 mod scope;
 mod seen;
 pub mod sqlite;
+mod turns;
+mod waiting;
 mod work;
 mod write;
 pub mod writer;
 
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -59,6 +63,7 @@ pub use plan::*;
 pub use plugin::*;
 pub use read::*;
 pub use scope::{Caller, Scope};
+pub use turns::{InHand, Turns};
 pub use work::*;
 pub use write::*;
 
@@ -181,9 +186,14 @@ pub trait Store: Analytics + Send + Sync + 'static {
 
     /// Answers when the store can be read.
     async fn ping(&self) -> Result<(), StoreError>;
+    /// Commits next to nothing: whether the store can be written to.
+    async fn try_write(&self) -> Result<(), StoreError>;
 
     /// What waits and what failed, for metrics and for the intake's budget.
     async fn backlog(&self) -> Result<Backlog, StoreError>;
+
+    /// Deliveries that wait for conversion, failed ones included, by connection.
+    async fn waiting(&self) -> Result<HashMap<ConnectionId, u64>, StoreError>;
 
     /// Removes what is past its retention, at most `limit` rows of each kind; the number removed.
     async fn sweep(
@@ -197,13 +207,19 @@ pub trait Store: Analytics + Send + Sync + 'static {
 
     /// Commits all writes together, in order, or none. The answers are in the
     /// order of the writes. A settlement whose lease is no longer held answers
-    /// [`Written::Stale`] and changes nothing; a delivery for a quarantine that
-    /// is full answers [`Written::NotKept`].
+    /// [`Written::Stale`] and changes nothing. A delivery for a quarantine that is
+    /// full evicts others, or answers [`Written::NotKept`].
     async fn commit(&self, writes: &[Write]) -> Result<Vec<Written>, StoreError>;
 
-    /// Takes due work: deliveries to convert, fetches and sends to make, oldest first,
-    /// at most `limit`, none of it held by another until `until`.
-    async fn claim(&self, limit: u32, now: Micros, until: Micros) -> Result<Vec<Job>, StoreError>;
+    /// Takes due work: deliveries to convert, fetches and sends to make. Connections
+    /// take turns, and of each the oldest comes first; none of it is held by another
+    /// until `until`.
+    async fn claim(
+        &self,
+        turns: &Turns,
+        now: Micros,
+        until: Micros,
+    ) -> Result<Vec<Job>, StoreError>;
 
     /// Takes one delivery for a replay, in whatever state; `None` when it does
     /// not exist or somebody holds it.
@@ -437,6 +453,8 @@ pub trait Store: Analytics + Send + Sync + 'static {
     async fn agents(&self, workspace: WorkspaceId) -> Result<Vec<Agent>, StoreError>;
     async fn owners(&self, workspace: WorkspaceId) -> Result<Vec<Owner>, StoreError>;
     async fn connection(&self, id: &ConnectionId) -> Result<Option<Connection>, StoreError>;
+    /// Which connections there are, over all workspaces.
+    async fn connection_ids(&self) -> Result<HashSet<ConnectionId>, StoreError>;
     /// Of one workspace, or all, sources and channels; by name.
     async fn connections(
         &self,
@@ -478,6 +496,11 @@ pub trait Store: Analytics + Send + Sync + 'static {
     /// Set while the store is known not to answer.
     fn outage(&self) -> Option<Outage> {
         None
+    }
+
+    /// Returns when the store is known not to answer, with how a verb hears of it.
+    async fn lost(&self) -> StoreError {
+        std::future::pending().await
     }
 
     /// Of a store that has connections.

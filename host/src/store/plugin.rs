@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::domain::exchange::SenderChecks;
 use crate::domain::plugin::{Description, Digest, PluginKind};
+use crate::domain::publisher::Publisher;
 use crate::domain::time::Micros;
 
 #[derive(Clone, Debug, Serialize)]
@@ -20,6 +21,8 @@ pub struct PluginRecord {
     pub golden: u32,
     /// `upload`, or the file that it came from.
     pub origin: String,
+    /// Who it comes from.
+    pub publisher: Publisher,
     pub stored_at: Micros,
 }
 

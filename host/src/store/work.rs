@@ -14,6 +14,17 @@ pub enum Job {
     Send(Box<HeldSend>),
 }
 
+impl Job {
+    /// Whose turn it is.
+    pub fn connection(&self) -> &ConnectionId {
+        match self {
+            Self::Convert(held) => &held.delivery.connection,
+            Self::Fetch(held) => &held.connection,
+            Self::Send(held) => &held.connection,
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct HeldDelivery {
     pub lease: Lease,

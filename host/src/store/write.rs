@@ -1,6 +1,9 @@
 //! What is committed, and what came of it. Writes of many requests share one
 //! transaction.
 
+use std::collections::HashSet;
+use std::net::IpAddr;
+
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -68,7 +71,8 @@ pub enum Written {
     TicketPatched(TicketPatched),
     /// Somebody else holds the work by now, or it is not there; nothing was changed.
     Stale,
-    /// The connection's quarantine is full: the delivery was not kept.
+    /// The connection's quarantine is full, and the delivery was not kept: it alone is
+    /// larger than the share of any other address, or all that is there has a lease.
     NotKept,
 }
 
@@ -100,6 +104,9 @@ impl NewDelivery {
 #[derive(Clone, Debug)]
 pub struct Acceptance {
     pub delivery: NewDelivery,
+    /// The owner of the sender's network (`domain::network::owner`), while the sender
+    /// is unproven: the quarantine has a share for each. `None`: it is proven.
+    pub peer: Option<IpAddr>,
     pub result: ConversionResult,
 }
 
@@ -176,6 +183,8 @@ pub struct NewLead {
     pub products: Vec<String>,
     pub title: Option<String>,
     pub deal_props: Map<String, Value>,
+    /// What had no room among them, for the delivery's notes.
+    pub left_out: Vec<String>,
     pub contact_props: Map<String, Value>,
     /// What the contact is sent when the lead makes a deal.
     pub greeting: Option<Box<NewGreeting>>,
@@ -202,6 +211,33 @@ pub struct Reconversion {
     pub lease: Lease,
     pub mode: Mode,
     pub result: ConversionResult,
+    /// Of one that is too large for one write: see `Reconversion::in_parts`.
+    pub part: Option<Part>,
+}
+
+/// One of the parts in which a large conversion is committed, in their order and
+/// under one claim. Until the last is there the delivery waits, so that whoever
+/// claims it next goes on when this one is cut off.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Items of all parts together.
+    pub of: u32,
+    /// The places of its items: the first and the last.
+    pub places: (u32, u32),
+    /// Keys that items of parts before it have used.
+    pub used: HashSet<(ConnectionId, String)>,
+    /// Its claim would end before the last part: it holds until then.
+    pub until: Option<Micros>,
+}
+
+impl Part {
+    pub fn is_first(&self) -> bool {
+        self.places.0 == 0
+    }
+
+    pub fn is_last(&self) -> bool {
+        self.places.1 + 1 >= self.of
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -232,6 +268,8 @@ pub struct FetchSettlement {
     pub index: u32,
     pub lease: Lease,
     pub ran: Option<RanWith>,
+    /// They are added to the delivery's.
+    pub notes: Vec<String>,
     pub outcome: FetchOutcome,
 }
 
@@ -260,6 +298,8 @@ pub struct DeliveryOutcome {
     pub delivery: DeliveryId,
     pub status: DeliveryStatus,
     pub items: Vec<ItemOutcome>,
+    /// How many deliveries left a full quarantine for this one.
+    pub evicted: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -2,17 +2,20 @@
 //!
 //! One task owns the store's writes of the lead's way. It takes all that waits
 //! when the previous commit returns: no timer, so a lone request waits for
-//! nothing and a crowd shares one fsync. Background writes ride behind the
-//! interactive ones, a few in each commit. A batch that fails is split until
+//! nothing and a crowd shares one fsync. Where several connections write, each has a
+//! few places in a commit (`waiting`), so that commits are short. Background writes ride behind the
+//! interactive ones, a few in each commit, and of large deliveries a part at a
+//! time, where it can be in a commit of its own. A batch that fails is split until
 //! the culprit is alone; the others commit. An answer is given after the commit,
 //! never before.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
+use super::waiting::{Lines, Refused, Waiting};
 use super::{Store, StoreError, Write, Written};
 use crate::limits;
 
@@ -23,15 +26,28 @@ pub struct Writer {
 }
 
 struct Shared {
-    interactive: mpsc::Sender<Waiting>,
+    lines: Arc<Lines>,
     background: mpsc::Sender<Waiting>,
     stop: mpsc::Sender<()>,
     task: Mutex<Option<JoinHandle<()>>>,
+    trouble: Arc<Trouble>,
 }
 
-struct Waiting {
-    write: Write,
-    answer: oneshot::Sender<Result<Written, StoreError>>,
+/// Why the last commit failed, where that is the store's fault and no write's.
+#[derive(Default)]
+struct Trouble(StdMutex<Option<String>>);
+
+impl Trouble {
+    fn is(&self, reason: Option<String>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = reason;
+    }
+
+    fn get(&self) -> Option<String> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
 }
 
 /// One transaction, for who watches the writer.
@@ -66,41 +82,69 @@ impl Writer {
     }
 
     fn begin(store: Arc<dyn Store>, max_batch: usize, watch: Watch) -> Self {
-        let (interactive, interactive_queue) = mpsc::channel(limits::WRITES_WAITING);
+        let lines = Arc::new(Lines::new(if store.is_shared() {
+            limits::WRITES_OF_ONE
+        } else {
+            limits::WRITES_OF_ONE_ALONE
+        }));
         let (background, background_queue) = mpsc::channel(limits::WRITES_WAITING);
         let (stop, stopping) = mpsc::channel(1);
         let queues = Queues {
-            interactive: interactive_queue,
+            lines: Arc::clone(&lines),
             background: background_queue,
             stopping,
             max_batch: max_batch.max(1),
-            kept: None,
+            behind: None,
+            passed: 0,
         };
-        let task = tokio::spawn(run(store, queues, watch));
+        let trouble = Arc::new(Trouble::default());
+        let task = tokio::spawn(run(store, queues, watch, Arc::clone(&trouble)));
         Self {
             shared: Arc::new(Shared {
-                interactive,
+                lines,
                 background,
                 stop,
                 task: Mutex::new(Some(task)),
+                trouble,
             }),
         }
     }
 
     /// Commits a write that somebody waits for.
     pub async fn submit(&self, write: Write) -> Result<Written, StoreError> {
-        through(&self.shared.interactive, write).await
+        let (answer, answered) = oneshot::channel();
+        let pushed = self.shared.lines.push(Waiting { write, answer });
+        pushed.map_err(|refused| match refused {
+            Refused::Full => StoreError::Busy,
+            Refused::Closed => stopped(),
+        })?;
+        answered.await.unwrap_or_else(|_| Err(stopped()))
     }
 
     /// Commits a write that nobody waits for, behind those that somebody does.
     pub async fn submit_background(&self, write: Write) -> Result<Written, StoreError> {
-        through(&self.shared.background, write).await
+        let (answer, answered) = oneshot::channel();
+        let sent = self.shared.background.try_send(Waiting { write, answer });
+        sent.map_err(|error| match error {
+            mpsc::error::TrySendError::Full(_) => StoreError::Busy,
+            mpsc::error::TrySendError::Closed(_) => stopped(),
+        })?;
+        answered.await.unwrap_or_else(|_| Err(stopped()))
     }
 
     /// Whether a write that somebody waits for is not taken yet.
     pub fn is_waited_for(&self) -> bool {
-        let lane = &self.shared.interactive;
-        lane.capacity() < lane.max_capacity()
+        !self.shared.lines.is_empty()
+    }
+
+    /// Why nothing could be committed the last time, until a commit goes well.
+    pub fn trouble(&self) -> Option<String> {
+        self.shared.trouble.get()
+    }
+
+    /// Something was written past this writer: the store is well again.
+    pub fn is_well(&self) {
+        self.shared.trouble.is(None);
     }
 
     /// Takes no more, commits what waits, and returns when that is done.
@@ -115,110 +159,100 @@ impl Writer {
     }
 }
 
-async fn through(lane: &mpsc::Sender<Waiting>, write: Write) -> Result<Written, StoreError> {
-    let (answer, answered) = oneshot::channel();
-    lane.try_send(Waiting { write, answer })
-        .map_err(|error| match error {
-            mpsc::error::TrySendError::Full(_) => StoreError::Busy,
-            mpsc::error::TrySendError::Closed(_) => stopped(),
-        })?;
-    answered.await.unwrap_or_else(|_| Err(stopped()))
-}
-
 fn stopped() -> StoreError {
     StoreError::Unavailable(sqlx::Error::PoolClosed)
 }
 
 struct Queues {
-    interactive: mpsc::Receiver<Waiting>,
+    lines: Arc<Lines>,
     background: mpsc::Receiver<Waiting>,
     stopping: mpsc::Receiver<()>,
     max_batch: usize,
-    /// Taken, but past the bytes of one commit: the first of the next.
-    kept: Option<Waiting>,
+    /// A background write that was taken, and lets others go before it.
+    behind: Option<Waiting>,
+    /// Commits that went before it.
+    passed: u32,
 }
 
 impl Queues {
     /// All that waits, up to the bounds; waits for the first. Empty: the end.
     async fn next(&mut self) -> Vec<Waiting> {
         let mut batch = Vec::new();
-        let mut bytes = 0;
-        if let Some(first) = self.kept.take() {
-            bytes += size(&first.write);
-            batch.push(first);
-        } else {
-            let Some(first) = self.first().await else {
-                return batch;
-            };
-            bytes += size(&first.write);
-            batch.push(first);
-        }
-        while batch.len() < self.max_batch
-            && let Ok(waiting) = self.interactive.try_recv()
-        {
-            bytes += size(&waiting.write);
-            if bytes > limits::BYTES_PER_COMMIT {
-                self.kept = Some(waiting);
-                return batch;
+        if self.behind.is_none() {
+            match self.first().await {
+                Some(First::WaitedFor) => {}
+                Some(First::Background(first)) => self.behind = Some(first),
+                None => return batch,
             }
-            batch.push(waiting);
         }
-        let behind = limits::BACKGROUND_WRITES_PER_COMMIT.min(self.max_batch);
-        for _ in 0..behind {
-            if bytes > limits::BYTES_PER_COMMIT || (self.max_batch == 1 && !batch.is_empty()) {
-                break;
-            }
-            let Ok(waiting) = self.background.try_recv() else {
-                break;
-            };
-            bytes += size(&waiting.write);
-            batch.push(waiting);
+        let is_full = self.lines.take(self.max_batch, &mut batch);
+        if !is_full && (self.max_batch > 1 || batch.is_empty()) {
+            self.add_background(&mut batch);
         }
         batch
     }
 
-    async fn first(&mut self) -> Option<Waiting> {
-        tokio::select! {
-            biased;
-            Some(waiting) = self.interactive.recv() => Some(waiting),
-            Some(waiting) = self.background.recv() => Some(waiting),
-            Some(()) = self.stopping.recv() => {
-                self.interactive.close();
-                self.background.close();
-                self.stopping.close();
-                match self.interactive.recv().await {
-                    Some(waiting) => Some(waiting),
-                    None => self.background.recv().await,
+    /// What nobody waits for: as much as one part of a large delivery, which rides
+    /// along only when it has let some commits go before it.
+    fn add_background(&mut self, batch: &mut Vec<Waiting>) {
+        let waited_for = !batch.is_empty();
+        let mut cost = 0;
+        for _ in 0..limits::BACKGROUND_WRITES_PER_COMMIT.min(self.max_batch) {
+            let Some(waiting) = self.next_behind() else {
+                break;
+            };
+            let more = waiting.write.cost();
+            let large = more > limits::LEAD_COST;
+            let steps_back = large && waited_for && self.passed < limits::COMMITS_BEFORE_A_PART;
+            if steps_back || (cost > 0 && cost + more > limits::PART_COST) {
+                self.passed += u32::from(steps_back);
+                self.behind = Some(waiting);
+                break;
+            }
+            if large {
+                self.passed = 0;
+            }
+            cost += more;
+            batch.push(waiting);
+        }
+    }
+
+    fn next_behind(&mut self) -> Option<Waiting> {
+        let waiting = self.behind.take();
+        waiting.or_else(|| self.background.try_recv().ok())
+    }
+
+    async fn first(&mut self) -> Option<First> {
+        loop {
+            if !self.lines.is_empty() {
+                return Some(First::WaitedFor);
+            }
+            tokio::select! {
+                biased;
+                () = self.lines.came() => {}
+                waiting = self.background.recv() => match waiting {
+                    Some(waiting) => return Some(First::Background(waiting)),
+                    // Closed and drained, or every writer is gone.
+                    None if self.lines.is_empty() => return None,
+                    None => {}
+                },
+                Some(()) = self.stopping.recv() => {
+                    self.lines.close();
+                    self.background.close();
+                    self.stopping.close();
                 }
             }
-            // Closed and drained, or every writer is gone.
-            else => None,
         }
     }
 }
 
-/// What a write holds in memory, roughly: its bodies.
-fn size(write: &Write) -> usize {
-    match write {
-        Write::Accept(acceptance) => acceptance.delivery.body.len(),
-        Write::Answer(answer) => answer.response.body.len(),
-        Write::Notify(notification) => notification.message.payload.len(),
-        Write::Convert(_)
-        | Write::Release { .. }
-        | Write::Settle(_)
-        | Write::Remember(_)
-        | Write::Begin(_)
-        | Write::Sent(_)
-        | Write::Resolve(_)
-        | Write::Elapse(_)
-        | Write::PatchDeal(_)
-        | Write::CreateDeal(_)
-        | Write::LogDeal(_)
-        | Write::PatchTicket(_) => 0,
-    }
+/// What ends a rest.
+enum First {
+    WaitedFor,
+    Background(Waiting),
 }
 
-async fn run(store: Arc<dyn Store>, mut queues: Queues, watch: Watch) {
+async fn run(store: Arc<dyn Store>, mut queues: Queues, watch: Watch, trouble: Arc<Trouble>) {
     loop {
         let batch = queues.next().await;
         if batch.is_empty() {
@@ -231,7 +265,9 @@ async fn run(store: Arc<dyn Store>, mut queues: Queues, watch: Watch) {
         // In a task of its own: a defect that panics costs one batch, whose
         // waiters hear 503, and not the writer.
         let (store, watch) = (Arc::clone(&store), Arc::clone(&watch));
-        let committing = tokio::spawn(async move { commit(&*store, &writes, &watch).await });
+        let trouble = Arc::clone(&trouble);
+        let committing =
+            tokio::spawn(async move { commit(&*store, &writes, &watch, &trouble).await });
         match committing.await {
             Ok(results) => {
                 for (answer, result) in answers.into_iter().zip(results) {
@@ -249,6 +285,7 @@ async fn commit(
     store: &dyn Store,
     writes: &[Write],
     watch: &Watch,
+    trouble: &Trouble,
 ) -> Vec<Result<Written, StoreError>> {
     let mut answers = Vec::with_capacity(writes.len());
     // Parts still to commit, the next one last.
@@ -262,7 +299,10 @@ async fn commit(
             done: result.is_ok(),
         });
         match result {
-            Ok(written) => answers.extend(written.into_iter().map(Ok)),
+            Ok(written) => {
+                trouble.is(None);
+                answers.extend(written.into_iter().map(Ok));
+            }
             Err(error) if part.len() > 1 && may_be_one_writes_fault(&error) => {
                 tracing::warn!(%error, writes = part.len(), "a batch failed and is split");
                 let (left, right) = part.split_at(part.len() / 2);
@@ -270,6 +310,9 @@ async fn commit(
                 parts.push(left);
             }
             Err(error) => {
+                if !may_be_one_writes_fault(&error) {
+                    trouble.is(Some(error.to_string()));
+                }
                 for _ in 1..part.len() {
                     answers.push(Err(error.again()));
                 }

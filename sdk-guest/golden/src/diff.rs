@@ -7,77 +7,111 @@ use serde_json::Value;
 /// None where the two are equal, else a line for each difference, at most
 /// [`MAX_LINES`]. Numbers are equal when they are written alike.
 pub fn diff(expected: &Value, actual: &Value) -> Option<String> {
-    let mut lines = Vec::new();
-    walk("", expected, actual, &mut lines);
-    if lines.is_empty() {
+    let mut found = Found::default();
+    found.walk(&mut Vec::new(), expected, actual);
+    if found.lines.is_empty() {
         return None;
     }
-    let more = lines.len().saturating_sub(MAX_LINES);
-    lines.truncate(MAX_LINES);
-    if more > 0 {
-        lines.push(format!("and {more} more differences"));
+    if found.more > 0 {
+        found
+            .lines
+            .push(format!("and {} more differences", found.more));
     }
-    Some(lines.join("\n"))
+    Some(found.lines.join("\n"))
 }
 
 /// So many differences say what is wrong; more only hide it.
 const MAX_LINES: usize = 20;
-/// Of a value that is quoted in a line, in characters.
+/// Of a value that is quoted in a line, and of a place, in characters.
 const MAX_QUOTE: usize = 300;
 
-fn walk(path: &str, expected: &Value, actual: &Value, lines: &mut Vec<String>) {
-    match (expected, actual) {
-        (Value::Object(left), Value::Object(right)) => {
-            for (key, value) in left {
-                let path = join(path, key);
-                match right.get(key) {
-                    Some(other) => walk(&path, value, other, lines),
-                    None => lines.push(line(&path, Some(value), None)),
+/// A step on the way to a place.
+#[derive(Clone, Copy)]
+enum Step<'a> {
+    Field(&'a str),
+    Element(usize),
+}
+
+/// Differences so far. Only those that are told are written out: answers may be
+/// long, and made so that writing out each takes for ever.
+#[derive(Default)]
+struct Found {
+    lines: Vec<String>,
+    more: usize,
+}
+
+impl Found {
+    fn walk<'a>(&mut self, path: &mut Vec<Step<'a>>, expected: &'a Value, actual: &'a Value) {
+        match (expected, actual) {
+            (Value::Object(left), Value::Object(right)) => {
+                for (key, value) in left {
+                    path.push(Step::Field(key));
+                    match right.get(key) {
+                        Some(other) => self.walk(path, value, other),
+                        None => self.line(path, Some(value), None),
+                    }
+                    path.pop();
+                }
+                for (key, value) in right.iter().filter(|(key, _)| !left.contains_key(*key)) {
+                    path.push(Step::Field(key));
+                    self.line(path, None, Some(value));
+                    path.pop();
                 }
             }
-            for (key, value) in right.iter().filter(|(key, _)| !left.contains_key(*key)) {
-                lines.push(line(&join(path, key), None, Some(value)));
-            }
-        }
-        (Value::Array(left), Value::Array(right)) => {
-            for index in 0..left.len().max(right.len()) {
-                let path = join(path, &index.to_string());
-                match (left.get(index), right.get(index)) {
-                    (Some(left), Some(right)) => walk(&path, left, right, lines),
-                    (left, right) => lines.push(line(&path, left, right)),
+            (Value::Array(left), Value::Array(right)) => {
+                for index in 0..left.len().max(right.len()) {
+                    path.push(Step::Element(index));
+                    match (left.get(index), right.get(index)) {
+                        (Some(left), Some(right)) => self.walk(path, left, right),
+                        (left, right) => self.line(path, left, right),
+                    }
+                    path.pop();
                 }
             }
+            _ if expected == actual => {}
+            _ => self.line(path, Some(expected), Some(actual)),
         }
-        _ if expected == actual => {}
-        _ => lines.push(line(path, Some(expected), Some(actual))),
+    }
+
+    fn line(&mut self, path: &[Step<'_>], expected: Option<&Value>, actual: Option<&Value>) {
+        if self.lines.len() >= MAX_LINES {
+            self.more += 1;
+            return;
+        }
+        self.lines.push(format!(
+            "{}: expected {}, came {}",
+            place(path),
+            quote(expected),
+            quote(actual)
+        ));
     }
 }
 
-fn join(path: &str, key: &str) -> String {
+fn place(path: &[Step<'_>]) -> String {
     if path.is_empty() {
-        key.to_owned()
-    } else {
-        format!("{path}.{key}")
+        return "(all)".to_owned();
     }
-}
-
-fn line(path: &str, expected: Option<&Value>, actual: Option<&Value>) -> String {
     let mut out = String::new();
-    let path = if path.is_empty() { "(all)" } else { path };
-    let _ = write!(
-        out,
-        "{path}: expected {}, came {}",
-        quote(expected),
-        quote(actual)
-    );
-    out
+    for (number, step) in path.iter().enumerate() {
+        if number > 0 {
+            out.push('.');
+        }
+        let _ = match step {
+            Step::Field(name) => write!(out, "{name}"),
+            Step::Element(index) => write!(out, "{index}"),
+        };
+    }
+    cut(out)
 }
 
 fn quote(value: Option<&Value>) -> String {
     let Some(value) = value else {
         return "nothing".into();
     };
-    let text = value.to_string();
+    cut(value.to_string())
+}
+
+fn cut(text: String) -> String {
     match text.char_indices().nth(MAX_QUOTE) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text,
@@ -90,6 +124,20 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    /// Written out, the places of these differences would be many gigabytes.
+    #[test]
+    fn many_differences_below_a_long_name_cost_no_more_than_what_is_told() {
+        let name = "n".repeat(500_000);
+        let of = |value: u8| json!({ &name: vec![value; 200_000] });
+        let said = diff(&of(1), &of(2)).unwrap();
+        assert!(said.len() < 20_000, "{}", said.len());
+        assert!(
+            said.ends_with("and 199980 more differences"),
+            "{}",
+            &said[said.len() - 100..]
+        );
+    }
 
     #[test]
     fn equal_answers_have_no_difference() {

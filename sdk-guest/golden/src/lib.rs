@@ -25,5 +25,8 @@ pub use diff::diff;
 pub use folder::{FolderError, load_dir, write_expect};
 pub use message::Message;
 pub use normalise::normalise;
-pub use pack::{MAX_PACKED_BYTES, PackError, pack, unpack};
-pub use section::{SECTION_NAME, SectionError, append_section, read_section};
+pub use pack::{MAX_CASES, MAX_NAME_BYTES, MAX_PACKED_BYTES, PackError, pack, unpack};
+pub use section::{
+    SECTION_NAME, SectionError, append_custom, append_section, read_custom, read_section,
+    without_custom,
+};

@@ -10,11 +10,21 @@ use crate::{Call, Case, Completion, Delivery, Message, Response};
 /// little beside the component itself.
 pub const MAX_PACKED_BYTES: usize = 1 << 20;
 
+/// So many cases show what a plugin does; each is a call before it may serve.
+pub const MAX_CASES: usize = 1_000;
+
+/// Bytes of a case's name: it is that of a folder, and no file system takes longer ones.
+pub const MAX_NAME_BYTES: usize = 255;
+
 /// Why cases cannot be packed or read back.
 #[derive(Debug, thiserror::Error)]
 pub enum PackError {
     #[error("the packed golden cases have {bytes} bytes, at most {MAX_PACKED_BYTES} are allowed")]
     TooLarge { bytes: usize },
+    #[error("there are {cases} golden cases, at most {MAX_CASES} are allowed")]
+    TooMany { cases: usize },
+    #[error("a golden case has a name of {bytes} bytes, at most {MAX_NAME_BYTES} are allowed")]
+    Name { bytes: usize },
     #[error("the packed golden cases are not readable: {0}")]
     Json(#[from] serde_json::Error),
     #[error("the packed golden case `{case}` has a body that is not base64")]
@@ -29,6 +39,8 @@ pub enum PackError {
 
 /// The cases as bytes for a component's custom section.
 pub fn pack(cases: &[Case]) -> Result<Vec<u8>, PackError> {
+    few(cases.len())?;
+    cases.iter().try_for_each(|case| named(&case.name))?;
     let packed = Packed {
         format: FORMAT,
         cases: cases.iter().map(PackedCase::from).collect(),
@@ -45,7 +57,24 @@ pub fn unpack(bytes: &[u8]) -> Result<Vec<Case>, PackError> {
     if packed.format != FORMAT {
         return Err(PackError::Format(packed.format));
     }
+    few(packed.cases.len())?;
+    packed.cases.iter().try_for_each(|case| named(&case.name))?;
     packed.cases.into_iter().map(Case::try_from).collect()
+}
+
+fn few(cases: usize) -> Result<(), PackError> {
+    if cases > MAX_CASES {
+        return Err(PackError::TooMany { cases });
+    }
+    Ok(())
+}
+
+fn named(name: &str) -> Result<(), PackError> {
+    let bytes = name.len();
+    if bytes > MAX_NAME_BYTES {
+        return Err(PackError::Name { bytes });
+    }
+    Ok(())
 }
 
 /// Raised when a case's fields change their meaning.
@@ -191,6 +220,32 @@ mod tests {
         assert!(matches!(pack(&large), Err(PackError::TooLarge { .. })));
         let bytes = vec![b' '; MAX_PACKED_BYTES + 1];
         assert!(matches!(unpack(&bytes), Err(PackError::TooLarge { .. })));
+    }
+
+    #[test]
+    fn more_cases_than_anybody_needs_are_refused_both_ways() {
+        let many = vec![Case::new("", Call::Convert); MAX_CASES + 1];
+        assert!(matches!(pack(&many), Err(PackError::TooMany { .. })));
+        let text = vec![r#"{"name":"","about":"","call":"convert"}"#; MAX_CASES + 1].join(",");
+        let text = format!(r#"{{"format":1,"cases":[{text}]}}"#);
+        assert!(matches!(
+            unpack(text.as_bytes()),
+            Err(PackError::TooMany { .. })
+        ));
+    }
+
+    #[test]
+    fn a_name_that_no_folder_has_is_refused_both_ways() {
+        let named = |bytes: usize| [Case::new("n".repeat(bytes), Call::Convert)];
+        let most = pack(&named(MAX_NAME_BYTES)).unwrap();
+        assert!(unpack(&most).is_ok());
+        let long = named(MAX_NAME_BYTES + 1);
+        assert!(matches!(pack(&long), Err(PackError::Name { bytes: 256 })));
+        let text = String::from_utf8(most).unwrap().replace("nnn", "nnnn");
+        assert!(matches!(
+            unpack(text.as_bytes()),
+            Err(PackError::Name { .. })
+        ));
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! The custom section of a component that carries its golden cases.
+//! The custom sections of a component that are ours: the golden cases, and others
+//! by their names.
 //!
 //! A walk over top-level sections only: an id byte, a LEB128 length, that many
 //! bytes. Nothing inside other sections is looked at, so a module nested in the
@@ -15,21 +16,31 @@ pub enum SectionError {
     NotAComponent,
     #[error("the component's section at byte {offset} is cut short or malformed")]
     Malformed { offset: usize },
-    #[error("the component has more than one section `{SECTION_NAME}`")]
+    #[error("the component has more than one section of a name that it may have once")]
     Repeated,
 }
 
 /// The component with `payload` as its cases, in place of any that it carried.
 pub fn append_section(component: &[u8], payload: &[u8]) -> Result<Vec<u8>, SectionError> {
-    let mut out = component.get(..HEADER.len()).unwrap_or_default().to_vec();
-    for section in sections(component)? {
-        if section.golden.is_none() {
-            out.extend_from_slice(section.whole);
-        }
-    }
-    let mut content = Vec::with_capacity(payload.len() + SECTION_NAME.len() + 5);
-    write_length(&mut content, SECTION_NAME.len());
-    content.extend_from_slice(SECTION_NAME.as_bytes());
+    append_custom(component, SECTION_NAME, payload)
+}
+
+/// The payload that the component carries, if it carries one.
+pub fn read_section(component: &[u8]) -> Result<Option<Vec<u8>>, SectionError> {
+    Ok(read_custom(component, SECTION_NAME)?.map(<[u8]>::to_vec))
+}
+
+/// The component with `payload` in a custom section of this name at its end, in
+/// place of any that it had.
+pub fn append_custom(
+    component: &[u8],
+    name: &str,
+    payload: &[u8],
+) -> Result<Vec<u8>, SectionError> {
+    let mut out = without_custom(component, name)?;
+    let mut content = Vec::with_capacity(payload.len() + name.len() + 5);
+    write_length(&mut content, name.len());
+    content.extend_from_slice(name.as_bytes());
     content.extend_from_slice(payload);
     out.push(CUSTOM);
     write_length(&mut out, content.len());
@@ -37,18 +48,29 @@ pub fn append_section(component: &[u8], payload: &[u8]) -> Result<Vec<u8>, Secti
     Ok(out)
 }
 
-/// The payload that the component carries, if it carries one.
-pub fn read_section(component: &[u8]) -> Result<Option<Vec<u8>>, SectionError> {
+/// What the component's custom section of this name holds, if it has one.
+pub fn read_custom<'a>(component: &'a [u8], name: &str) -> Result<Option<&'a [u8]>, SectionError> {
     let mut found = None;
     for section in sections(component)? {
-        if let Some(payload) = section.golden {
-            if found.is_some() {
-                return Err(SectionError::Repeated);
-            }
-            found = Some(payload.to_vec());
+        if let Some(payload) = section?.custom(name)
+            && found.replace(payload).is_some()
+        {
+            return Err(SectionError::Repeated);
         }
     }
     Ok(found)
+}
+
+/// The component without its custom sections of this name.
+pub fn without_custom(component: &[u8], name: &str) -> Result<Vec<u8>, SectionError> {
+    let mut out = component.get(..HEADER.len()).unwrap_or_default().to_vec();
+    for section in sections(component)? {
+        let section = section?;
+        if section.custom(name).is_none() {
+            out.extend_from_slice(section.whole);
+        }
+    }
+    Ok(out)
 }
 
 /// Magic, version 13, layer 1: the preamble of a component.
@@ -59,31 +81,49 @@ const CUSTOM: u8 = 0;
 struct Section<'a> {
     /// With id and length, as it stands in the file.
     whole: &'a [u8],
-    /// The payload, where this is the section of the cases.
-    golden: Option<&'a [u8]>,
+    /// Name and payload of a custom section.
+    custom: Option<(&'a [u8], &'a [u8])>,
 }
 
-fn sections(component: &[u8]) -> Result<Vec<Section<'_>>, SectionError> {
+impl<'a> Section<'a> {
+    /// The payload, where this is the custom section of that name.
+    fn custom(&self, wanted: &str) -> Option<&'a [u8]> {
+        let (name, payload) = self.custom?;
+        (name == wanted.as_bytes()).then_some(payload)
+    }
+}
+
+/// The sections one after the other; none is kept, however many there are.
+fn sections(
+    component: &[u8],
+) -> Result<impl Iterator<Item = Result<Section<'_>, SectionError>>, SectionError> {
     let mut rest = component
         .strip_prefix(&HEADER)
         .ok_or(SectionError::NotAComponent)?;
-    let mut out = Vec::new();
-    while let [id, after_id @ ..] = rest {
-        let offset = component.len() - rest.len();
-        let (content, after) = sized(after_id).ok_or(SectionError::Malformed { offset })?;
-        let golden = if *id == CUSTOM {
-            let (name, payload) = sized(content).ok_or(SectionError::Malformed { offset })?;
-            (name == SECTION_NAME.as_bytes()).then_some(payload)
-        } else {
-            None
+    Ok(std::iter::from_fn(move || {
+        let [id, after_id @ ..] = rest else {
+            return None;
         };
-        out.push(Section {
-            whole: &rest[..rest.len() - after.len()],
-            golden,
-        });
-        rest = after;
-    }
-    Ok(out)
+        let offset = component.len() - rest.len();
+        let section = section(rest, *id, after_id);
+        rest = section.as_ref().map_or(&[], |(_, after)| after);
+        Some(match section {
+            Some((section, _)) => Ok(section),
+            None => Err(SectionError::Malformed { offset }),
+        })
+    }))
+}
+
+/// The section that `all` begins with, and what follows it.
+fn section<'a>(all: &'a [u8], id: u8, after_id: &'a [u8]) -> Option<(Section<'a>, &'a [u8])> {
+    let (content, after) = sized(after_id)?;
+    let custom = if id == CUSTOM {
+        Some(sized(content)?)
+    } else {
+        None
+    };
+    let whole = &all[..all.len() - after.len()];
+    Some((Section { whole, custom }, after))
 }
 
 /// A length and so many bytes, and what follows.
@@ -162,6 +202,16 @@ mod tests {
         let mut twice = once.clone();
         twice.extend_from_slice(&once[component().len()..]);
         assert_eq!(read_section(&twice), Err(SectionError::Repeated));
+    }
+
+    /// Kept in a list, they would take more memory than a host has.
+    #[test]
+    fn a_component_of_nothing_but_small_sections_is_walked_without_keeping_them() {
+        let mut bytes = HEADER.to_vec();
+        for _ in 0..4_000_000 {
+            bytes.extend([7, 0]);
+        }
+        assert_eq!(read_section(&bytes), Ok(None));
     }
 
     #[test]

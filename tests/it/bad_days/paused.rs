@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use super::lead_form::{self, LeadForm};
 use super::{World, gateways, is_long, lasts};
 
-/// Fetches that a host has in hand.
+/// Fetches that a host has in hand: half of `worker.concurrency` for one connection.
 const IN_HAND: usize = 4;
 
 /// A call that stands before the door is not given up: else there are more than both
@@ -25,7 +25,7 @@ const FLAGS: [&str; 6] = [
     "--set",
     "worker.lease_seconds=3",
     "--set",
-    "worker.concurrency=4",
+    "worker.concurrency=8",
     "--set",
     "worker.fetch_seconds=600",
 ];

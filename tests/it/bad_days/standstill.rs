@@ -39,6 +39,28 @@ async fn while_the_whole_server_stands_still_requests_end_in_time() {
     goes_on(&world, &host, load).await;
 }
 
+/// The host notices by itself: the request's own deadline, which is half a minute,
+/// has no part in it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_stands_still_is_noticed_before_a_requests_deadline() {
+    let Some(world) = World::new().await else {
+        return;
+    };
+    let host = world.host().await;
+    world.server.freeze();
+    for _ in 0..3 {
+        let lead = host.ask("gateway", "POST", &world.path()).body("{}");
+        let refused = lead.send().await;
+        assert_eq!(refused.status, 503, "{}", refused.text());
+        assert_ne!(refused.header("retry-after"), "");
+    }
+    let metrics = host.ask("admin", "GET", "/metrics").send().await;
+    let late = r#"leadhost_shed_total{reason="deadline"} 0"#;
+    assert!(metrics.text().contains(late), "{}", metrics.text());
+    world.server.thaw();
+    becomes_ready(&host).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_that_stand_still_are_given_up_for_new_ones() {
     let Some(world) = World::new().await else {

@@ -1,6 +1,7 @@
 //! A pull, page by page, and the cursors that hold it together.
 
 use leadhost::domain::cursor::Cursor;
+use leadhost::limits;
 use leadhost_tests::{Host, On};
 use serde_json::Value;
 
@@ -9,6 +10,7 @@ use super::{export, ids, leads, page, rows, texts};
 leadhost_tests::on_every_store! {
     rows_come_in_pages_until_the_cursor_is_null,
     a_full_last_page_is_the_last,
+    a_page_of_long_rows_is_short_in_every_form_and_more_follow,
     an_empty_feed_is_one_empty_page,
     the_lower_bound_is_inclusive_in_every_spelling,
     a_pull_ends_where_the_feed_stood_at_its_first_page,
@@ -56,6 +58,39 @@ async fn a_full_last_page_is_the_last(on: On) {
     let page = page(&host, &seeded, "deals?limit=10").await;
     assert_eq!(rows(&page).len(), 10);
     assert!(page["next_cursor"].is_null());
+}
+
+async fn a_page_of_long_rows_is_short_in_every_form_and_more_follow(on: On) {
+    let host = Host::new(on).await;
+    let seeded = host.workspace("demo").await;
+    // As an earlier version stored them.
+    let people: Vec<_> = ["a", "b", "c", "d", "e"].map(|name| (name, "", "")).into();
+    let text = "x".repeat(limits::EXPORT_PAGE_BYTES * 3 / 10);
+    // One commit each: all together are long for a slow machine.
+    for person in people {
+        host.leads_with(&seeded, &[person], |lead| {
+            lead.deal_props
+                .insert("message".to_owned(), text.as_str().into());
+        })
+        .await;
+    }
+    let first = page(&host, &seeded, "deals?limit=1000").await;
+    assert_eq!(rows(&first).len(), 3);
+    let rest = format!(
+        "deals?cursor={}",
+        first["next_cursor"].as_str().expect("more")
+    );
+    let last = page(&host, &seeded, &rest).await;
+    assert_eq!(rows(&last).len(), 2);
+    assert!(last["next_cursor"].is_null());
+    let ask = export(&host, &seeded, "deals?limit=1000");
+    let answer = ask.header("accept", "application/x-ndjson").send().await;
+    let answer = answer.expect(200);
+    let lines: Vec<_> = answer.text().lines().collect();
+    assert_eq!(lines.len(), 4);
+    let end: Value = serde_json::from_str(lines[3]).expect("JSON");
+    assert_eq!(end["count"], 3);
+    assert_eq!(end["next_cursor"], first["next_cursor"]);
 }
 
 async fn an_empty_feed_is_one_empty_page(on: On) {

@@ -11,6 +11,8 @@ use super::{form, harm, lead};
 leadhost_tests::on_every_store! {
     a_lead_is_converted_and_the_answer_names_deal_and_contact,
     a_bad_item_harms_no_other_and_the_answer_says_which_is_which,
+    a_lead_that_is_too_large_is_invalid_and_its_delivery_is_kept,
+    what_has_no_room_in_a_deal_stays_in_the_delivery_and_a_note_names_it,
     a_delivery_of_nothing_but_bad_items_is_rejected_and_answered_200,
     a_delivery_with_nothing_in_it_is_ignored,
     a_body_that_cannot_be_read_is_refused_and_kept,
@@ -74,6 +76,46 @@ async fn a_bad_item_harms_no_other_and_the_answer_says_which_is_which(on: On) {
         "message": "1: the lead has neither `telefone` nor `email`",
     }]);
     assert_eq!(answer["problems"], problem);
+}
+
+async fn a_lead_that_is_too_large_is_invalid_and_its_delivery_is_kept(on: On) {
+    let host = Host::working(on).await;
+    host.converter(guests::misbehave()).await;
+    let declared = host.declare(&harm("many", "phones", 10_000)).await;
+    let ask = host.post(&declared.address("many")).body("as it came");
+    let answer = ask.send().await.expect(200);
+    assert_eq!(answer.json()["status"], "rejected");
+    assert_eq!(
+        answer.json()["problems"],
+        json!([{
+            "item": 0,
+            "status": "invalid",
+            "message": "items.0.lead.phones: the converter gave 10000 phones; at most 20 are taken, and the raw delivery is kept",
+        }])
+    );
+    assert_eq!(host.delivery(&answer).await.request.body, b"as it came");
+}
+
+async fn what_has_no_room_in_a_deal_stays_in_the_delivery_and_a_note_names_it(on: On) {
+    let (host, declared) = form(on).await;
+    let mut body = lead("f-1", "Lia Prado", "11 98888-0001");
+    body["mensagem"] = "\u{1}".repeat(60_000).into();
+    let ask = host.post(&declared.address("form")).json(&body);
+    let answer = ask.send().await.expect(200);
+    assert_eq!(answer.json()["status"], "converted");
+    let deals = host.deals(&declared, "externalId=f-1").await;
+    let props = &deals[0]["deal"]["props"];
+    let message = props["message"].as_str().unwrap();
+    assert!(message.ends_with(" […]"), "{message:?}");
+    assert!(props.to_string().len() < 40_000);
+    assert_eq!(props["contact"]["name"], "Lia Prado");
+    let stored = host.delivery(&answer).await;
+    let left = 60_000 - (message.len() - " […]".len());
+    let told = format!(
+        "lead f-1: a deal's properties take at most 65536 bytes, so these are only in the raw delivery: the last {left} bytes of message"
+    );
+    assert_eq!(stored.notes, [told]);
+    assert_eq!(stored.request.body, body.to_string().as_bytes());
 }
 
 async fn a_delivery_of_nothing_but_bad_items_is_rejected_and_answered_200(on: On) {

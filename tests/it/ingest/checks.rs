@@ -4,13 +4,14 @@
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::pipeline::replay::{self, ReplayError, ReplayOptions};
 use leadhost_tests::way::signature;
-use leadhost_tests::{Declared, Host, On, guests};
+use leadhost_tests::{Declared, Host, On, Options, guests};
 use serde_json::json;
 
 leadhost_tests::on_every_store! {
     basic_credentials_let_a_sender_in_and_nothing_of_them_is_kept,
     who_cannot_prove_itself_hears_401_and_what_it_sent_is_kept,
     the_quarantine_of_a_connection_is_bounded,
+    junk_does_not_push_a_true_lead_out_of_quarantine,
     a_secret_put_right_releases_what_it_held_back,
     a_signature_is_over_the_bytes_as_they_came,
     a_connection_adds_checks_of_its_own,
@@ -87,16 +88,83 @@ async fn who_cannot_prove_itself_hears_401_and_what_it_sent_is_kept(on: On) {
 
 async fn the_quarantine_of_a_connection_is_bounded(on: On) {
     let (host, declared) = portal(on).await;
-    let body = "x".repeat(4 << 20);
-    for _ in 0..17 {
+    for number in 0..17 {
         let ask = host.post(&declared.address("portal"));
-        ask.body(body.clone()).send().await.expect(401);
+        ask.body(junk(number)).send().await.expect(401);
+        host.advance(1).await;
     }
-    let kept = host.with_status(DeliveryStatus::Quarantined).await;
+    let kept = quarantined(&host).await;
+    let newest: Vec<_> = (1..17).map(junk).collect();
     assert_eq!(kept.len(), 16, "64 MiB of them");
+    assert!(kept == newest, "the newest of them, oldest first");
     let answer = host.post(&declared.address("portal")).body(olx("o-1"));
     let answer = answer.basic("portal:made-up-word").send().await;
     assert_eq!(answer.expect(200).json()["status"], "converted");
+}
+
+/// As large as a body may be, and each another.
+fn junk(number: u8) -> String {
+    char::from(b'a' + number).to_string().repeat(4 << 20)
+}
+
+/// The bodies that are in quarantine, oldest first.
+async fn quarantined(host: &Host) -> Vec<String> {
+    let mut bodies = Vec::new();
+    for id in host.with_status(DeliveryStatus::Quarantined).await {
+        let body = host.stored(id).await.request.body;
+        bodies.push(String::from_utf8(body).expect("text"));
+    }
+    bodies.reverse();
+    bodies
+}
+
+async fn junk_does_not_push_a_true_lead_out_of_quarantine(on: On) {
+    let options = Options::patient(on).with("server.trusted_proxies", "127.0.0.0/8");
+    let host = Host::working_with(options).await;
+    host.converter(guests::rust_component("converter-grupo-olx"))
+        .await;
+    let wrong = OLX.replace("made-up-word", "mistyped");
+    let declared = host.declare(&wrong).await;
+    let post = async |sender: &str, body: String| {
+        let ask = host.post(&declared.address("portal")).body(body);
+        let ask = ask.header("x-forwarded-for", sender);
+        let ask = ask.basic("portal:made-up-word");
+        ask.send().await.expect(401);
+        host.advance(1).await;
+    };
+    let leads = [olx("o-1"), olx("o-2")];
+    post("192.0.2.1", leads[0].clone()).await;
+    for number in 0..17 {
+        post("203.0.113.9", junk(number)).await;
+    }
+    post("192.0.2.2", leads[1].clone()).await;
+
+    let before = leads[..1].iter().cloned();
+    let expect = before.chain((2..17).map(junk)).chain(leads[1..].to_vec());
+    let kept = quarantined(&host).await;
+    assert_eq!(kept.len(), 17);
+    assert!(
+        kept.into_iter().eq(expect),
+        "the leads, and the newest junk"
+    );
+    let metrics = host.admin("GET", "/metrics").send().await.expect(200);
+    let line = "leadhost_quarantine_evicted_total 2";
+    assert!(metrics.text().contains(line), "{}", metrics.text());
+
+    host.declare(OLX).await;
+    let ids = host.with_status(DeliveryStatus::Quarantined).await;
+    let options = ReplayOptions {
+        apply: false,
+        release: true,
+    };
+    for id in [ids[0], ids[16]] {
+        let released = replay::one(&host.app, id, options).await;
+        let released = released.expect("the proof holds now");
+        assert_eq!(released.status, DeliveryStatus::Converted);
+    }
+    for external_id in ["externalId=o-1", "externalId=o-2"] {
+        assert_eq!(host.deals(&declared, external_id).await.len(), 1);
+    }
 }
 
 async fn a_secret_put_right_releases_what_it_held_back(on: On) {

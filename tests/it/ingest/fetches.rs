@@ -2,7 +2,7 @@
 //! stops or swaps in between.
 
 use leadhost::domain::connection::AllowedHost;
-use leadhost::domain::delivery::DeliveryStatus;
+use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost::store::Job;
 use leadhost_tests::graph::GraphDouble;
 use leadhost_tests::guests::{self, Variant};
@@ -11,7 +11,7 @@ use leadhost_tests::{Host, On, Options, until};
 use super::meta::{Meta, PAGE, connection, double, send, webhook};
 
 leadhost_tests::on_every_store! {
-    a_host_that_nobody_allowed_pauses_the_connection_and_is_never_called,
+    a_host_that_nobody_allowed_is_never_called_and_fails_the_item_alone,
     a_private_address_needs_leave_of_its_own,
     a_restart_goes_on_with_what_waits,
     a_claim_that_a_host_died_with_is_taken_over_when_its_lease_ends,
@@ -44,18 +44,28 @@ async fn allowed(on: On, list: &str) -> Meta {
     }
 }
 
-async fn a_host_that_nobody_allowed_pauses_the_connection_and_is_never_called(on: On) {
+async fn a_host_that_nobody_allowed_is_never_called_and_fails_the_item_alone(on: On) {
     let meta = allowed(on, "[]").await;
-    meta.announce(&["440000000000011"]).await;
-    let reason = meta.paused().await;
+    let id = meta.announce(&["440000000000011"]).await;
+    let done = until("the item failed", async || {
+        let stored = meta.host.stored(id).await;
+        let failed = stored
+            .items
+            .iter()
+            .any(|item| item.status == ItemStatus::Failed);
+        failed.then_some(stored)
+    })
+    .await;
     let address = meta.double.address();
     assert_eq!(
-        reason,
-        format!(
+        done.items[0].message.as_deref(),
+        Some(&*format!(
             "http://{address} is not on the allow-list (`allow`); add it there if the plugin may call it"
-        )
+        ))
     );
     assert!(meta.double.requests().is_empty());
+    let connection = meta.host.connection(&meta.declared.id("meta")).await;
+    assert!(connection.paused.is_none());
 }
 
 async fn a_private_address_needs_leave_of_its_own(on: On) {
@@ -146,7 +156,11 @@ async fn a_claim_that_a_host_died_with_is_taken_over_when_its_lease_ends(on: On)
     let id = host.delivery(&answer).await.summary.id;
     let now = host.app.clock.now();
     let until = now.plus_seconds(60);
-    let held = host.store().claim(10, now, until).await.expect("a store");
+    let held = host
+        .store()
+        .claim(&leadhost::store::Turns::of(10), now, until)
+        .await
+        .expect("a store");
     assert!(matches!(held[..], [Job::Fetch(_)]));
     let host = host.restart().await;
     host.pass(59).await;
@@ -155,7 +169,7 @@ async fn a_claim_that_a_host_died_with_is_taken_over_when_its_lease_ends(on: On)
     host.becomes(id, DeliveryStatus::Converted).await;
 }
 
-fn pointer(name: &str, word: &str, double: &GraphDouble) -> String {
+pub fn pointer(name: &str, word: &str, double: &GraphDouble) -> String {
     format!(
         r#"
 [[connections]]
@@ -199,7 +213,10 @@ async fn the_answer_is_stored_before_the_converter_reads_it(on: On) {
         // This host's worker may be the quicker one: it does not end, either.
         host.advance(61).await;
         let now = host.app.clock.now();
-        let jobs = host.store().claim(1, now, now.plus_seconds(60)).await;
+        let jobs = host
+            .store()
+            .claim(&leadhost::store::Turns::of(1), now, now.plus_seconds(60))
+            .await;
         jobs.expect("a store").pop()
     })
     .await;

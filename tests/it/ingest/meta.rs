@@ -273,7 +273,12 @@ async fn a_limit_is_waited_out_for_as_long_as_it_says(on: On) {
     let message = meta.noted(id).await;
     assert!(message.contains("613"), "{message}");
     let now = Micros(meta.host.app.clock.now().0);
-    let early = meta.host.store().claim(1, now, now).await.expect("a store");
+    let early = meta
+        .host
+        .store()
+        .claim(&leadhost::store::Turns::of(1), now, now)
+        .await
+        .expect("a store");
     assert!(early.is_empty(), "Retry-After says one second");
     meta.host.pass(1).await;
     meta.host.becomes(id, DeliveryStatus::Converted).await;

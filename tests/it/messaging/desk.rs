@@ -210,15 +210,13 @@ impl Desk {
         self.host.get(target).header("authorization", &key)
     }
 
-    /// How often the host has committed so far.
-    pub async fn commits(&self) -> u64 {
-        let metrics = self.host.admin("GET", "/metrics").send().await.expect(200);
-        let line = metrics
-            .text()
-            .lines()
-            .find_map(|line| line.strip_prefix("leadhost_commits_total "));
-        line.and_then(|number| number.parse().ok())
-            .expect("it counts commits")
+    /// Waits until nothing that came in is to be read any more.
+    pub async fn settled(&self) {
+        until("what came in is read", async || {
+            let waiting = self.host.store().waiting().await.expect("a store");
+            waiting.is_empty().then_some(())
+        })
+        .await;
     }
 
     /// Why the instance sends nothing, once it does not.

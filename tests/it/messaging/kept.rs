@@ -48,7 +48,12 @@ async fn a_limit_of_the_number_is_waited_out_for_as_long_as_it_says(on: On) {
     let message = kept(&desk, PHONE).await;
     desk.host.pass(16).await;
     let now = desk.host.now();
-    let early = desk.host.store().claim(9, now, now).await.expect("a store");
+    let early = desk
+        .host
+        .store()
+        .claim(&leadhost::store::Turns::of(9), now, now)
+        .await
+        .expect("a store");
     assert!(early.is_empty(), "Retry-After says 17 seconds");
     assert_eq!(desk.whatsapp.sends().len(), 1);
     desk.host.pass(1).await;

@@ -264,7 +264,12 @@ async fn a_limit_is_waited_out(on: On) {
     let (_, message) = ids(&answer);
     desk.host.pass(8).await;
     let now = desk.host.now();
-    let early = desk.host.store().claim(9, now, now).await.expect("a store");
+    let early = desk
+        .host
+        .store()
+        .claim(&leadhost::store::Turns::of(9), now, now)
+        .await
+        .expect("a store");
     assert!(early.is_empty(), "Retry-After says nine seconds");
     desk.host.pass(1).await;
     becomes(&desk, &message, "accepted").await;

@@ -180,6 +180,7 @@ async fn a_webhook_of_three_megabytes_is_taken(on: On) {
     let told = desk.whatsapp.send_raw(JSON, bytes, Key::Right).await;
     assert_eq!(told.status, 200, "{}", told.body);
     desk.becomes(&sent.message, "delivered").await;
+    desk.settled().await;
     assert_eq!(desk.messages().await.len(), 701);
 }
 

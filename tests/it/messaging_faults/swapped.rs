@@ -97,7 +97,7 @@ async fn an_adapter_that_is_swapped_costs_no_message_and_no_status(on: On) {
 
 async fn activate(world: &World, host: &Service, number: usize) -> Answered {
     let key = world.keys["adminKey"].as_str().expect("a key");
-    let target = "/admin/v1/plugins?activate=true&accept=same-version";
+    let target = "/admin/v1/plugins?activate=true&accept=same-version&accept=new-publisher&accept=fewer-cases";
     let answer = host
         .ask("admin", "POST", target)
         .header("authorization", &format!("Bearer {key}"))

@@ -142,6 +142,11 @@ async fn an_item_that_breaks_a_rule_is_invalid_and_the_others_stand() {
         ),
         (r#"{"do":"slot"}"#, "rot13", "items.0.fetch.request"),
         (
+            r#"{"do":"trace"}"#,
+            "GET, POST, PUT, PATCH, DELETE",
+            "items.0.fetch.request",
+        ),
+        (
             r#"{"do":"state","size":65537}"#,
             "65537",
             "items.0.fetch.state",
@@ -234,11 +239,12 @@ async fn the_answer_to_a_fetch_is_read_or_stops_the_connection() {
 async fn a_configuration_is_held_against_the_schema_with_the_place_of_each_fault() {
     let bench = Bench::new(&[]);
     let loaded = bench.misbehave().await;
-    loaded.validate_config(&json!({"do": "loop"})).unwrap();
-    let faults = loaded
-        .validate_config(&json!({"do": 7, "size": -1}))
-        .unwrap_err();
-    assert_eq!(faults.len(), 2, "{faults:?}");
-    assert!(faults.iter().any(|fault| fault.starts_with("/do: ")));
-    assert!(faults.iter().any(|fault| fault.starts_with("/size: ")));
+    let configs = [json!({"do": "loop"}), json!({"do": 7, "size": -1})];
+    let faults = bench.plugins.config_faults(&loaded, &configs).await;
+    let faults = faults.unwrap();
+    assert!(faults[0].is_empty(), "{faults:?}");
+    let told: Vec<String> = faults[1].iter().map(ToString::to_string).collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told.iter().any(|fault| fault.starts_with("/do: ")));
+    assert!(told.iter().any(|fault| fault.starts_with("/size: ")));
 }

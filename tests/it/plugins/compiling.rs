@@ -1,9 +1,11 @@
 //! Machine code: made in a child process, kept, and made anew when damaged.
 
 use std::path::PathBuf;
+use std::process::Command;
 
 use leadhost::plugin::{Compiler, LoadError, Plugins};
-use leadhost_tests::{guests, program};
+use leadhost_tests::{guests, program, until};
+use tempfile::TempDir;
 
 use super::{Bench, clock, plugins, settings};
 
@@ -59,7 +61,30 @@ async fn the_folder_of_compiled_code_is_for_its_owner_alone() {
 
 fn with_child(overrides: &[(&str, &str)]) -> Bench {
     let data = tempfile::tempdir().unwrap();
-    let compiler = Compiler::Child(program::binary());
+    with_compiler(data, overrides, program::binary())
+}
+
+/// What compiles is this script of a shell, whose third argument is the file for the
+/// machine code.
+fn with_script(overrides: &[(&str, &str)], script: &str) -> Bench {
+    let data = tempfile::tempdir().unwrap();
+    let program = data.path().join("compiler");
+    // Written by another process: one that still has it open cannot have it run.
+    let written = Command::new("sh")
+        .args([
+            "-c",
+            "printf '#!/bin/sh\n%s\n' \"$1\" >\"$2\" && chmod 700 \"$2\"",
+            "sh",
+            script,
+        ])
+        .arg(&program)
+        .status();
+    assert!(written.unwrap().success());
+    with_compiler(data, overrides, program)
+}
+
+fn with_compiler(data: TempDir, overrides: &[(&str, &str)], program: PathBuf) -> Bench {
+    let compiler = Compiler::Child(program);
     let plugins =
         Plugins::with_compiler(&settings(overrides), data.path(), clock(), compiler).unwrap();
     Bench { plugins, data }
@@ -109,6 +134,44 @@ async fn a_child_that_takes_too_long_is_ended() {
         .await
         .unwrap_err();
     assert!(matches!(error, LoadError::CompileTimeout { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn machine_code_past_its_bound_is_not_loaded() {
+    let bench = with_script(&[("component_mib", "8")], "truncate -s 67108865 \"$3\"");
+    let error = bench
+        .plugins
+        .prepare(guests::misbehave())
+        .await
+        .unwrap_err();
+    let LoadError::NeedsTooMuch { what } = &error else {
+        panic!("{error}");
+    };
+    assert!(what.starts_with("67108865 bytes of machine code"), "{what}");
+    assert!(what.contains("67108864"), "{what}");
+    assert!(!error.is_passing());
+}
+
+#[tokio::test]
+async fn a_child_for_whom_nobody_waits_any_more_is_ended() {
+    let bench = with_script(&[], "echo $$ >\"$3.pid\"; exec sleep 3600");
+    let plugins = bench.plugins.clone();
+    let trial = tokio::spawn(async move { plugins.prepare(guests::misbehave()).await });
+    let process = until("the compiler runs", async || {
+        let written = kept_files(&bench)
+            .into_iter()
+            .find(|file| file.extension().is_some_and(|kind| kind == "pid"))?;
+        let number = std::fs::read_to_string(written).unwrap();
+        (!number.is_empty()).then(|| PathBuf::from("/proc").join(number.trim()))
+    })
+    .await;
+    assert!(process.exists());
+    trial.abort();
+    assert!(trial.await.unwrap_err().is_cancelled());
+    until("the compiler has ended", async || {
+        (!process.exists()).then_some(())
+    })
+    .await;
 }
 
 #[tokio::test]

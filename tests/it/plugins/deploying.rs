@@ -40,13 +40,17 @@ fn concerns(result: Result<(), DeployError>) -> Vec<Concern> {
 async fn a_name_keeps_the_kind_that_it_has(on: On) {
     let host = Host::new(on).await;
     activate(&host, guests::misbehave(), &[]).await.unwrap();
+    let used = "\n[[connections]]\nname = \"odd\"\npartner = \"acme\"\nplugin = \"misbehave\"\n";
+    host.declare(used).await;
     let adapter = AdapterVariant {
         name: "misbehave",
         version: "2.0.0",
         ..AdapterVariant::default()
     };
     let wasm = adapter.component();
-    let report = deploy::check(&host.app, wasm.clone()).await.unwrap();
+    let report = deploy::check(&host.app, wasm.clone(), "upload")
+        .await
+        .unwrap();
     assert_eq!(report.kind, PluginKind::Adapter);
     assert!(report.concerns.iter().any(|one| one.accept.is_empty()));
 

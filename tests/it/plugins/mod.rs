@@ -6,9 +6,14 @@ mod adapters;
 mod calls;
 mod compiling;
 mod deploying;
+mod hostile;
 mod lanes;
+mod lead_bounds;
+mod owners;
 mod refusals;
+mod schemas;
 mod swaps;
+mod trials;
 mod wasi;
 
 use std::ffi::OsString;

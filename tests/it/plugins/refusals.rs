@@ -114,6 +114,39 @@ async fn an_import_that_plugins_do_not_get_is_named() {
     assert_eq!(imports, &[http]);
 }
 
+/// Whoever walks them does it by recursion, and a stack has an end.
+#[tokio::test]
+async fn instances_inside_each_other_are_not_imported() {
+    for import in ["example:deep/types@1.0.0", "wasi:cli/environment@0.2.0"] {
+        let error = refused(guests::importing_nested(import, 9)).await;
+        let LoadError::RefusedImport { imports } = &error else {
+            panic!("{error}");
+        };
+        assert_eq!(imports, &[import]);
+    }
+}
+
+#[tokio::test]
+async fn of_many_names_a_refusal_tells_the_first_and_how_many_more() {
+    let name = |number: usize| format!("example:other-{}/api{number}@1.0.0", "x".repeat(200));
+    let names: Vec<String> = (0..500).map(name).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let text = refused(guests::exporting_all(&names)).await.to_string();
+    assert!(text.len() < 2_000, "{}", text.len());
+    assert!(text.contains("490 more"), "{text}");
+}
+
+#[tokio::test]
+async fn what_a_refusal_repeats_of_golden_cases_is_short() {
+    let long = "x".repeat(500_000);
+    let packed = json!({"format": 1, "cases": [{"name": "a", "about": "", "call": long}]});
+    let packed = packed.to_string().into_bytes();
+    let component = append_section(&guests::misbehave(), &packed).unwrap();
+    let error = refused(component).await;
+    assert!(matches!(error, LoadError::GoldenSection(_)), "{error}");
+    assert!(error.to_string().len() < 2_000);
+}
+
 #[tokio::test]
 async fn a_component_that_starts_with_too_much_memory_is_refused() {
     let error = refused_with(&[("memory_mib", "1")], guests::misbehave()).await;

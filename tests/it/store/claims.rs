@@ -1,10 +1,12 @@
 //! Work under a lease.
 
+use std::collections::BTreeMap;
+
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::domain::id::DeliveryId;
 use leadhost::domain::plugin::Digest;
 use leadhost::domain::time::Micros;
-use leadhost::store::{Acceptance, ConversionResult, Job, NewDelivery, Write};
+use leadhost::store::{Acceptance, ConversionResult, InHand, Job, NewDelivery, Turns, Write};
 
 use super::world::*;
 
@@ -20,9 +22,107 @@ fn waiting(world: &World, status: DeliveryStatus, due: Micros) -> (NewDelivery, 
     };
     let write = Write::Accept(Box::new(Acceptance {
         delivery: delivery.clone(),
+        peer: None,
         result,
     }));
     (delivery, write)
+}
+
+/// So many of `site` that are due one after the other, the last one at this time.
+async fn crowd(world: &World, many: i64, last: Micros) -> Vec<DeliveryId> {
+    let mut ids = Vec::new();
+    let mut writes = Vec::new();
+    for place in 0..many {
+        let due = last.plus(place - many + 1);
+        let (delivery, write) = waiting(world, DeliveryStatus::Queued, due);
+        ids.push(delivery.id);
+        writes.push(write);
+    }
+    world.commit(&writes).await;
+    ids
+}
+
+/// A fetch of `portal` that is due then.
+async fn fetched(world: &World, id: &str, due: Micros) -> DeliveryId {
+    let mut delivery = world.delivery();
+    delivery.connection = world.portal.clone();
+    let mut asked = world.fetch(id);
+    asked.connection = world.portal.clone();
+    asked.due_at = due;
+    let write = world.accept_as(delivery, vec![fetch(asked)]);
+    world.commit_one(write).await.delivery
+}
+
+async fn claim(world: &World, turns: &Turns) -> Vec<DeliveryId> {
+    let until = world.now().plus(Micros::MINUTE);
+    let jobs = world.store.claim(turns, world.now(), until).await;
+    ids(&jobs.expect("it claims"))
+}
+
+pub async fn connections_take_turns_however_much_one_has_waiting(world: &World) {
+    let now = world.now();
+    let many = crowd(world, 50, now.plus(-10)).await;
+    let first = fetched(world, "L1", now.plus(-1)).await;
+    let second = fetched(world, "L2", now).await;
+    let taken = claim(world, &Turns::of(4)).await;
+    assert_eq!(taken.len(), 4);
+    for mine in [first, second, many[0], many[1]] {
+        assert!(taken.contains(&mine), "{taken:?}");
+    }
+    // Alone again, it has all that is free.
+    assert_eq!(claim(world, &Turns::of(4)).await, many[2..6]);
+}
+
+pub async fn what_a_host_has_in_hand_counts_for_its_connection(world: &World) {
+    let now = world.now();
+    let many = crowd(world, 9, now.plus(-10)).await;
+    let lead = fetched(world, "L1", now).await;
+    let of_site = |pieces| {
+        let in_hand = InHand {
+            pieces,
+            conversions: pieces,
+        };
+        BTreeMap::from([(world.site.clone(), in_hand)])
+    };
+    let turns = Turns {
+        limit: 9,
+        spare: 0,
+        share: 4,
+        conversions: 2,
+        in_hand: of_site(1),
+        after: None,
+    };
+    let taken = claim(world, &turns).await;
+    assert_eq!(taken.len(), 2);
+    assert!(
+        taken.contains(&lead) && taken.contains(&many[0]),
+        "{taken:?}"
+    );
+    // What is spare is for those who have nothing in hand.
+    let spare = Turns {
+        limit: 0,
+        spare: 3,
+        ..turns
+    };
+    assert!(claim(world, &spare).await.is_empty());
+    let late = fetched(world, "L2", now).await;
+    assert_eq!(claim(world, &spare).await, [late]);
+}
+
+pub async fn what_waits_is_counted_by_connection(world: &World) {
+    let now = world.now();
+    assert!(world.store.waiting().await.expect("it counts").is_empty());
+    crowd(world, 3, now.plus(Micros::DAY)).await;
+    world
+        .commit_one(world.accept_with(DeliveryStatus::Parked))
+        .await;
+    // A delivery that waits for its fetch is converted already.
+    fetched(world, "L1", now).await;
+    let counts = world.store.waiting().await.expect("it counts");
+    assert_eq!(
+        counts.into_iter().collect::<Vec<_>>(),
+        [(world.site.clone(), 3)]
+    );
 }
 
 fn ids(jobs: &[Job]) -> Vec<DeliveryId> {

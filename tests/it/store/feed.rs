@@ -2,6 +2,7 @@
 
 use leadhost::domain::row::Entity;
 use leadhost::domain::time::Micros;
+use leadhost::limits;
 use serde_json::json;
 
 use super::world::*;
@@ -55,6 +56,54 @@ pub async fn every_key_is_on_every_row(world: &World) {
         world.all(Entity::Deals).await[0]["workspace_id"],
         json!(world.workspace)
     );
+}
+
+/// Rows of any size: a page has so many bytes of them, or one row.
+pub async fn a_page_of_long_rows_ends_at_its_bytes_and_the_next_goes_on(world: &World) {
+    let part = limits::EXPORT_PAGE_BYTES / 10;
+    let tenths = [4, 4, 1, 4, 9, 12, 1, 1, 1];
+    for tenths in tenths {
+        let mut new = world.lead();
+        new.deal_props = object(json!({"message": "x".repeat(tenths * part)}));
+        world.long_items(vec![lead(new)]).await;
+    }
+    let sizes = async |limit: u32| {
+        let (mut found, mut after, mut upper) = (Vec::new(), 0, None);
+        loop {
+            let page = world.page(Entity::Deals, after, upper, limit).await;
+            let rows = page.rows.iter().map(|row| row.json.len() / part);
+            found.push(rows.collect::<Vec<_>>());
+            let last = page.rows.last().expect("a row");
+            (after, upper) = (last.stamp, Some(page.upper));
+            if !page.more {
+                return found;
+            }
+        }
+    };
+    let by_bytes = [vec![4, 4, 1], vec![4], vec![9], vec![12], vec![1, 1, 1]];
+    assert_eq!(sizes(100).await, by_bytes);
+    assert_eq!(sizes(3).await, by_bytes);
+    let by_rows = [
+        vec![4, 4],
+        vec![1, 4],
+        vec![9],
+        vec![12],
+        vec![1, 1],
+        vec![1],
+    ];
+    assert_eq!(sizes(2).await, by_rows);
+    // A text that is longer as JSON ends a page as well.
+    let mut new = world.lead();
+    let after = world.page(Entity::Deals, 0, None, 100).await.clock;
+    new.title = Some("\u{1}".repeat(limits::EXPORT_PAGE_BYTES / 8));
+    world.long_items(vec![lead(new.clone())]).await;
+    world.long_items(vec![lead(new)]).await;
+    let page = world.page(Entity::Deals, after, None, 100).await;
+    assert_eq!((page.rows.len(), page.more), (1, true));
+    let page = world
+        .page(Entity::Deals, page.rows[0].stamp, None, 100)
+        .await;
+    assert_eq!((page.rows.len(), page.more), (1, false));
 }
 
 pub async fn stamps_are_unique_and_rows_come_in_their_order(world: &World) {

@@ -45,6 +45,23 @@ pub async fn a_waiting_fetch_has_its_key_already(world: &World) {
     assert!(world.all(Entity::Deals).await.is_empty());
 }
 
+pub async fn what_is_to_be_said_of_a_fetch_is_added_to_the_deliverys_notes(world: &World) {
+    let first = world
+        .commit_one(world.accept(vec![fetch(world.fetch("L1")), fetch(world.fetch("L2"))]))
+        .await;
+    for id in ["L1", "L2"] {
+        let held = world.claim_fetch().await;
+        let mut write = settle(&held, items(vec![lead(world.known_as(id))]));
+        let Write::Settle(settlement) = &mut write else {
+            panic!("it settles");
+        };
+        settlement.notes = vec!["the same of both".to_owned()];
+        world.commit_one(write).await;
+    }
+    let notes = world.detail(first.delivery).await.notes;
+    assert_eq!(notes, ["read as a form", "the same of both"]);
+}
+
 pub async fn an_answered_fetch_becomes_its_lead(world: &World) {
     let first = world
         .commit_one(world.accept(vec![fetch(world.fetch("L1"))]))
@@ -175,11 +192,12 @@ pub async fn a_fetch_given_up_frees_its_key(world: &World) {
 pub async fn stop_pauses_the_connections_fetches_and_nothing_else(world: &World) {
     world.item(fetch(world.fetch("L1"))).await;
     world.item(fetch(world.fetch("L2"))).await;
+    // Connections take turns, so the other one's comes when this one is held.
+    let held = world.claim_fetch().await;
     let mut elsewhere = world.fetch("L3");
     elsewhere.connection = world.portal.clone();
     world.advance(1).await;
     world.item(fetch(elsewhere)).await;
-    let held = world.claim_fetch().await;
     let at = world.now();
     let reason = "the token was revoked".to_owned();
     world

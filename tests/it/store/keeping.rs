@@ -3,8 +3,7 @@
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost::domain::row::Entity;
 use leadhost::domain::time::Micros;
-use leadhost::limits;
-use leadhost::store::{DedupeKey, DeliveryFilter, Retention, Written};
+use leadhost::store::{DedupeKey, DeliveryFilter, Retention};
 
 use super::world::*;
 
@@ -114,25 +113,6 @@ pub async fn content_keys_go_when_their_window_is_over(world: &World) {
     world.advance(1).await;
     assert_eq!(sweep(world, 100).await, 1);
     assert_eq!(sweep(world, 100).await, 0);
-}
-
-pub async fn a_quarantine_is_bounded_and_says_when_it_is_full(world: &World) {
-    let bound = usize::try_from(limits::QUARANTINED_PER_CONNECTION).unwrap();
-    let writes: Vec<_> = (0..bound - 1)
-        .map(|_| world.accept_with(DeliveryStatus::Quarantined))
-        .collect();
-    world.commit(&writes).await;
-    let writes: Vec<_> = (0..2)
-        .map(|_| world.accept_with(DeliveryStatus::Quarantined))
-        .collect();
-    let written = world.commit(&writes).await;
-    assert!(matches!(written[0], Written::Done(_)));
-    assert!(matches!(written[1], Written::NotKept));
-    let backlog = world.store.backlog().await.unwrap();
-    assert_eq!(backlog.quarantined, limits::QUARANTINED_PER_CONNECTION);
-    // The connection goes on.
-    let item = world.item(lead(world.lead())).await;
-    assert_eq!(item.status, ItemStatus::Converted);
 }
 
 pub async fn the_backlog_counts_what_waits(world: &World) {

@@ -2,6 +2,7 @@
 
 use leadhost::domain::exchange::SenderChecks;
 use leadhost::domain::plugin::{Description, Digest};
+use leadhost::domain::publisher::Publisher;
 use leadhost::store::{PluginRecord, Refusal};
 
 use super::world::*;
@@ -22,6 +23,7 @@ pub fn plugin(bytes: &[u8]) -> PluginRecord {
         checks: SenderChecks::default(),
         golden: 3,
         origin: "upload".to_owned(),
+        publisher: Publisher::Inbox,
         stored_at: START,
     }
 }

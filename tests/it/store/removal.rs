@@ -94,7 +94,7 @@ fn named(world: &World, external_id: &str, name: &str, phone: &str, email: &str)
     new
 }
 
-fn zulmira(world: &World, external_id: &str) -> NewLead {
+pub fn zulmira(world: &World, external_id: &str) -> NewLead {
     named(world, external_id, "Zulmira", PHONE, "zulmira@example.com")
 }
 
@@ -127,7 +127,7 @@ async fn find(world: &World, by: PersonBy) -> Option<Person> {
     found.expect("it looks")
 }
 
-async fn person(world: &World) -> Person {
+pub async fn person(world: &World) -> Person {
     let by = PersonBy::Key(contact::phone_key("+551187654321"));
     find(world, by).await.expect("the person is there")
 }
@@ -157,7 +157,7 @@ async fn step(world: &World, person: &Person, erasure: ErasureId, extent: Extent
 }
 
 /// To the end; the record of it.
-async fn erase(world: &World, person: &Person) -> Erasure {
+pub async fn erase(world: &World, person: &Person) -> Erasure {
     let begun = begin_erasing(world, person).await;
     let remaining = Remaining::default();
     for _ in 0..1_000 {
@@ -599,6 +599,7 @@ pub async fn deliveries_that_led_to_nobody_are_listed_whole_and_removed_by_their
     ] {
         let kept = Write::Accept(Box::new(Acceptance {
             delivery: raw(world, "Zulmira"),
+            peer: None,
             result: ConversionResult {
                 status: Some(status),
                 presented: Some(b"Zulmira's".to_vec()),

@@ -130,6 +130,41 @@ pub async fn an_update_changes_what_the_source_says_now(world: &World) {
     assert_eq!(world.page(Entity::Deals, 0, None, 1).await.clock, before);
 }
 
+pub async fn an_update_that_has_no_room_in_its_deal_is_told_in_the_notes(world: &World) {
+    let long = |bytes: usize| "x".repeat(bytes);
+    let mut new = world.known_as("L1");
+    new.deal_props = object(json!({"message": long(30_000), "attributes": {"a": long(20_000)}}));
+    let first = world.item(lead(new.clone())).await;
+    new.action = Action::Update;
+    new.deal_props = object(json!({"attributes": {"a": long(40_000)}, "source": "site"}));
+    let outcome = world
+        .commit_one(world.accept(vec![lead(new.clone())]))
+        .await;
+    assert_eq!(outcome.items[0].status, ItemStatus::Updated);
+    let deal = world.deal(first.deal_id.unwrap()).await;
+    assert_eq!(deal["props"]["source"], "site");
+    assert_eq!(deal["props"]["attributes"]["a"], long(20_000));
+    assert_eq!(deal["props"]["message"], long(30_000));
+    let notes = world.detail(outcome.delivery).await.notes;
+    assert_eq!(
+        notes,
+        [
+            "read as a form",
+            "lead L1: a deal's properties take at most 65536 bytes, so these are only in the raw delivery: deal.props.attributes"
+        ]
+    );
+    // What is less than before is always taken.
+    new.deal_props = object(json!({"message": "short", "attributes": {"a": long(40_000)}}));
+    let outcome = world.commit_one(world.accept(vec![lead(new)])).await;
+    assert_eq!(
+        world.detail(outcome.delivery).await.notes,
+        ["read as a form"]
+    );
+    let deal = world.deal(first.deal_id.unwrap()).await;
+    assert_eq!(deal["props"]["message"], "short");
+    assert_eq!(deal["props"]["attributes"]["a"], long(40_000));
+}
+
 pub async fn an_update_of_an_unknown_lead_creates_it(world: &World) {
     let mut new = world.known_as("L1");
     new.action = Action::Update;

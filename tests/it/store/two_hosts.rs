@@ -176,7 +176,11 @@ async fn a_piece_of_work_is_one_hosts_at_a_time() {
                 ..world::converted(Vec::new())
             };
             let delivery = world.delivery();
-            Write::Accept(Box::new(Acceptance { delivery, result }))
+            Write::Accept(Box::new(Acceptance {
+                delivery,
+                peer: None,
+                result,
+            }))
         })
         .collect();
     world.commit(&writes).await;
@@ -187,7 +191,10 @@ async fn a_piece_of_work_is_one_hosts_at_a_time() {
             tokio::spawn(async move {
                 let mut taken = Vec::new();
                 loop {
-                    let jobs = host.claim(7, now, until).await.expect("it claims");
+                    let jobs = host
+                        .claim(&leadhost::store::Turns::of(7), now, until)
+                        .await
+                        .expect("it claims");
                     if jobs.is_empty() {
                         return taken;
                     }

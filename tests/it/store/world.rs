@@ -137,7 +137,11 @@ impl World {
 
     pub fn accept_as(&self, delivery: NewDelivery, items: Vec<ItemResult>) -> Write {
         let result = converted(items);
-        Write::Accept(Box::new(Acceptance { delivery, result }))
+        Write::Accept(Box::new(Acceptance {
+            delivery,
+            peer: None,
+            result,
+        }))
     }
 
     /// A delivery kept without items, in this state.
@@ -149,6 +153,7 @@ impl World {
         };
         Write::Accept(Box::new(Acceptance {
             delivery: self.delivery(),
+            peer: None,
             result,
         }))
     }
@@ -157,6 +162,19 @@ impl World {
         let written = self.store.commit(writes).await.expect("it commits");
         assert_eq!(written.len(), writes.len());
         written
+    }
+
+    /// Accepts items of many megabytes. On a machine full of tests a database may
+    /// not take them in the time that a batch has; then nothing was changed.
+    pub async fn long_items(&self, items: Vec<ItemResult>) -> DeliveryOutcome {
+        let write = [self.accept(items)];
+        for _ in 0..5 {
+            match self.store.commit(&write).await {
+                Err(StoreError::Unavailable(_)) => {}
+                written => return done(written.expect("it commits").remove(0)),
+            }
+        }
+        panic!("the database took too long five times");
     }
 
     pub async fn commit_one(&self, write: Write) -> DeliveryOutcome {
@@ -185,6 +203,7 @@ impl World {
             products: Vec::new(),
             title: None,
             deal_props: Map::new(),
+            left_out: Vec::new(),
             contact_props: Map::new(),
             greeting: None,
         }
@@ -267,7 +286,7 @@ impl World {
     pub async fn claim(&self, limit: u32) -> Vec<Job> {
         let until = self.now().plus(Micros::MINUTE);
         self.store
-            .claim(limit, self.now(), until)
+            .claim(&Turns::of(limit), self.now(), until)
             .await
             .expect("it claims")
     }
@@ -308,6 +327,7 @@ pub fn convert_to(held: &HeldDelivery, mode: Mode, result: ConversionResult) -> 
         lease: held.lease,
         mode,
         result,
+        part: None,
     }))
 }
 
@@ -317,6 +337,7 @@ pub fn settle(held: &HeldFetch, outcome: FetchOutcome) -> Write {
         index: held.index,
         lease: held.lease,
         ran: Some(ran("2")),
+        notes: Vec::new(),
         outcome,
     }))
 }

@@ -1,6 +1,6 @@
 //! Group commit, on a real store.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use leadhost::domain::row::Entity;
 use leadhost::limits;
@@ -13,6 +13,7 @@ use super::world::*;
 
 leadhost_tests::on_every_store! {
     each_of_a_crowd_hears_its_own_answer,
+    a_flood_of_one_connection_does_not_keep_another_waiting,
     a_wrong_write_fails_alone,
     background_writes_are_committed_too,
     a_shutdown_commits_what_waits_and_takes_no_more,
@@ -45,6 +46,32 @@ async fn each_of_a_crowd_hears_its_own_answer(on: On) {
         assert_eq!(world.all(Entity::Deals).await.len(), round * 100);
         writer.shutdown().await;
     }
+}
+
+async fn a_flood_of_one_connection_does_not_keep_another_waiting(on: On) {
+    let world = World::start(on).await;
+    let writer = Writer::start(Arc::clone(&world.store));
+    let answered = Arc::new(Mutex::new(Vec::new()));
+    let mut tasks = JoinSet::new();
+    for number in 0..=2 * limits::WRITES_OF_ONE {
+        let mut delivery = world.delivery();
+        // The last one is another's.
+        let is_others = number == 2 * limits::WRITES_OF_ONE;
+        if is_others {
+            delivery.connection = world.portal.clone();
+        }
+        let write = world.accept_as(delivery, Vec::new());
+        let (writer, answered) = (writer.clone(), Arc::clone(&answered));
+        tasks.spawn(async move {
+            done(writer.submit(write).await.expect("it commits"));
+            answered.lock().expect("no panic").push(is_others);
+        });
+    }
+    tasks.join_all().await;
+    let answered = answered.lock().expect("no panic");
+    let place = answered.iter().position(|is_others| *is_others);
+    let place = place.expect("it was answered");
+    assert!(place <= limits::WRITES_OF_ONE, "it was number {place}");
 }
 
 async fn a_wrong_write_fails_alone(on: On) {

@@ -39,6 +39,7 @@ fn show(answer: &Value) {
                 cell(&connection["plugin"]),
                 format!("/ingest-lead/{}", cell(&connection["id"])),
                 cell(&connection["secrets"]),
+                senders(connection),
                 state,
             ]
         })
@@ -50,8 +51,21 @@ fn show(answer: &Value) {
             "PLUGIN",
             "SOURCES POST TO",
             "SECRETS",
+            "SENDERS",
             "FETCHES",
         ],
         &rows,
     ));
+}
+
+/// Who may send, and what an operator allowed the plugin's replies to tell.
+fn senders(connection: &Value) -> String {
+    let senders = cell(&connection["senders"]);
+    match connection["replySecrets"].as_array() {
+        Some(told) if !told.is_empty() => format!(
+            "{senders}; replies may tell {}",
+            cell(&connection["replySecrets"])
+        ),
+        _ => senders,
+    }
 }

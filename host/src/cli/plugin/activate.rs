@@ -16,7 +16,7 @@ use crate::cli::progress::Progress;
 pub struct Activate {
     /// A component file, or NAME@DIGEST (or its first characters) of a stored one
     what: String,
-    /// What this activation may bring: weaker-checks, new-hosts, new-secrets, older, same-version, all; may be repeated
+    /// What this activation may bring: new-publisher, fewer-cases, new-reply-slots, new-kind, weaker-checks, new-hosts, new-secrets, older, same-version, all; may be repeated
     #[arg(long, value_name = "WHAT")]
     accept: Vec<String>,
     #[command(flatten)]

@@ -40,13 +40,22 @@ fn show(answer: &Value) {
                         cell(&version["golden"]),
                         time(&version["storedAt"]),
                         cell(&version["origin"]),
+                        publisher(&version["publisher"]),
                     ]
                 })
         })
         .collect();
     say(&table(
         &[
-            "NAME", "KIND", "VERSION", "DIGEST", "STATE", "GOLDEN", "STORED", "ORIGIN",
+            "NAME",
+            "KIND",
+            "VERSION",
+            "DIGEST",
+            "STATE",
+            "GOLDEN",
+            "STORED",
+            "ORIGIN",
+            "PUBLISHER",
         ],
         &rows,
     ));
@@ -54,6 +63,22 @@ fn show(answer: &Value) {
     if !hosts.is_empty() {
         say("");
         say(&table(&["SERVES", "GENERATION", "HOST", "STATE"], &hosts));
+    }
+    let circuits: Vec<Vec<String>> = plugins(answer).flat_map(open_circuits).collect();
+    if !circuits.is_empty() {
+        say("");
+        say(&table(
+            &[
+                "NOT TRIED",
+                "DIGEST",
+                "CONNECTION",
+                "FOR",
+                "FAILURES",
+                "UNTIL",
+                "REASON",
+            ],
+            &circuits,
+        ));
     }
     let refusals = answer["refusals"].as_array();
     for refusal in refusals.into_iter().flatten().take(10) {
@@ -66,8 +91,40 @@ fn show(answer: &Value) {
     }
 }
 
+/// Whose it is, as much of it as tells two apart.
+fn publisher(publisher: &Value) -> String {
+    let text = cell(publisher);
+    match text.strip_prefix("ed25519:") {
+        Some(key) => format!("ed25519:{}", key.chars().take(12).collect::<String>()),
+        None => text,
+    }
+}
+
 fn plugins(answer: &Value) -> impl Iterator<Item = &Value> {
     answer["plugins"].as_array().into_iter().flatten()
+}
+
+/// A line for each connection for which a version is tried less often, or not in requests.
+fn open_circuits(plugin: &Value) -> Vec<Vec<String>> {
+    let circuits = plugin["circuits"].as_array();
+    let line = |circuit: &Value| {
+        let function = cell(&circuit["function"]);
+        let inline_only = circuit["inlineOnly"] == true;
+        vec![
+            cell(&plugin["name"]),
+            short(&circuit["digest"]),
+            cell(&circuit["connection"]),
+            if inline_only {
+                format!("{function} inside requests")
+            } else {
+                function
+            },
+            cell(&circuit["failures"]),
+            time(&circuit["until"]),
+            cell(&circuit["reason"]),
+        ]
+    };
+    circuits.into_iter().flatten().map(line).collect()
 }
 
 /// A line for each live host of several that share a database.

@@ -2,9 +2,12 @@
 
 mod activate;
 mod check;
+mod keygen;
 mod list;
 mod pack;
 mod rollback;
+mod sign;
+mod signing_key;
 
 use std::path::Path;
 
@@ -28,6 +31,10 @@ pub enum Plugin {
     Rollback(rollback::Rollback),
     /// Put golden cases into a component, to be run wherever it is loaded
     Pack(pack::Pack),
+    /// Make a key to sign components with
+    Keygen(keygen::Keygen),
+    /// Sign a component, so that its name is tied to your key
+    Sign(sign::Sign),
 }
 
 impl Plugin {
@@ -38,6 +45,8 @@ impl Plugin {
             Self::Activate(command) => block_on(command.run()),
             Self::Rollback(command) => block_on(command.run()),
             Self::Pack(command) => command.run(),
+            Self::Keygen(command) => command.run(),
+            Self::Sign(command) => command.run(),
         }
     }
 }

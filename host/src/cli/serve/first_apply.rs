@@ -211,7 +211,7 @@ async fn checks(app: &App, connection: &Connection) -> Vec<SenderCheck> {
         let lane = connection.id.as_str();
         let declared = app
             .plugins
-            .sender_checks(&loaded, lane, &connection.config, Budget::Worker)
+            .sender_checks(&loaded, lane, &connection.config, Budget::Trial)
             .await;
         if let Ok(Ok(declared)) = declared {
             checks.extend(declared.checks);

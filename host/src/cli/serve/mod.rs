@@ -8,6 +8,7 @@ mod said;
 mod sealing;
 mod turn;
 
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +23,8 @@ use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::domain::phone;
 use crate::http::server::{self, Addresses};
+use crate::limits;
+use crate::memory;
 use crate::pipeline::{self, deploy, fleet};
 use crate::shutdown::{self, Shutdown};
 use crate::store;
@@ -71,15 +74,20 @@ pub struct Serve {
 
 impl Serve {
     pub fn run(self) -> Result<(), Failure> {
+        memory::give_back_what_is_large();
         let config = self.configuration()?;
         // Leads are in every file that this process makes: their owner's only.
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
         telemetry::init_logging(&config.log).map_err(|error| Failure::new(error.to_string()))?;
+        let config = within_files(config);
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()
             .map_err(|error| Failure::new(format!("cannot start: {error}")))?;
-        runtime.block_on(self.serve(config))
+        let served = runtime.block_on(self.serve(config));
+        // All that was decided is written: what is left on a thread is nobody's.
+        runtime.shutdown_timeout(THREAD_PATIENCE);
+        served
     }
 
     fn configuration(&self) -> Result<Config, Failure> {
@@ -115,7 +123,9 @@ impl Serve {
         let phones = tokio::task::spawn_blocking(phone::warm_up);
         let app = open(config).await?;
         // From here on a signal stops the service in order.
-        tokio::spawn(shutdown::on_signals(app.shutdown.clone()));
+        let patience = app.config.server.drain_seconds + limits::STOP_SECONDS;
+        shutdown::on_signals(app.shutdown.clone(), Duration::from_secs(patience))
+            .map_err(|error| Failure::new(format!("cannot listen to signals: {error}")))?;
         deploy::load_active(&app)
             .await
             .map_err(|error| Failure::new(error.to_string()))?;
@@ -169,6 +179,37 @@ impl Serve {
     }
 }
 
+/// Takes all the files that the system gives this process, and no more connections
+/// than those are enough for.
+fn within_files(mut config: Config) -> Config {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    let most = match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => limit.maximum,
+        Err(_) => limit.current,
+    };
+    let Some(most) = most.and_then(|most| usize::try_from(most).ok()) else {
+        return config;
+    };
+    let server = &mut config.server;
+    let room = most.saturating_sub(limits::FILES_KEPT).max(most / 2);
+    if room < server.connections {
+        tracing::warn!(
+            files = most,
+            asked = server.connections,
+            connections = room,
+            "fewer connections are served at once than server.connections says: raise the limit of open files (ulimit -n) for more"
+        );
+        server.connections = room;
+    }
+    config
+}
+
 /// Opens the data folder and puts the parts together.
 async fn open(config: Config) -> Result<Arc<App>, Failure> {
     let folder = config.store.data_dir.clone();
@@ -187,14 +228,37 @@ async fn open(config: Config) -> Result<Arc<App>, Failure> {
         .map_err(|error| Failure::new(error.to_string()))
 }
 
+/// The data folder, its owner's alone: the store, the key of its secrets and the
+/// admin key lie in it.
 fn make_folder(folder: &Path) -> Result<(), Failure> {
-    std::fs::create_dir_all(folder).map_err(|error| {
+    let failed = |error: std::io::Error| {
         Failure::new(format!(
             "cannot make the data folder {}: {error}",
             folder.display()
         ))
         .hint("name another with --data-dir")
-    })
+    };
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+        .map_err(failed)?;
+    let mode = std::fs::metadata(folder)
+        .map_err(failed)?
+        .permissions()
+        .mode();
+    if mode & 0o077 == 0 {
+        return Ok(());
+    }
+    Err(Failure::new(format!(
+        "other users of this machine may use the data folder {} (mode {:o}), and it holds keys and people's data",
+        folder.display(),
+        mode & 0o777
+    ))
+    .hint(format!(
+        "chmod 700 {}; a folder that is not yours to change gets one inside it: name that with --data-dir",
+        folder.display()
+    )))
 }
 
 /// Listeners are closed by now. Waits for requests and work in flight, as long
@@ -208,8 +272,9 @@ async fn stop(app: &Arc<App>, tasks: Vec<tokio::task::JoinHandle<()>>) {
             "some work was still in flight when the time was up; it is taken up at the next start"
         );
     }
+    let by = tokio::time::Instant::now() + TASK_PATIENCE;
     for task in tasks {
-        if tokio::time::timeout(TASK_PATIENCE, task).await.is_err() {
+        if tokio::time::timeout_at(by, task).await.is_err() {
             tracing::warn!("a background task did not stop in time");
         }
     }
@@ -221,6 +286,9 @@ async fn stop(app: &Arc<App>, tasks: Vec<tokio::task::JoinHandle<()>>) {
     tracing::info!("stopped");
 }
 
-/// For a task that was told to stop, after the drain: a claim that it holds is
+/// For tasks that were told to stop, after the drain: a claim that one holds is
 /// taken up again when its lease runs out.
 const TASK_PATIENCE: Duration = Duration::from_secs(5);
+
+/// For work on threads that cannot be told to stop, at the very end.
+const THREAD_PATIENCE: Duration = Duration::from_secs(1);

@@ -56,7 +56,7 @@ async fn answer(call: &Call<'_>, caller: &WorkspaceCaller, feed: Feed) -> Result
         Feed::Rows(entity) => store.export(scope, entity, after, upper, limit).await?,
         Feed::Ids(entity) => store.export_ids(scope, entity, after, upper, limit).await?,
     };
-    pull.answer(call, caller, &page)
+    pull.answer(call, caller, page)
 }
 
 fn lower_bound(query: &Query<'_>) -> Result<i64, ApiError> {

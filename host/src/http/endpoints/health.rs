@@ -2,6 +2,7 @@
 //! answers. Ready: it can do its work and is not about to stop; what is missing
 //! is named.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use hyper::StatusCode;
@@ -23,12 +24,12 @@ pub fn live() -> Reply {
 
 pub async fn ready(call: &Call<'_>) -> Result<Reply, ApiError> {
     let app = call.app;
-    let mut reasons = Vec::new();
+    let mut reasons: Vec<Cow<'_, str>> = Vec::new();
     if app.shutdown.has_begun() {
-        reasons.push("draining");
+        reasons.push("draining".into());
     }
     if app.store.outage().is_some() {
-        reasons.push("the database is lost");
+        reasons.push("the database is lost".into());
     } else {
         let patience = Duration::from_secs(limits::READY_SECONDS);
         match timeout(patience, app.store.ping()).await {
@@ -37,16 +38,19 @@ pub async fn ready(call: &Call<'_>) -> Result<Reply, ApiError> {
                 if !error.is_told() {
                     tracing::warn!(%error, "not ready");
                 }
-                reasons.push("store");
+                reasons.push("store".into());
             }
-            Err(_) => reasons.push("store too slow"),
+            Err(_) => reasons.push("store too slow".into()),
         }
     }
+    if let Some(reason) = cannot_write(app).await {
+        reasons.push(format!("nothing can be written: {reason}").into());
+    }
     if !app.fleet.is_current() && !app.shutdown.has_begun() {
-        reasons.push("catching up with the other hosts");
+        reasons.push("catching up with the other hosts".into());
     }
     if !has_room(&app.config.store.data_dir) {
-        reasons.push("no room left on the disk of the data folder");
+        reasons.push("no room left on the disk of the data folder".into());
     }
     if reasons.is_empty() {
         return reply::json(StatusCode::OK, &json!({"status": "ready"}));
@@ -58,6 +62,24 @@ pub async fn ready(call: &Call<'_>) -> Result<Reply, ApiError> {
     let again = HeaderValue::from(limits::READY_AGAIN_SECONDS);
     reply.headers_mut().insert(RETRY_AFTER, again);
     Ok(reply)
+}
+
+/// Why the last commit failed, unless the store can be written to by now: a host that
+/// nobody sends anything to would never find out by itself.
+async fn cannot_write(app: &App) -> Option<String> {
+    let reason = app.writer.trouble()?;
+    if app.store.outage().is_some() {
+        return Some(reason);
+    }
+    let patience = Duration::from_secs(limits::READY_SECONDS);
+    match timeout(patience, app.store.try_write()).await {
+        Ok(Ok(())) => {
+            app.writer.is_well();
+            None
+        }
+        Ok(Err(error)) => Some(error.to_string()),
+        Err(_) => Some(reason),
+    }
 }
 
 /// Whether the disk has room for what the next minutes bring. A disk that
@@ -74,6 +96,7 @@ pub async fn metrics(call: &Call<'_>) -> Result<Reply, ApiError> {
         .store(app.store.outage().is_none(), app.store.pool());
     app.metrics.serves(&app.fleet.serves());
     app.metrics.egress(app.pipeline.egress.connections());
+    app.metrics.circuits(app.plugins.open_breakers().len());
     // Without the store the other numbers still tell what is wrong.
     let patience = Duration::from_secs(limits::READY_SECONDS);
     match timeout(patience, of_the_store(app)).await {

@@ -65,7 +65,7 @@ pub async fn page(
         }
         None => nothing(&pull),
     };
-    pull.answer(call, caller, &page)
+    pull.answer(call, caller, page)
 }
 
 /// The stamps after which and up to which rows come.

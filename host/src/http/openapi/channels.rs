@@ -41,7 +41,7 @@ fn receive() -> Operation {
             "Kept. The body is empty, unless the provider wants to hear something.",
             json!({"text/plain": {"schema": {"type": "string"}}}),
         )
-        .refuses(&[401, 404])
+        .refuses(&[401, 404, 429])
 }
 
 fn handshake() -> Operation {

@@ -31,7 +31,8 @@ fn find(deal: &Value) -> Operation {
         .named("findDeals", "deals", "Looks deals up")
         .describe(
             "By phone, e-mail, id or external id: at least one, and all that are given hold together. \
-             Newest first, at most a hundred. What cannot exist, such as an impossible phone, is found nowhere.",
+             Newest first, at most a hundred, and fewer where they come to more than 16 MiB. \
+             What cannot exist, such as an impossible phone, is found nowhere.",
         )
         .parameter(
             Parameter::query(

@@ -88,7 +88,7 @@ fn ingest(answer: &Value) -> Operation {
             "application/octet-stream": other,
         }))
         .answers_content(200, "The delivery is kept; `status` says what became of it.", answers)
-        .refuses(&[401, 404])
+        .refuses(&[401, 404, 429])
 }
 
 fn handshake() -> Operation {

@@ -74,7 +74,7 @@ impl Operation {
         };
         own.refuses(&[414, 431, 500, 503]).refuses(match access {
             Access::Anyone | Access::AdminKey => &[],
-            Access::PartnerKey | Access::AccessToken => &[401],
+            Access::PartnerKey | Access::AccessToken => &[401, 429],
             Access::WorkspaceKey => &[401, 429],
         })
     }
@@ -300,7 +300,9 @@ fn sentence(status: u16) -> &'static str {
         414 => "The address is too long.",
         415 => "The body is not JSON, or it is compressed.",
         422 => "The Idempotency-Key came with another body before.",
-        429 => "Past the workspace's rate; Retry-After says when the next request is served.",
+        429 => {
+            "Past a rate, or too many keys from this address failed; Retry-After says when the next request is served."
+        }
         431 => "The headers are too large.",
         503 => "Not at the moment; Retry-After says when it is worth coming again.",
         507 => "No room left to write; reading goes on.",

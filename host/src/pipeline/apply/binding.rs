@@ -16,7 +16,6 @@ use crate::domain::connection::AllowedHost;
 use crate::domain::exchange::{Location, SenderCheck, SignedPart};
 use crate::domain::plugin::{Description, PluginKind};
 use crate::pipeline::check::known as known_check;
-use crate::plugin::schema;
 
 #[derive(Debug)]
 pub struct Binding {
@@ -26,6 +25,8 @@ pub struct Binding {
     pub checks: Vec<SenderCheck>,
     pub routes: BTreeMap<String, Vec<String>>,
     pub secrets: BTreeMap<String, DeclaredSecret>,
+    /// Secrets that the plugin's replies may tell.
+    pub reply_secrets: Vec<String>,
     pub region: Option<String>,
     pub time_zone: Option<String>,
 }
@@ -49,9 +50,10 @@ impl std::fmt::Debug for DeclaredSecret {
 }
 
 /// The fields of a table that [`Binding::read`] asks for, beside the plugin's own.
-pub(super) const FIELDS: [&str; 7] = [
+pub(super) const FIELDS: [&str; 8] = [
     "config",
     "secrets",
+    "reply_secrets",
     "allow",
     "checks",
     "routes",
@@ -83,6 +85,7 @@ impl Binding {
             allow: read_allow(table, active),
             checks: read_checks(table, &secrets),
             routes: read_routes(table),
+            reply_secrets: read_reply_secrets(table, &secrets),
             secrets,
             region: table.matching("region", REGION, is_region),
             time_zone: table.matching("time_zone", TIME_ZONE, is_time_zone),
@@ -101,29 +104,8 @@ fn check_config(table: &Table<'_>, config: &str, description: &Description) {
         }
         return;
     }
-    let schema: Value = match serde_json::from_str(&description.config_schema) {
-        Ok(schema) => schema,
-        Err(error) => return unusable_schema(table, description, &error.to_string()),
-    };
-    match jsonschema::validator_for(&schema) {
-        Ok(validator) => {
-            for fault in schema::faults(&validator, &config) {
-                let place = fault.place.replace('/', ".");
-                table.problem(&format!("config{place}"), fault.what);
-            }
-        }
-        Err(error) => unusable_schema(table, description, &error.to_string()),
-    }
-}
-
-fn unusable_schema(table: &Table<'_>, description: &Description, why: &str) {
-    table.problem(
-        "config",
-        format!(
-            "cannot be checked: the schema of {} {} is unusable: {why}",
-            description.name, description.version
-        ),
-    );
+    let path = table.path("config");
+    table.problems().leave(path, &description.name, config);
 }
 
 /// Secrets as the command line sends them: a text is the value; a table is
@@ -233,6 +215,25 @@ fn read_allow(table: &Table<'_>, active: Option<&ActivePlugin>) -> Vec<AllowedHo
         }
     }
     allow
+}
+
+fn read_reply_secrets(
+    table: &Table<'_>,
+    secrets: &BTreeMap<String, DeclaredSecret>,
+) -> Vec<String> {
+    let mut named = Vec::new();
+    for (path, entry) in table.list("reply_secrets") {
+        match entry.as_str() {
+            Some(name) if secrets.contains_key(name) => named.push(name.to_owned()),
+            Some(name) => table
+                .problems()
+                .add(path, format!("`{name}` is not among the secrets here")),
+            None => table
+                .problems()
+                .add(path, "expected the name of a secret".to_owned()),
+        }
+    }
+    named
 }
 
 fn read_checks(table: &Table<'_>, secrets: &BTreeMap<String, DeclaredSecret>) -> Vec<SenderCheck> {

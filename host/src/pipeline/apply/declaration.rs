@@ -9,12 +9,13 @@ use serde_json::{Map, Value};
 
 use super::connection::{DeclaredConnection, read_sources};
 use super::instance::read_instances;
-use super::reader::{Problems, Table, kind};
+use super::reader::{Problems, Table, Unchecked, kind};
 use crate::domain::connection::Settings;
 use crate::domain::exchange::Problem;
 use crate::domain::key::KeyKind;
 use crate::domain::plugin::{Description, PluginKind};
 use crate::domain::{contact, phone, text, time};
+use crate::plugin::schema::Fault;
 use crate::store::{PlannedAgent, PlannedOwner, PlannedProduct};
 
 /// A plugin that serves, as far as a declaration must know it.
@@ -51,14 +52,59 @@ pub struct DeclaredKey {
     pub partner: Option<String>,
 }
 
-/// The declaration, or everything that is wrong with it.
-pub fn read(file: &Value, plugins: &ActivePlugins) -> Result<Declaration, Vec<Problem>> {
+/// A file that was read, its configurations not checked yet.
+#[derive(Debug)]
+pub struct Reading {
+    declaration: Option<Declaration>,
+    problems: Vec<Problem>,
+    pub unchecked: Vec<Unchecked>,
+}
+
+impl Reading {
+    /// The declaration, or everything that is wrong with it. What was found of
+    /// each configuration comes in their order.
+    pub fn checked(mut self, found: Vec<Checked>) -> Result<Declaration, Vec<Problem>> {
+        // From the last on, so that places before it stay what they are.
+        for (unchecked, found) in self.unchecked.iter().zip(found).rev() {
+            let at = |place: &str| format!("{}{}", unchecked.path, place.replace('/', "."));
+            let problems: Vec<_> = match found {
+                Ok(faults) => faults
+                    .into_iter()
+                    .map(|fault| Problem {
+                        path: at(&fault.place),
+                        message: fault.what,
+                    })
+                    .collect(),
+                Err(why) => vec![Problem {
+                    path: at(""),
+                    message: format!(
+                        "cannot be checked by the schema of {}: {why}",
+                        unchecked.plugin
+                    ),
+                }],
+            };
+            let after = unchecked.after;
+            self.problems.splice(after..after, problems);
+        }
+        match self.declaration {
+            Some(declaration) if self.problems.is_empty() => Ok(declaration),
+            _ => Err(self.problems),
+        }
+    }
+}
+
+/// What a configuration breaks, or why nobody can tell.
+pub type Checked = Result<Vec<Fault>, String>;
+
+/// Reads everything that can be read without asking anybody.
+pub fn read(file: &Value, plugins: &ActivePlugins) -> Reading {
     let problems = Problems::default();
     let declaration = read_file(file, plugins, &problems);
-    let found = problems.into_vec();
-    match declaration {
-        Some(declaration) if found.is_empty() => Ok(declaration),
-        _ => Err(found),
+    let (problems, unchecked) = problems.into_parts();
+    Reading {
+        declaration,
+        problems,
+        unchecked,
     }
 }
 

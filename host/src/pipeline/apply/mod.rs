@@ -29,13 +29,15 @@ use serde_json::Value;
 pub use key::{KeyRequest, mint};
 pub use part::{Part, apply_part};
 
-use declaration::{ActivePlugin, ActivePlugins, Declaration};
+use binding::Binding;
+use declaration::{ActivePlugin, ActivePlugins, Checked, Declaration};
+use reader::Unchecked;
 
 use plan::Generated;
 
 use crate::app::App;
 use crate::domain::connection::{Connection, ConnectionKind};
-use crate::domain::exchange::{Pairs, Problem};
+use crate::domain::exchange::{Pairs, Problem, SenderCheck, SenderChecks};
 use crate::domain::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
 use crate::pipeline::fleet;
 use crate::plugin::Budget;
@@ -76,6 +78,8 @@ pub struct Report {
     pub generated: BTreeMap<String, BTreeMap<String, String>>,
     /// The same of instances.
     pub generated_of_instances: BTreeMap<String, BTreeMap<String, String>>,
+    /// What is as declared, and perhaps not as meant.
+    pub warnings: Vec<Problem>,
 }
 
 #[derive(Debug, Serialize)]
@@ -92,9 +96,10 @@ pub struct MadeKey {
 /// Applies a file, or tells what that would change. What it changed counts at
 /// once on this host, and on the others when they hear of it.
 pub async fn apply(app: &App, file: &Value, dry_run: bool) -> Result<Report, ApplyError> {
-    let mut declaration =
-        declaration::read(file, &active_plugins(app)).map_err(ApplyError::Problems)?;
-    try_configurations(app, &mut declaration).await?;
+    let reading = declaration::read(file, &active_plugins(app));
+    let checked = check_configurations(app, &reading.unchecked).await;
+    let mut declaration = reading.checked(checked).map_err(ApplyError::Problems)?;
+    let warnings = try_configurations(app, &mut declaration).await?;
     let keys = declaration.keys.clone();
     let store = &*app.store;
     let now = app.clock.now();
@@ -107,6 +112,15 @@ pub async fn apply(app: &App, file: &Value, dry_run: bool) -> Result<Report, App
     } else {
         planned.generated
     };
+    for warning in warnings.iter().filter(|_| !dry_run) {
+        let Problem { path, message } = warning;
+        tracing::warn!(
+            workspace = planned.plan.slug,
+            path,
+            warning = message,
+            "a declaration was applied with a warning"
+        );
+    }
     let channels = applied.channels.iter().filter_map(|(name, token)| {
         let instance = applied.instances.get(name)?;
         Some((name.clone(), webhook_path(*instance, token)))
@@ -123,6 +137,7 @@ pub async fn apply(app: &App, file: &Value, dry_run: bool) -> Result<Report, App
         keys: made,
         generated: generated.connections,
         generated_of_instances: generated.instances,
+        warnings,
     })
 }
 
@@ -160,11 +175,47 @@ fn active_plugins(app: &App) -> ActivePlugins {
         .collect()
 }
 
+/// Asks each plugin's schema once, about all configurations of its own.
+async fn check_configurations(app: &App, unchecked: &[Unchecked]) -> Vec<Checked> {
+    let mut of_plugin: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (index, one) in unchecked.iter().enumerate() {
+        of_plugin.entry(&one.plugin).or_default().push(index);
+    }
+    let mut checked = vec![Ok(Vec::new()); unchecked.len()];
+    for (plugin, indexes) in of_plugin {
+        // It was active when the file was read.
+        let Some(loaded) = app.plugins.active(plugin) else {
+            continue;
+        };
+        let configs: Vec<Value> = indexes
+            .iter()
+            .map(|&index| unchecked[index].config.clone())
+            .collect();
+        match app.plugins.config_faults(&loaded, &configs).await {
+            Ok(faults) => {
+                for (index, faults) in indexes.into_iter().zip(faults) {
+                    checked[index] = Ok(faults);
+                }
+            }
+            Err(error) => {
+                for index in indexes {
+                    checked[index] = Err(error.to_string());
+                }
+            }
+        }
+    }
+    checked
+}
+
 /// A configuration may fit the schema and still mean nothing to its plugin: each
 /// is asked how senders prove themselves under it, as it will be for the first
-/// delivery, and an adapter by which routes its events come.
-async fn try_configurations(app: &App, declaration: &mut Declaration) -> Result<(), ApplyError> {
-    let mut problems = Vec::new();
+/// delivery, and an adapter by which routes its events come. The answer is what
+/// its operator should know.
+async fn try_configurations(
+    app: &App,
+    declaration: &mut Declaration,
+) -> Result<Vec<Problem>, ApplyError> {
+    let (mut problems, mut warnings) = (Vec::new(), Vec::new());
     for connection in &mut declaration.connections {
         let binding = &mut connection.binding;
         let Some(loaded) = app.plugins.active(&binding.plugin) else {
@@ -174,15 +225,19 @@ async fn try_configurations(app: &App, declaration: &mut Declaration) -> Result<
         let lane = &connection.name;
         let checks = app
             .plugins
-            .sender_checks(&loaded, lane, &binding.config, Budget::Worker)
+            .sender_checks(&loaded, lane, &binding.config, Budget::Trial)
             .await;
+        if let Ok(Ok(checks)) = &checks {
+            let open = open_to_anybody(&connection.path, connection.kind, binding, checks);
+            warnings.extend(open);
+        }
         let routes = match (connection.kind, checks) {
             (_, Err(error)) => Err(error),
             (_, Ok(Err(problem))) => Ok(Err(problem)),
             (ConnectionKind::Source, Ok(Ok(_))) => Ok(Ok(Vec::new())),
             (ConnectionKind::Channel, Ok(Ok(_))) => {
                 app.plugins
-                    .routes(&loaded, lane, &binding.config, Budget::Worker)
+                    .routes(&loaded, lane, &binding.config, Budget::Trial)
                     .await
             }
         };
@@ -200,10 +255,37 @@ async fn try_configurations(app: &App, declaration: &mut Declaration) -> Result<
         }
     }
     if problems.is_empty() {
-        Ok(())
+        Ok(warnings)
     } else {
         Err(ApplyError::Problems(problems))
     }
+}
+
+/// A connection whose plugin could tell its senders from others, and has no secret
+/// to do it with.
+fn open_to_anybody(
+    path: &str,
+    kind: ConnectionKind,
+    binding: &Binding,
+    declared: &SenderChecks,
+) -> Option<Problem> {
+    let has = |check: &SenderCheck| binding.secrets.contains_key(&check.secret);
+    let any = |checks: &[SenderCheck]| checks.iter().any(has);
+    let wanted = &declared.checks.first()?.secret;
+    if any(&declared.checks) || any(&binding.checks) {
+        return None;
+    }
+    let what = match kind {
+        ConnectionKind::Source => "leads",
+        ConnectionKind::Channel => "webhooks",
+    };
+    Some(Problem {
+        path: format!("{path}.secrets"),
+        message: format!(
+            "it takes {what} from anybody who knows its address: `{}` checks its senders only with the secret `{wanted}`, which is missing here",
+            binding.plugin
+        ),
+    })
 }
 
 /// What the file says stays; what the adapter says comes to it.

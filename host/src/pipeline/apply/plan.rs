@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::connection::{Connection, ConnectionKind};
+use crate::domain::connection::{Connection, ConnectionKind, Settings};
 use crate::domain::id::base62;
 use crate::seal::{Sealer, Secrets};
 use crate::store::{Plan, PlannedConnection};
@@ -132,6 +132,9 @@ fn seal(connection: DeclaredConnection, secrets: &Secrets, sealer: &Sealer) -> P
         region: binding.region,
         time_zone: binding.time_zone,
         dedupe_by_content: connection.dedupe_by_content,
-        settings: connection.settings,
+        settings: Settings {
+            reply_secrets: binding.reply_secrets,
+            ..connection.settings
+        },
     }
 }

@@ -12,18 +12,46 @@ use crate::domain::exchange::Problem;
 
 /// What was found wrong so far.
 #[derive(Default)]
-pub struct Problems(RefCell<Vec<Problem>>);
+pub struct Problems {
+    found: RefCell<Vec<Problem>>,
+    unchecked: RefCell<Vec<Unchecked>>,
+}
+
+/// A configuration that its plugin's schema has not been asked about: that is
+/// done elsewhere, for all of a file at once.
+#[derive(Debug)]
+pub struct Unchecked {
+    pub path: String,
+    pub plugin: String,
+    pub config: Value,
+    /// Problems that were found before it, in the order of the file.
+    pub after: usize,
+}
 
 impl Problems {
     pub fn add(&self, path: impl Into<String>, message: impl Into<String>) {
-        self.0.borrow_mut().push(Problem {
+        self.found.borrow_mut().push(Problem {
             path: path.into(),
             message: message.into(),
         });
     }
 
+    /// Leaves a configuration to be checked.
+    pub fn leave(&self, path: String, plugin: &str, config: Value) {
+        self.unchecked.borrow_mut().push(Unchecked {
+            path,
+            plugin: plugin.to_owned(),
+            config,
+            after: self.found.borrow().len(),
+        });
+    }
+
     pub fn into_vec(self) -> Vec<Problem> {
-        self.0.into_inner()
+        self.found.into_inner()
+    }
+
+    pub fn into_parts(self) -> (Vec<Problem>, Vec<Unchecked>) {
+        (self.found.into_inner(), self.unchecked.into_inner())
     }
 }
 

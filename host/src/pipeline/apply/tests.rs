@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::binding::DeclaredSecret;
-use super::declaration::{ActivePlugin, ActivePlugins, Declaration, read};
+use super::declaration::{self, ActivePlugin, ActivePlugins, Declaration};
 use super::plan::plan;
 use crate::domain::connection::{Connection, ConnectionKind, Settings};
+use crate::domain::exchange::Problem;
 use crate::domain::id::{ConnectionId, PartnerId, WorkspaceId};
 use crate::domain::plugin::{Description, PluginKind, SecretDeclaration};
 use crate::domain::time::Micros;
+use crate::plugin::schema::{self, Answer, Question};
 use crate::seal::Sealer;
 use crate::store::{Plan, PlannedConnection};
 
@@ -60,6 +62,23 @@ fn plugins() -> ActivePlugins {
         active(forms, PluginKind::Converter),
         active(bird, PluginKind::Adapter),
     ])
+}
+
+/// What a file declares, its configurations checked.
+fn read(file: &Value, plugins: &ActivePlugins) -> Result<Declaration, Vec<Problem>> {
+    let reading = declaration::read(file, plugins);
+    let checked = reading.unchecked.iter().map(|one| {
+        let question = Question {
+            schema: plugins[&one.plugin].description.config_schema.clone(),
+            configs: vec![one.config.clone()],
+        };
+        match schema::answer(&question) {
+            Answer::Faults(mut faults) => Ok(faults.remove(0)),
+            Answer::Refused(why) => Err(why),
+        }
+    });
+    let checked = checked.collect();
+    reading.checked(checked)
 }
 
 fn file() -> Value {

@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::DeployError;
+use super::{DeployError, loaded};
 use crate::app::App;
 use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::exchange::SenderChecks;
-use crate::domain::plugin::Digest;
-use crate::plugin::{Budget, CallError, LoadError, Loaded, Prepared};
+use crate::domain::plugin::{Digest, ReplySlot};
+use crate::domain::publisher::Publisher;
+use crate::plugin::{Budget, CallError, LoadError, Loaded, Prepared, TRIAL_LANE};
 
 /// What an operator accepts that otherwise stops an activation.
 #[derive(Clone, Debug, Default)]
@@ -19,7 +20,11 @@ pub struct Accept(BTreeSet<String>);
 
 impl Accept {
     /// The words that may be accepted; `all` accepts each of them.
-    pub const WORDS: [&str; 6] = [
+    pub const WORDS: [&str; 10] = [
+        "new-publisher",
+        "fewer-cases",
+        "new-reply-slots",
+        "new-kind",
         "weaker-checks",
         "new-hosts",
         "new-secrets",
@@ -70,6 +75,7 @@ pub(super) fn describe(concerns: &[Concern]) -> String {
 pub(super) async fn find(
     app: &App,
     prepared: &Prepared,
+    publisher: &Publisher,
     origin: Option<&str>,
 ) -> Result<Vec<Concern>, DeployError> {
     let new = &prepared.loaded;
@@ -82,6 +88,9 @@ pub(super) async fn find(
         .into_iter()
         .find(|activation| &activation.name == name)
     else {
+        // Even the first of its name does not tell a secret to anybody unasked.
+        let tells = new.reply_slots.iter().filter(|slot| slot.tells());
+        concerns.extend(in_replies(tells));
         return Ok(concerns);
     };
     let Some(old) = app.store.plugin(&active.digest).await? else {
@@ -90,6 +99,11 @@ pub(super) async fn find(
     if old.digest == new.digest {
         return Ok(concerns);
     }
+    let known = loaded(app, &active.digest).await.ok().flatten();
+    let known = known.map_or_else(Vec::new, |old| old.reply_slots.clone());
+    let slots = new.reply_slots.iter().filter(|slot| !known.contains(slot));
+    concerns.extend(in_replies(slots));
+    let is_used = is_used(app, name).await?;
     let mut ask = |accept: &str, what: String| {
         concerns.push(Concern {
             accept: accept.to_owned(),
@@ -97,17 +111,37 @@ pub(super) async fn find(
         })
     };
 
+    if !publisher.is(&old.publisher) {
+        ask(
+            "new-publisher",
+            format!(
+                "`{name}` belongs to {}, and this comes from {publisher}",
+                old.publisher
+            ),
+        );
+    }
+    if prepared.golden < old.golden {
+        ask(
+            "fewer-cases",
+            format!(
+                "it carries {} golden cases, and the version that serves {}",
+                prepared.golden, old.golden
+            ),
+        );
+    }
     if let Some(kind) = old.kind()
         && kind != new.kind
     {
+        let (was, is) = (kind.with_article(), new.kind.with_article());
         // Whatever uses the name would be without what it calls.
+        let (accept, advice) = if is_used {
+            ("", ": give it a name of its own")
+        } else {
+            ("new-kind", "")
+        };
         ask(
-            "",
-            format!(
-                "`{name}` is {}, and this is {}: give it a name of its own",
-                kind.with_article(),
-                new.kind.with_article()
-            ),
+            accept,
+            format!("`{name}` is {was}, and this is {is}{advice}"),
         );
     }
     match compare_versions(&new.description.version, &old.description.version) {
@@ -170,6 +204,24 @@ pub(super) async fn find(
     Ok(concerns)
 }
 
+/// Secrets that would be in replies, and nobody agreed to that yet.
+fn in_replies<'a>(slots: impl Iterator<Item = &'a ReplySlot>) -> Option<Concern> {
+    let slots: Vec<String> = slots.map(ToString::to_string).collect();
+    (!slots.is_empty()).then(|| Concern {
+        accept: "new-reply-slots".to_owned(),
+        what: format!(
+            "its replies, which anybody may read, hold {}",
+            slots.join(", ")
+        ),
+    })
+}
+
+/// Whether a connection or an instance has the plugin of this name.
+async fn is_used(app: &App, name: &str) -> Result<bool, DeployError> {
+    let connections = app.store.connections(None).await?;
+    Ok(connections.iter().any(|one| one.plugin == name))
+}
+
 /// A connection as its operator knows it.
 fn named(connection: &Connection) -> String {
     match connection.kind {
@@ -180,28 +232,30 @@ fn named(connection: &Connection) -> String {
 
 /// Connections whose configuration the new version would refuse.
 async fn configurations(app: &App, new: &Loaded) -> Result<Vec<Concern>, DeployError> {
-    let mut concerns = Vec::new();
-    for connection in app
-        .store
-        .connections(None)
-        .await?
+    let mut connections = app.store.connections(None).await?;
+    connections.retain(|connection| connection.plugin == new.description.name);
+    let configs: Vec<_> = connections
         .iter()
-        .filter(|connection| connection.plugin == new.description.name)
-    {
-        let config = serde_json::from_str(&connection.config).unwrap_or_default();
-        if let Err(problems) = new.validate_config(&config) {
-            let what = format!(
-                "the configuration of {} does not fit it: {}",
-                named(connection),
-                problems.join(", ")
-            );
-            concerns.push(Concern {
-                accept: String::new(),
-                what,
-            });
-        }
-    }
-    Ok(concerns)
+        .map(|connection| serde_json::from_str(&connection.config).unwrap_or_default())
+        .collect();
+    let faults = app.plugins.config_faults(new, &configs).await?;
+    let unfit = connections
+        .iter()
+        .zip(faults)
+        .filter(|(_, faults)| !faults.is_empty());
+    let concerns = unfit.map(|(connection, faults)| Concern {
+        accept: String::new(),
+        what: format!(
+            "the configuration of {} does not fit it: {}",
+            named(connection),
+            faults
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(", ")
+        ),
+    });
+    Ok(concerns.collect())
 }
 
 /// Connections whose senders would have to prove less than now.
@@ -221,13 +275,13 @@ async fn weaker_for_connections(
         .iter()
         .filter(|connection| connection.plugin == new.description.name)
     {
-        let lane = connection.id.as_str();
+        let lane = TRIAL_LANE;
         let (before, after) = (
             app.plugins
-                .sender_checks(&old, lane, &connection.config, Budget::Worker)
+                .sender_checks(&old, lane, &connection.config, Budget::Trial)
                 .await,
             app.plugins
-                .sender_checks(new, lane, &connection.config, Budget::Worker)
+                .sender_checks(new, lane, &connection.config, Budget::Trial)
                 .await,
         );
         match (before, after) {

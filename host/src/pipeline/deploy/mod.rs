@@ -18,8 +18,10 @@ pub use take_in::{take_in, watch_inbox};
 use super::fleet::{self, Behind, FleetError};
 use super::redrive;
 use crate::app::App;
+use crate::domain::id::KeyId;
 use crate::domain::plugin::{Description, Digest, PluginKind};
-use crate::plugin::{LoadError, Loaded, Prepared};
+use crate::domain::publisher::Publisher;
+use crate::plugin::{LoadError, Loaded, Prepared, Trial};
 use crate::store::{Activation, PluginRecord, StoreError};
 
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +63,34 @@ impl From<FleetError> for DeployError {
     }
 }
 
+/// Where a component came from just now.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// `upload`, or the file.
+    pub name: String,
+    /// Whose it is unless it is signed.
+    pub publisher: Publisher,
+}
+
+impl Origin {
+    /// Sent by an operator with this admin key.
+    pub fn upload(key: KeyId) -> Self {
+        Self {
+            name: "upload".to_owned(),
+            publisher: Publisher::AdminKey(key),
+        }
+    }
+}
+
+impl From<&str> for Origin {
+    fn from(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            publisher: Publisher::of_origin(name),
+        }
+    }
+}
+
 /// A version that serves from now on.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -79,6 +109,7 @@ pub struct CheckReport {
     pub kind: PluginKind,
     pub contract: String,
     pub golden: u32,
+    pub publisher: Publisher,
     /// What an activation would ask about.
     pub concerns: Vec<Concern>,
 }
@@ -92,9 +123,16 @@ pub struct Deployed {
 }
 
 /// Looks at a component and changes nothing.
-pub async fn check(app: &Arc<App>, wasm: Vec<u8>) -> Result<CheckReport, DeployError> {
-    let prepared = app.plugins.prepare(wasm).await?;
-    let concerns = concerns::find(app, &prepared, None).await?;
+pub async fn check(
+    app: &Arc<App>,
+    wasm: Vec<u8>,
+    origin: impl Into<Origin>,
+) -> Result<CheckReport, DeployError> {
+    let mut trial = app.plugins.trial().await?;
+    let prepared = trial.prepare(wasm).await?;
+    let publisher = publisher_of(app, &prepared.loaded, origin.into()).await?;
+    let concerns = trial.within(concerns::find(app, &prepared, &publisher, None));
+    let concerns = concerns.await??;
     let loaded = &prepared.loaded;
     Ok(CheckReport {
         digest: loaded.digest.clone(),
@@ -102,29 +140,64 @@ pub async fn check(app: &Arc<App>, wasm: Vec<u8>) -> Result<CheckReport, DeployE
         kind: loaded.kind,
         contract: loaded.contract.clone(),
         golden: prepared.golden,
+        publisher,
         concerns,
     })
 }
 
-/// Keeps a component, and activates it when asked to and nothing stands against it.
+/// A component that has passed, and nothing of it is kept yet.
+pub struct Tried {
+    trial: Trial,
+    prepared: Prepared,
+    wasm: Vec<u8>,
+}
+
+/// The first half of an upload: it changes nothing and may be broken off.
+pub async fn try_out(app: &Arc<App>, wasm: Vec<u8>) -> Result<Tried, DeployError> {
+    let mut trial = app.plugins.trial().await?;
+    let prepared = trial.prepare(wasm.clone()).await?;
+    Ok(Tried {
+        trial,
+        prepared,
+        wasm,
+    })
+}
+
+/// Tries a component, keeps it, and activates it when asked to and nothing stands
+/// against it.
 pub async fn upload(
     app: &Arc<App>,
     wasm: Vec<u8>,
-    origin: &str,
+    origin: impl Into<Origin>,
     activate: bool,
     accept: &Accept,
 ) -> Result<Deployed, DeployError> {
-    let prepared = app.plugins.prepare(wasm.clone()).await?;
+    let tried = try_out(app, wasm).await?;
+    admit(app, tried, origin.into(), activate, accept).await
+}
+
+/// The second half of an upload, which is done to its end.
+pub async fn admit(
+    app: &Arc<App>,
+    tried: Tried,
+    origin: Origin,
+    activate: bool,
+    accept: &Accept,
+) -> Result<Deployed, DeployError> {
+    let Tried {
+        mut trial,
+        prepared,
+        wasm,
+    } = tried;
     let _alone = app.pipeline.deploying.lock().await;
     let serves = serving(app, &prepared.loaded.description.name).await?;
+    let name = origin.name.clone();
+    let publisher = publisher_of(app, &prepared.loaded, origin).await?;
     if activate {
-        agreed(
-            &prepared.loaded,
-            concerns::find(app, &prepared, Some(origin)).await?,
-            accept,
-        )?;
+        let concerns = trial.within(concerns::find(app, &prepared, &publisher, Some(&name)));
+        agreed(&prepared.loaded, concerns.await??, accept)?;
     }
-    let record = keep(app, &prepared, wasm, origin).await?;
+    let record = keep(app, &prepared, wasm, name, publisher).await?;
     let activation = if activate {
         Some(swap(app, &prepared.loaded, serves.as_ref()).await?)
     } else {
@@ -156,14 +229,17 @@ pub async fn activate(
         .plugin(digest)
         .await?
         .ok_or_else(|| DeployError::UnknownDigest(digest.clone()))?;
+    // Its turn first: whoever waits for one keeps nobody from deploying.
+    let mut trial = app.plugins.trial().await?;
     let _alone = app.pipeline.deploying.lock().await;
     let serves = serving(app, name).await?;
     let prepared = Prepared {
         loaded: Arc::clone(&loaded),
         golden: record.golden,
-        checks: record.checks,
+        checks: record.checks.clone(),
     };
-    agreed(&loaded, concerns::find(app, &prepared, None).await?, accept)?;
+    let concerns = trial.within(concerns::find(app, &prepared, &record.publisher, None));
+    agreed(&loaded, concerns.await??, accept)?;
     swap(app, &loaded, serves.as_ref()).await
 }
 
@@ -182,6 +258,28 @@ pub async fn rollback(app: &Arc<App>, name: &str) -> Result<Activated, DeployErr
         .await?
         .ok_or(DeployError::UnknownDigest(previous))?;
     swap(app, &loaded, Some(&serves.digest)).await
+}
+
+/// Who a component comes from: whoever signed it; else whoever brought these bytes
+/// first. So a file of the inbox stays the inbox's when an operator, asked about it,
+/// makes it serve.
+async fn publisher_of(app: &App, loaded: &Loaded, origin: Origin) -> Result<Publisher, StoreError> {
+    if let Some(key) = loaded.signer {
+        return Ok(Publisher::Signer(key));
+    }
+    if let Some(record) = app.store.plugin(&loaded.digest).await? {
+        return Ok(record.publisher);
+    }
+    // Only files of the inbox are noted as refused.
+    let refusals = app.store.refusals().await?;
+    let is_refused = refusals
+        .iter()
+        .any(|refusal| refusal.digest.as_ref() == Some(&loaded.digest));
+    Ok(if is_refused {
+        Publisher::Inbox
+    } else {
+        origin.publisher
+    })
 }
 
 /// What serves under a name by the store's word.
@@ -229,7 +327,8 @@ async fn keep(
     app: &App,
     prepared: &Prepared,
     wasm: Vec<u8>,
-    origin: &str,
+    origin: String,
+    publisher: Publisher,
 ) -> Result<PluginRecord, DeployError> {
     let loaded = &prepared.loaded;
     let record = PluginRecord {
@@ -239,7 +338,8 @@ async fn keep(
         bytes: u64::try_from(wasm.len()).unwrap_or(u64::MAX),
         checks: prepared.checks.clone(),
         golden: prepared.golden,
-        origin: origin.to_owned(),
+        origin,
+        publisher,
         stored_at: app.clock.now(),
     };
     app.store.put_plugin(&record, &wasm).await?;

@@ -35,7 +35,12 @@ pub async fn watch_inbox(app: Arc<App>, shutdown: Shutdown) {
 
 /// Takes one file in: new bytes are stored and activated once, or refused once.
 pub async fn take_in(app: &Arc<App>, wasm: Vec<u8>, origin: &str) {
-    let digest = Digest::of(&wasm);
+    // A file may be as large as the inbox takes them: hashing it is no work for a
+    // thread that serves.
+    let hashed = tokio::task::spawn_blocking(move || (Digest::of(&wasm), wasm));
+    let Ok((digest, wasm)) = hashed.await else {
+        return tracing::error!(origin, "the inbox's file cannot be hashed");
+    };
     match is_known(app, &digest).await {
         Ok(true) => {
             return tracing::debug!(origin, digest = digest.short(), "the inbox's file is known");
@@ -55,7 +60,7 @@ pub async fn take_in(app: &Arc<App>, wasm: Vec<u8>, origin: &str) {
             let refusal = Refusal {
                 origin: origin.to_owned(),
                 digest: for_good(&error).then_some(digest),
-                reason: error.to_string(),
+                reason: reason(app, &error, origin),
                 at: app.clock.now(),
             };
             if let Err(error) = app.store.note_refusal(&refusal).await {
@@ -63,6 +68,29 @@ pub async fn take_in(app: &Arc<App>, wasm: Vec<u8>, origin: &str) {
             }
         }
     }
+}
+
+/// Why the file is refused, with the command that takes it in all the same, where
+/// there is one.
+fn reason(app: &App, error: &DeployError, origin: &str) -> String {
+    let DeployError::Refused { concerns, .. } = error else {
+        return error.to_string();
+    };
+    let mut words: Vec<&str> = concerns.iter().map(|one| one.accept.as_str()).collect();
+    words.sort_unstable();
+    words.dedup();
+    if words.contains(&"") {
+        return error.to_string();
+    }
+    let file = std::path::Path::new(&app.config.plugins.inbox).join(origin);
+    let accept: String = words
+        .iter()
+        .map(|word| format!(" --accept {word}"))
+        .collect();
+    format!(
+        "{error}. If that is meant: leadhost plugin activate {}{accept}",
+        file.display()
+    )
 }
 
 /// Stored, or refused for good: a restart must not make a version serve that
@@ -84,7 +112,11 @@ fn for_good(error: &DeployError) -> bool {
         DeployError::Store(_)
             | DeployError::Fleet(_)
             | DeployError::Load(
-                LoadError::Host(_) | LoadError::Compiler(_) | LoadError::CompileTimeout { .. }
+                LoadError::Host(_)
+                    | LoadError::Compiler(_)
+                    | LoadError::CompileTimeout { .. }
+                    | LoadError::TrialTimeout { .. }
+                    | LoadError::Busy { .. }
             )
     )
 }

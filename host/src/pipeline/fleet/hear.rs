@@ -40,6 +40,7 @@ fn heed(app: &App, what: Announcement) {
     let all = what == Announcement::Everything;
     if all || what == Announcement::Connections {
         app.pipeline.connections.forget();
+        app.plugins.close_circuits();
         app.pipeline.templates.forget();
         app.pipeline.wake();
     }

@@ -14,6 +14,7 @@ use wasmtime::component::InstancePre;
 use self::bindings::exports::leadhost::adapter::adapter as wit;
 use self::bindings::{ChannelAdapter, ChannelAdapterPre};
 use super::Fault;
+use super::golden::shown;
 use super::texts::{cut, kept_list, kept_pairs, notes};
 use super::types_v1::{self, golden_delivery, golden_response};
 use crate::domain::channel::{
@@ -38,6 +39,7 @@ mod bindings {
         world: "leadhost:adapter/channel-adapter",
         with: { "leadhost:types/core@1.0.0": crate::plugin::abi::types_v1::core },
         additional_derives: [serde::Serialize],
+        exports: { default: async },
     });
 }
 
@@ -52,36 +54,40 @@ impl Adapter {
         })
     }
 
-    pub fn describe(&self, store: &mut Store<State>) -> Result<Description, Fault> {
-        let guest = self.start(store)?;
-        Ok(exported(&guest).call_describe(store)?.into())
+    pub async fn describe(&self, store: &mut Store<State>) -> Result<Description, Fault> {
+        let guest = self.start(store).await?;
+        Ok(exported(&guest).call_describe(store).await?.into())
     }
 
-    pub fn sender_checks(
+    pub async fn sender_checks(
         &self,
         store: &mut Store<State>,
         config: &str,
     ) -> Result<Result<SenderChecks, Problem>, Fault> {
-        let guest = self.start(store)?;
-        types_v1::sender_checks(exported(&guest).call_sender_checks(store, config)?)
+        let guest = self.start(store).await?;
+        types_v1::sender_checks(exported(&guest).call_sender_checks(store, config).await?)
     }
 
-    pub fn handshake(
+    pub async fn handshake(
         &self,
         store: &mut Store<State>,
         delivery: PluginDelivery,
     ) -> Result<Result<Option<HandshakeAnswer>, Problem>, Fault> {
-        let guest = self.start(store)?;
-        types_v1::handshake(exported(&guest).call_handshake(store, &delivery.into())?)
+        let guest = self.start(store).await?;
+        types_v1::handshake(
+            exported(&guest)
+                .call_handshake(store, &delivery.into())
+                .await?,
+        )
     }
 
-    pub fn routes(
+    pub async fn routes(
         &self,
         store: &mut Store<State>,
         config: &str,
     ) -> Result<Result<Pairs, Problem>, Fault> {
-        let guest = self.start(store)?;
-        match exported(&guest).call_routes(store, config)? {
+        let guest = self.start(store).await?;
+        match exported(&guest).call_routes(store, config).await? {
             Ok(routes) => {
                 let routes = kept_pairs(routes);
                 rules::channel::route(&routes).map_err(Fault::Rule)?;
@@ -91,32 +97,43 @@ impl Adapter {
         }
     }
 
-    pub fn send(&self, store: &mut Store<State>, message: TemplateSend) -> Result<SendStep, Fault> {
-        let guest = self.start(store)?;
-        match exported(&guest).call_send(store, &message.into())? {
+    pub async fn send(
+        &self,
+        store: &mut Store<State>,
+        message: TemplateSend,
+    ) -> Result<SendStep, Fault> {
+        let guest = self.start(store).await?;
+        match exported(&guest).call_send(store, &message.into()).await? {
             wit::SendStep::Call(call) => Ok(SendStep::Call(request(call)?)),
             wit::SendStep::Answer(answer) => send_answer(answer).map(SendStep::Answer),
         }
     }
 
-    pub fn read_answer(
+    pub async fn read_answer(
         &self,
         store: &mut Store<State>,
         message: TemplateSend,
         response: HttpResponse,
     ) -> Result<SendAnswer, Fault> {
-        let guest = self.start(store)?;
+        let guest = self.start(store).await?;
         let (message, response) = (message.into(), response.into());
-        send_answer(exported(&guest).call_read_answer(store, &message, &response)?)
+        send_answer(
+            exported(&guest)
+                .call_read_answer(store, &message, &response)
+                .await?,
+        )
     }
 
-    pub fn read_webhook(
+    pub async fn read_webhook(
         &self,
         store: &mut Store<State>,
         delivery: PluginDelivery,
     ) -> Result<Result<Webhook, Problem>, Fault> {
-        let guest = self.start(store)?;
-        match exported(&guest).call_read_webhook(store, &delivery.into())? {
+        let guest = self.start(store).await?;
+        match exported(&guest)
+            .call_read_webhook(store, &delivery.into())
+            .await?
+        {
             Ok(webhook) => Ok(Ok(Webhook {
                 reply: types_v1::reply(webhook.reply)?,
                 events: events::read(webhook.events)?,
@@ -126,69 +143,73 @@ impl Adapter {
         }
     }
 
-    pub fn list_templates(
+    pub async fn list_templates(
         &self,
         store: &mut Store<State>,
         config: &str,
     ) -> Result<Result<TemplateStep, Problem>, Fault> {
-        let guest = self.start(store)?;
-        Ok(match exported(&guest).call_list_templates(store, config)? {
-            Ok(wit::TemplateStep::Call(call)) => Ok(TemplateStep::Call(request(call)?)),
-            Ok(wit::TemplateStep::Page(page)) => Ok(TemplateStep::Page(template_page(page)?)),
-            Ok(wit::TemplateStep::Unlisted) => Ok(TemplateStep::Unlisted),
-            Err(problem) => Err(problem.into()),
-        })
+        let guest = self.start(store).await?;
+        Ok(
+            match exported(&guest).call_list_templates(store, config).await? {
+                Ok(wit::TemplateStep::Call(call)) => Ok(TemplateStep::Call(request(call)?)),
+                Ok(wit::TemplateStep::Page(page)) => Ok(TemplateStep::Page(template_page(page)?)),
+                Ok(wit::TemplateStep::Unlisted) => Ok(TemplateStep::Unlisted),
+                Err(problem) => Err(problem.into()),
+            },
+        )
     }
 
-    pub fn read_templates(
+    pub async fn read_templates(
         &self,
         store: &mut Store<State>,
         config: &str,
         response: HttpResponse,
     ) -> Result<Result<TemplatePage, Refused>, Fault> {
-        let guest = self.start(store)?;
-        match exported(&guest).call_read_templates(store, config, &response.into())? {
+        let guest = self.start(store).await?;
+        match exported(&guest)
+            .call_read_templates(store, config, &response.into())
+            .await?
+        {
             Ok(page) => Ok(Ok(template_page(page)?)),
             Err(refused) => Ok(Err(refused.into())),
         }
     }
 
-    pub fn golden(&self, store: &mut Store<State>, case: &Case) -> Result<Value, Fault> {
-        let guest = self.start(store)?;
+    pub async fn golden(&self, store: &mut Store<State>, case: &Case) -> Result<Value, Fault> {
+        let guest = self.start(store).await?;
         let guest = exported(&guest);
         let config = case.delivery.config_text();
         let response = golden_response(case, &case.response);
-        let answer = match case.call {
-            Call::Describe => serde_json::to_value(Ok::<_, ()>(guest.call_describe(store)?)),
-            Call::SenderChecks => serde_json::to_value(guest.call_sender_checks(store, &config)?),
-            Call::Handshake => {
-                serde_json::to_value(guest.call_handshake(store, &golden_delivery(case))?)
-            }
-            Call::Routes => serde_json::to_value(guest.call_routes(store, &config)?),
+        match case.call {
+            Call::Describe => shown(Ok::<_, ()>(guest.call_describe(store).await?)),
+            Call::SenderChecks => shown(guest.call_sender_checks(store, &config).await?),
+            Call::Handshake => shown(guest.call_handshake(store, &golden_delivery(case)).await?),
+            Call::Routes => shown(guest.call_routes(store, &config).await?),
             Call::Send => {
-                let step = guest.call_send(store, &golden_message(case))?;
-                serde_json::to_value(Ok::<_, ()>(step))
+                let step = guest.call_send(store, &golden_message(case)).await?;
+                shown(Ok::<_, ()>(step))
             }
             Call::ReadAnswer => {
-                let answer = guest.call_read_answer(store, &golden_message(case), &response)?;
-                serde_json::to_value(Ok::<_, ()>(answer))
+                let answer = guest
+                    .call_read_answer(store, &golden_message(case), &response)
+                    .await?;
+                shown(Ok::<_, ()>(answer))
             }
-            Call::ReadWebhook => {
-                serde_json::to_value(guest.call_read_webhook(store, &golden_delivery(case))?)
-            }
-            Call::ListTemplates => serde_json::to_value(guest.call_list_templates(store, &config)?),
+            Call::ReadWebhook => shown(
+                guest
+                    .call_read_webhook(store, &golden_delivery(case))
+                    .await?,
+            ),
+            Call::ListTemplates => shown(guest.call_list_templates(store, &config).await?),
             Call::ReadTemplates => {
-                serde_json::to_value(guest.call_read_templates(store, &config, &response)?)
+                shown(guest.call_read_templates(store, &config, &response).await?)
             }
-            Call::Convert | Call::Complete => {
-                return Err(super::not_there(case, PluginKind::Adapter));
-            }
-        };
-        Ok(answer.expect("records and variants with text keys serialise"))
+            Call::Convert | Call::Complete => Err(super::not_there(case, PluginKind::Adapter)),
+        }
     }
 
-    fn start(&self, store: &mut Store<State>) -> wasmtime::Result<ChannelAdapter> {
-        self.pre.instantiate(store)
+    async fn start(&self, store: &mut Store<State>) -> wasmtime::Result<ChannelAdapter> {
+        self.pre.instantiate_async(store).await
     }
 }
 
@@ -295,6 +316,7 @@ fn template_page(page: wit::TemplatePage) -> Result<TemplatePage, Fault> {
 }
 
 fn template(template: wit::Template) -> Result<Template, String> {
+    rules::channel::template_size(&template.name, &template.text, &template.components)?;
     let components = components(template.components).map_err(|error| {
         format!(
             "the template `{}` with components that are not JSON: {error}",
@@ -335,4 +357,36 @@ fn components(text: String) -> Result<String, serde_json::Error> {
     }
     serde_json::from_str::<serde::de::IgnoredAny>(&text)?;
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn a_template(name: &str, components: String) -> wit::Template {
+        wit::Template {
+            name: name.to_owned(),
+            language: "en".to_owned(),
+            status: "approved".to_owned(),
+            category: String::new(),
+            reason: String::new(),
+            text: String::new(),
+            placeholders: Vec::new(),
+            components,
+        }
+    }
+
+    #[test]
+    fn a_template_is_measured_before_its_components_are_read() {
+        let long = "x".repeat(1_000_000);
+        let error = template(a_template(&long, "{".to_owned())).expect_err("a long name");
+        assert!(error.contains("1000000 bytes"), "{}", error.len());
+        let list = format!("[{}\"\\u0000\"]", "0,".repeat(limits::TEMPLATE_BYTES / 2));
+        let error = template(a_template("welcome", list)).expect_err("long components");
+        assert!(error.contains("at most 262144 are kept"), "{error}");
+        let error = template(a_template("welcome", "{".to_owned())).expect_err("no JSON");
+        assert!(error.contains("not JSON"), "{error}");
+        let taken = template(a_template("welcome", String::new())).expect("a template");
+        assert_eq!(taken.components, "[]");
+    }
 }

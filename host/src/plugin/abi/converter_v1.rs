@@ -3,6 +3,8 @@
 //! the host refused here: a bad item becomes an invalid one, anything else
 //! refuses the answer.
 
+mod bounds;
+
 use leadhost_golden::{Call, Case};
 use serde_json::Value;
 use wasmtime::Store;
@@ -10,8 +12,10 @@ use wasmtime::component::InstancePre;
 
 use self::bindings::exports::leadhost::converter::converter as wit;
 use self::bindings::{LeadConverter, LeadConverterPre};
+use self::bounds::{Broken, Room};
 use super::Fault;
-use super::texts::{attributes, kept_list, kept_pairs, notes};
+use super::golden::shown;
+use super::texts::{attributes, kept_list, kept_pairs, notes, told};
 use super::types_v1::{self, golden_delivery, golden_response};
 use crate::domain::exchange::{HandshakeAnswer, Problem, SenderChecks};
 use crate::domain::lead::{Action, Consent, Lead, Listing};
@@ -33,6 +37,7 @@ mod bindings {
         world: "leadhost:converter/lead-converter",
         with: { "leadhost:types/core@1.0.0": crate::plugin::abi::types_v1::core },
         additional_derives: [serde::Serialize],
+        exports: { default: async },
     });
 }
 
@@ -47,80 +52,98 @@ impl Converter {
         })
     }
 
-    pub fn describe(&self, store: &mut Store<State>) -> Result<Description, Fault> {
-        let guest = self.start(store)?;
-        let description = exported(&guest).call_describe(store)?;
+    pub async fn describe(&self, store: &mut Store<State>) -> Result<Description, Fault> {
+        let guest = self.start(store).await?;
+        let description = exported(&guest).call_describe(store).await?;
         Ok(description.into())
     }
 
-    pub fn sender_checks(
+    pub async fn sender_checks(
         &self,
         store: &mut Store<State>,
         config: &str,
     ) -> Result<Result<SenderChecks, Problem>, Fault> {
-        let guest = self.start(store)?;
-        types_v1::sender_checks(exported(&guest).call_sender_checks(store, config)?)
+        let guest = self.start(store).await?;
+        types_v1::sender_checks(exported(&guest).call_sender_checks(store, config).await?)
     }
 
-    pub fn handshake(
+    pub async fn handshake(
         &self,
         store: &mut Store<State>,
         delivery: PluginDelivery,
     ) -> Result<Result<Option<HandshakeAnswer>, Problem>, Fault> {
-        let guest = self.start(store)?;
-        types_v1::handshake(exported(&guest).call_handshake(store, &delivery.into())?)
+        let guest = self.start(store).await?;
+        types_v1::handshake(
+            exported(&guest)
+                .call_handshake(store, &delivery.into())
+                .await?,
+        )
     }
 
-    pub fn convert(
+    pub async fn convert(
         &self,
         store: &mut Store<State>,
         delivery: PluginDelivery,
     ) -> Result<Result<Conversion, Problem>, Fault> {
-        let guest = self.start(store)?;
-        convert(&guest, store, delivery)
+        let guest = self.start(store).await?;
+        convert(&guest, store, delivery).await
     }
 
-    pub fn complete(
+    pub async fn complete(
         &self,
         store: &mut Store<State>,
         completion: PluginCompletion,
     ) -> Result<Result<Vec<Item>, Failure>, Fault> {
-        let guest = self.start(store)?;
-        match exported(&guest).call_complete(store, &completion.into())? {
+        let guest = self.start(store).await?;
+        match exported(&guest)
+            .call_complete(store, &completion.into())
+            .await?
+        {
             Ok(list) => Ok(Ok(items(list)?)),
             Err(failure) => Ok(Err(failure.into())),
         }
     }
 
-    pub fn golden(&self, store: &mut Store<State>, case: &Case) -> Result<Value, Fault> {
-        let guest = self.start(store)?;
+    pub async fn golden(&self, store: &mut Store<State>, case: &Case) -> Result<Value, Fault> {
+        let guest = self.start(store).await?;
         let guest = exported(&guest);
-        let answer = match case.call {
-            Call::Describe => serde_json::to_value(Ok::<_, ()>(guest.call_describe(store)?)),
-            Call::SenderChecks => {
-                serde_json::to_value(guest.call_sender_checks(store, &case.delivery.config_text())?)
-            }
-            Call::Handshake => {
-                serde_json::to_value(guest.call_handshake(store, &golden_delivery(case))?)
-            }
+        match case.call {
+            Call::Describe => shown(Ok::<_, ()>(guest.call_describe(store).await?)),
+            Call::SenderChecks => shown(
+                guest
+                    .call_sender_checks(store, &case.delivery.config_text())
+                    .await?,
+            ),
+            Call::Handshake => shown(guest.call_handshake(store, &golden_delivery(case)).await?),
             Call::Convert => {
-                serde_json::to_value(guest.call_convert(store, &golden_delivery(case))?)
+                let answer = guest.call_convert(store, &golden_delivery(case)).await?;
+                shown(match answer {
+                    Ok(mut conversion) => {
+                        types_v1::reply(conversion.reply.clone())?;
+                        conversion.items = as_taken(conversion.items)?;
+                        Ok(conversion)
+                    }
+                    Err(problem) => Err(problem),
+                })
             }
             Call::Complete => {
-                serde_json::to_value(guest.call_complete(store, &golden_completion(case))?)
+                let answer = guest.call_complete(store, &golden_completion(case)).await?;
+                shown(match answer {
+                    Ok(items) => Ok(as_taken(items)?),
+                    Err(failure) => Err(failure),
+                })
             }
             Call::Routes
             | Call::Send
             | Call::ReadAnswer
             | Call::ReadWebhook
             | Call::ListTemplates
-            | Call::ReadTemplates => return Err(super::not_there(case, PluginKind::Converter)),
-        };
-        Ok(answer.expect("records and variants with text keys serialise"))
+            | Call::ReadTemplates => Err(super::not_there(case, PluginKind::Converter)),
+        }
     }
 
-    pub(super) fn start(&self, store: &mut Store<State>) -> wasmtime::Result<Started> {
-        self.pre.instantiate(store)
+    pub(super) async fn start(&self, store: &mut Store<State>) -> wasmtime::Result<Started> {
+        self.pre.instantiate_async(store).await
     }
 }
 
@@ -128,12 +151,15 @@ impl Converter {
 pub(super) type Started = LeadConverter;
 
 /// A conversion in an instance that is there.
-pub(super) fn convert(
+pub(super) async fn convert(
     guest: &Started,
     store: &mut Store<State>,
     delivery: PluginDelivery,
 ) -> Result<Result<Conversion, Problem>, Fault> {
-    match exported(guest).call_convert(store, &delivery.into())? {
+    match exported(guest)
+        .call_convert(store, &delivery.into())
+        .await?
+    {
         Ok(conversion) => Ok(Ok(Conversion {
             reply: types_v1::reply(conversion.reply)?,
             items: items(conversion.items)?,
@@ -188,23 +214,35 @@ fn items(items: Vec<wit::Item>) -> Result<Vec<Item>, Fault> {
             limits::ITEMS_PER_DELIVERY
         )));
     }
+    let mut room = Room::of_delivery();
     Ok(items
         .into_iter()
         .enumerate()
-        .map(|(index, item)| Item {
-            route: kept_pairs(item.route),
-            outcome: outcome(item.outcome).unwrap_or_else(|(what, field)| {
-                Outcome::Invalid(Problem {
-                    message: kept(format!("the converter gave {what}")),
+        .map(|(index, item)| {
+            taken(item, &mut room).unwrap_or_else(|(what, field)| Item {
+                // It belongs to where it came in, which shows it.
+                route: Vec::new(),
+                outcome: Outcome::Invalid(Problem {
+                    message: told(format!("the converter gave {what}")),
                     path: format!("items.{index}.{field}"),
-                })
-            }),
+                }),
+            })
         })
         .collect())
 }
 
-/// The error is what the item breaks, and in which field.
-fn outcome(outcome: wit::Outcome) -> Result<Outcome, (String, String)> {
+/// The error is what the item breaks, and in which field. Its size is looked at
+/// before anything is done with it.
+fn taken(item: wit::Item, room: &mut Room) -> Result<Item, Broken> {
+    bounds::item(&item, room)?;
+    let wit::Item { route, outcome } = item;
+    Ok(Item {
+        route: kept_pairs(route),
+        outcome: self::outcome(outcome)?,
+    })
+}
+
+fn outcome(outcome: wit::Outcome) -> Result<Outcome, Broken> {
     Ok(match outcome {
         wit::Outcome::Lead(lead) => Outcome::Lead(Box::new(Lead {
             external_id: lead.external_id.map(kept),
@@ -239,14 +277,6 @@ fn outcome(outcome: wit::Outcome) -> Result<Outcome, (String, String)> {
                 .map_err(|what| (what, "lead.attributes".to_owned()))?,
         })),
         wit::Outcome::Fetch(fetch) => {
-            if fetch.state.len() > limits::FETCH_STATE_BYTES {
-                let what = format!(
-                    "a state of {} bytes; at most {} are kept",
-                    fetch.state.len(),
-                    limits::FETCH_STATE_BYTES
-                );
-                return Err((what, "fetch.state".to_owned()));
-            }
             let request = fetch.request.into();
             rules::request(&request).map_err(|what| (what, "fetch.request".to_owned()))?;
             Outcome::Fetch(Box::new(Fetch {
@@ -255,9 +285,26 @@ fn outcome(outcome: wit::Outcome) -> Result<Outcome, (String, String)> {
                 state: fetch.state,
             }))
         }
-        wit::Outcome::Ignored(why) => Outcome::Ignored(kept(why)),
+        wit::Outcome::Ignored(why) => Outcome::Ignored(told(why)),
         wit::Outcome::Invalid(problem) => Outcome::Invalid(problem.into()),
     })
+}
+
+/// Items of a golden case as the host takes them: its author sees what a delivery
+/// would come to.
+fn as_taken(mut given: Vec<wit::Item>) -> Result<Vec<wit::Item>, Fault> {
+    let taken = items(given.clone())?;
+    for (given, taken) in given.iter_mut().zip(taken) {
+        if let Outcome::Invalid(problem) = taken.outcome
+            && !matches!(given.outcome, wit::Outcome::Invalid(_))
+        {
+            given.outcome = wit::Outcome::Invalid(types_v1::core::Problem {
+                message: problem.message,
+                path: problem.path,
+            });
+        }
+    }
+    Ok(given)
 }
 
 impl From<wit::Failure> for Failure {
@@ -269,7 +316,7 @@ impl From<wit::Failure> for Failure {
                 "give-up" => FailureCategory::GiveUp,
                 _ => FailureCategory::Retry,
             },
-            message: kept(failure.message),
+            message: told(failure.message),
             retry_after_seconds: failure.retry_after_seconds,
         }
     }

@@ -7,6 +7,7 @@
 
 mod adapter_v1;
 mod converter_v1;
+mod golden;
 mod texts;
 mod types_v1;
 
@@ -99,40 +100,40 @@ impl Guest {
 
     // ---- every plugin's
 
-    pub fn describe(&self, store: &mut Store<State>) -> Result<Description, Fault> {
+    pub async fn describe(&self, store: &mut Store<State>) -> Result<Description, Fault> {
         match self {
-            Self::ConverterV1(guest) => guest.describe(store),
-            Self::AdapterV1(guest) => guest.describe(store),
+            Self::ConverterV1(guest) => guest.describe(store).await,
+            Self::AdapterV1(guest) => guest.describe(store).await,
         }
     }
 
-    pub fn sender_checks(
+    pub async fn sender_checks(
         &self,
         store: &mut Store<State>,
         config: &str,
     ) -> Result<Result<SenderChecks, Problem>, Fault> {
         match self {
-            Self::ConverterV1(guest) => guest.sender_checks(store, config),
-            Self::AdapterV1(guest) => guest.sender_checks(store, config),
+            Self::ConverterV1(guest) => guest.sender_checks(store, config).await,
+            Self::AdapterV1(guest) => guest.sender_checks(store, config).await,
         }
     }
 
-    pub fn handshake(
+    pub async fn handshake(
         &self,
         store: &mut Store<State>,
         delivery: PluginDelivery,
     ) -> Result<Result<Option<HandshakeAnswer>, Problem>, Fault> {
         match self {
-            Self::ConverterV1(guest) => guest.handshake(store, delivery),
-            Self::AdapterV1(guest) => guest.handshake(store, delivery),
+            Self::ConverterV1(guest) => guest.handshake(store, delivery).await,
+            Self::AdapterV1(guest) => guest.handshake(store, delivery).await,
         }
     }
 
     /// The raw answer to a golden case, as the contract's types serialise.
-    pub fn golden(&self, store: &mut Store<State>, case: &Case) -> Result<Value, Fault> {
+    pub async fn golden(&self, store: &mut Store<State>, case: &Case) -> Result<Value, Fault> {
         match self {
-            Self::ConverterV1(guest) => guest.golden(store, case),
-            Self::AdapterV1(guest) => guest.golden(store, case),
+            Self::ConverterV1(guest) => guest.golden(store, case).await,
+            Self::AdapterV1(guest) => guest.golden(store, case).await,
         }
     }
 
@@ -140,97 +141,101 @@ impl Guest {
 
     /// An instance that outlives its first call.
     #[cfg(feature = "bench")]
-    pub fn start(&self, store: &mut Store<State>) -> wasmtime::Result<Started> {
+    pub async fn start(&self, store: &mut Store<State>) -> wasmtime::Result<Started> {
         match self {
-            Self::ConverterV1(guest) => guest.start(store).map(Started),
+            Self::ConverterV1(guest) => guest.start(store).await.map(Started),
             Self::AdapterV1(_) => Err(wasmtime::Error::msg("an adapter is not kept")),
         }
     }
 
-    pub fn convert(
+    pub async fn convert(
         &self,
         store: &mut Store<State>,
         delivery: PluginDelivery,
     ) -> Result<Result<Conversion, Problem>, Fault> {
         match self {
-            Self::ConverterV1(guest) => guest.convert(store, delivery),
+            Self::ConverterV1(guest) => guest.convert(store, delivery).await,
             Self::AdapterV1(_) => Err(self.lacks("convert")),
         }
     }
 
-    pub fn complete(
+    pub async fn complete(
         &self,
         store: &mut Store<State>,
         completion: PluginCompletion,
     ) -> Result<Result<Vec<Item>, Failure>, Fault> {
         match self {
-            Self::ConverterV1(guest) => guest.complete(store, completion),
+            Self::ConverterV1(guest) => guest.complete(store, completion).await,
             Self::AdapterV1(_) => Err(self.lacks("complete")),
         }
     }
 
     // ---- an adapter's
 
-    pub fn routes(
+    pub async fn routes(
         &self,
         store: &mut Store<State>,
         config: &str,
     ) -> Result<Result<Pairs, Problem>, Fault> {
         match self {
-            Self::AdapterV1(guest) => guest.routes(store, config),
+            Self::AdapterV1(guest) => guest.routes(store, config).await,
             Self::ConverterV1(_) => Err(self.lacks("routes")),
         }
     }
 
-    pub fn send(&self, store: &mut Store<State>, message: TemplateSend) -> Result<SendStep, Fault> {
+    pub async fn send(
+        &self,
+        store: &mut Store<State>,
+        message: TemplateSend,
+    ) -> Result<SendStep, Fault> {
         match self {
-            Self::AdapterV1(guest) => guest.send(store, message),
+            Self::AdapterV1(guest) => guest.send(store, message).await,
             Self::ConverterV1(_) => Err(self.lacks("send")),
         }
     }
 
-    pub fn read_answer(
+    pub async fn read_answer(
         &self,
         store: &mut Store<State>,
         message: TemplateSend,
         response: HttpResponse,
     ) -> Result<SendAnswer, Fault> {
         match self {
-            Self::AdapterV1(guest) => guest.read_answer(store, message, response),
+            Self::AdapterV1(guest) => guest.read_answer(store, message, response).await,
             Self::ConverterV1(_) => Err(self.lacks("read-answer")),
         }
     }
 
-    pub fn read_webhook(
+    pub async fn read_webhook(
         &self,
         store: &mut Store<State>,
         delivery: PluginDelivery,
     ) -> Result<Result<Webhook, Problem>, Fault> {
         match self {
-            Self::AdapterV1(guest) => guest.read_webhook(store, delivery),
+            Self::AdapterV1(guest) => guest.read_webhook(store, delivery).await,
             Self::ConverterV1(_) => Err(self.lacks("read-webhook")),
         }
     }
 
-    pub fn list_templates(
+    pub async fn list_templates(
         &self,
         store: &mut Store<State>,
         config: &str,
     ) -> Result<Result<TemplateStep, Problem>, Fault> {
         match self {
-            Self::AdapterV1(guest) => guest.list_templates(store, config),
+            Self::AdapterV1(guest) => guest.list_templates(store, config).await,
             Self::ConverterV1(_) => Err(self.lacks("list-templates")),
         }
     }
 
-    pub fn read_templates(
+    pub async fn read_templates(
         &self,
         store: &mut Store<State>,
         config: &str,
         response: HttpResponse,
     ) -> Result<Result<TemplatePage, Refused>, Fault> {
         match self {
-            Self::AdapterV1(guest) => guest.read_templates(store, config, response),
+            Self::AdapterV1(guest) => guest.read_templates(store, config, response).await,
             Self::ConverterV1(_) => Err(self.lacks("read-templates")),
         }
     }
@@ -250,11 +255,11 @@ pub struct Started(converter_v1::Started);
 
 #[cfg(feature = "bench")]
 impl Started {
-    pub fn convert(
+    pub async fn convert(
         &self,
         store: &mut Store<State>,
         delivery: PluginDelivery,
     ) -> Result<Result<Conversion, Problem>, Fault> {
-        converter_v1::convert(&self.0, store, delivery)
+        converter_v1::convert(&self.0, store, delivery).await
     }
 }

@@ -40,10 +40,12 @@ pub fn attributes(pairs: Pairs) -> Result<Map<String, Value>, String> {
         .collect()
 }
 
+/// What is told to people in a line.
+pub fn told(text: String) -> String {
+    cut(text, limits::NOTE_BYTES)
+}
+
 pub fn notes(mut notes: Vec<String>) -> Vec<String> {
     notes.truncate(limits::NOTES_PER_DELIVERY);
-    notes
-        .into_iter()
-        .map(|note| cut(note, limits::NOTE_BYTES))
-        .collect()
+    notes.into_iter().map(told).collect()
 }

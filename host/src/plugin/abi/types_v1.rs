@@ -8,12 +8,12 @@ use leadhost_golden::{Case, Response};
 
 pub use self::bindings::leadhost::types::core;
 use super::Fault;
+use super::texts::told;
 use crate::domain::exchange::{
     HandshakeAnswer, HttpRequest, HttpResponse, Location, Problem, Reply, Requirement, Segment,
     SenderCheck, SenderChecks, SignedPart, Slot, SlotArgument,
 };
 use crate::domain::plugin::{Description, PluginDelivery, SecretDeclaration};
-use crate::domain::text::kept;
 use crate::plugin::rules;
 
 mod bindings {
@@ -263,8 +263,8 @@ fn segments(segments: Vec<core::Segment>) -> Vec<Segment> {
 impl From<core::Problem> for Problem {
     fn from(problem: core::Problem) -> Self {
         Self {
-            message: kept(problem.message),
-            path: kept(problem.path),
+            message: told(problem.message),
+            path: told(problem.path),
         }
     }
 }

@@ -2,6 +2,7 @@
 //! are whole and of a length that fits there; what is too much is named with
 //! what would have been taken.
 
+use super::size::{self, at_most};
 use crate::domain::channel::{Accepted, EventBody, Template};
 use crate::limits;
 
@@ -24,13 +25,7 @@ pub fn accepted(accepted: &Accepted) -> Result<(), String> {
 
 /// Names and values by which an event leads to an instance.
 pub fn route(route: &[(String, String)]) -> Result<(), String> {
-    if route.len() > limits::ROUTE_FIELDS {
-        return Err(format!(
-            "a route of {} fields; at most {} are compared",
-            route.len(),
-            limits::ROUTE_FIELDS
-        ));
-    }
+    size::route(route)?;
     route.iter().try_for_each(|(name, value)| {
         external_id("a route's name", name)?;
         external_id("a route's value", value)
@@ -83,15 +78,18 @@ pub fn event(body: &EventBody) -> Result<(), (String, &'static str)> {
     }
 }
 
+/// How long a template may be: looked at before its components are read, since JSON
+/// is a hundred times as large where it is held as values.
+pub fn template_size(name: &str, text: &str, components: &str) -> Result<(), String> {
+    external_id("a template's name", name)?;
+    let bytes = text.len() + components.len();
+    at_most("text and components", bytes, limits::TEMPLATE_BYTES)
+        .map_err(|what| format!("the template `{name}` with {what}"))
+}
+
 pub fn template(template: &Template) -> Result<(), String> {
-    external_id("a template's name", &template.name)?;
+    template_size(&template.name, &template.text, &template.components)?;
     let named = |what: String| format!("the template `{}` with {what}", template.name);
-    at_most(
-        "text and components",
-        template.text.len() + template.components.len(),
-        limits::TEMPLATE_BYTES,
-    )
-    .map_err(named)?;
     if template.placeholders.len() > limits::PLACEHOLDERS_PER_TEMPLATE {
         return Err(named(format!(
             "{} placeholders; at most {} are kept",
@@ -114,11 +112,4 @@ fn external_id(what: &str, id: &str) -> Result<(), String> {
         return Err(format!("{what} that is empty"));
     }
     at_most(what, id.len(), limits::EXTERNAL_ID_BYTES)
-}
-
-fn at_most(what: &str, bytes: usize, limit: usize) -> Result<(), String> {
-    if bytes > limit {
-        return Err(format!("{what} of {bytes} bytes; at most {limit} are kept"));
-    }
-    Ok(())
 }

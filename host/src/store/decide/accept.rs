@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::known::{Change, ClaimKey, Delivery, Fetch, Item, Known};
+use super::quarantine::{self, Quarantined};
 use super::{event, lead};
 use crate::domain::delivery::{DeliveryStatus, ItemStatus, status_of};
 use crate::domain::exchange::HttpRequest;
@@ -11,7 +12,8 @@ use crate::domain::plugin::RanWith;
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::store::{
-    Acceptance, ItemResult, Lease, Mode, NewFetch, Reconversion, StoreError, Written,
+    Acceptance, DeliveryOutcome, ItemResult, Lease, Mode, NewFetch, Reconversion, StoreError,
+    Written,
 };
 
 /// The delivery whose items are decided.
@@ -35,8 +37,20 @@ pub fn first(known: &mut Known, at: usize, new: &Acceptance) -> Result<Written, 
             what: format!("delivery {} comes twice in one batch", delivery.id),
         });
     }
-    if result.status == Some(DeliveryStatus::Quarantined) && !fits_quarantine(known, new) {
-        return Ok(Written::NotKept);
+    let bytes = u64::try_from(delivery.body.len()).unwrap_or(u64::MAX);
+    let mut evicted = 0;
+    if result.status == Some(DeliveryStatus::Quarantined) {
+        let quarantined = Quarantined {
+            id: delivery.id,
+            bytes,
+            peer: new.peer,
+            leased: false,
+        };
+        let (workspace, connection) = (delivery.workspace, &delivery.connection);
+        match quarantine::admit(known, workspace, connection, quarantined) {
+            Some(count) => evicted = count,
+            None => return Ok(Written::NotKept),
+        }
     }
     known.deliveries.insert(
         delivery.id,
@@ -44,6 +58,8 @@ pub fn first(known: &mut Known, at: usize, new: &Acceptance) -> Result<Written, 
             workspace: delivery.workspace,
             connection: delivery.connection.clone(),
             received_at: delivery.received_at,
+            bytes,
+            peer: new.peer,
             status: result.status.unwrap_or(DeliveryStatus::Ignored),
             error: result.error.clone(),
             notes: result.notes.clone(),
@@ -53,7 +69,9 @@ pub fn first(known: &mut Known, at: usize, new: &Acceptance) -> Result<Written, 
             presented: result.presented.clone(),
             lease: 0,
             held: false,
+            held_until: None,
             items: Default::default(),
+            others: Default::default(),
             brought_by: Some(at),
             change: Change::New,
         },
@@ -69,7 +87,7 @@ pub fn first(known: &mut Known, at: usize, new: &Acceptance) -> Result<Written, 
     for item in &result.items {
         item_of(known, &mut context, item.index, &item.result)?;
     }
-    Ok(finish(known, delivery.id, result.status))
+    Ok(evicting(finish(known, delivery.id, result.status), evicted))
 }
 
 /// A stored delivery converted again. Items that are finished stay; the others
@@ -82,14 +100,19 @@ pub fn again(known: &mut Known, new: &Reconversion) -> Result<Written, StoreErro
         return Ok(Written::Stale);
     }
     let result = &new.result;
-    delivery.held = false;
-    delivery.change.touch();
-    delivery.error.clone_from(&result.error);
-    delivery.attempts = result.attempts;
-    delivery.next_attempt_at = result.next_attempt_at;
-    let finished = delivery.items.values().any(Item::is_finished);
+    let was_done = !delivery.is_to_be_converted();
+    let goes_on = new.part.as_ref().is_some_and(|part| !part.is_last());
+    if goes_on {
+        wait_for_the_rest(delivery, known.now);
+    } else {
+        delivery.held = false;
+        delivery.change.touch();
+        delivery.error.clone_from(&result.error);
+        delivery.attempts = result.attempts;
+        delivery.next_attempt_at = result.next_attempt_at;
+    }
     if let Some(status) = result.status {
-        if finished {
+        if was_done && delivery.has_finished_items() {
             // The leads are there: a failure now does not undo them.
             delivery.next_attempt_at = None;
             return Ok(finish(known, new.delivery, None));
@@ -99,12 +122,28 @@ pub fn again(known: &mut Known, new: &Reconversion) -> Result<Written, StoreErro
             delivery.ran.clone_from(&result.ran);
         }
         delivery.notes.clone_from(&result.notes);
-        return Ok(finish(known, new.delivery, Some(status)));
+        let enters = enters_quarantine(delivery, status);
+        let quarantined = Quarantined {
+            id: new.delivery,
+            bytes: delivery.bytes,
+            peer: delivery.peer,
+            // Its row changes with this batch.
+            leased: true,
+        };
+        let (workspace, connection) = (delivery.workspace, delivery.connection.clone());
+        let written = finish(known, new.delivery, Some(status));
+        if !enters {
+            return Ok(written);
+        }
+        let evicted = quarantine::admit_stored(known, workspace, &connection, quarantined);
+        return Ok(evicting(written, evicted));
     }
-    delivery.presented = None;
-    delivery.next_attempt_at = None;
-    delivery.ran.clone_from(&result.ran);
-    delivery.notes.clone_from(&result.notes);
+    if !goes_on {
+        delivery.presented = None;
+        delivery.next_attempt_at = None;
+        delivery.ran.clone_from(&result.ran);
+        delivery.notes.clone_from(&result.notes);
+    }
     let mut context = Context {
         delivery: new.delivery,
         workspace: delivery.workspace,
@@ -113,11 +152,51 @@ pub fn again(known: &mut Known, new: &Reconversion) -> Result<Written, StoreErro
         mode: Some(new.mode),
         used: HashSet::new(),
     };
-    drop_unfinished(known, new.delivery);
+    match &new.part {
+        None => drop_unfinished(known, new.delivery, |_| true),
+        Some(part) => {
+            if goes_on && part.until.is_some() {
+                delivery.held_until = part.until;
+                delivery.change.touch();
+            }
+            // Places of parts to come are not free.
+            delivery.reserve(ITEMS_LAST_PLACE);
+            context.used.clone_from(&part.used);
+            let (first, last) = part.places;
+            drop_unfinished(known, new.delivery, |place| {
+                (first..=last).contains(&place) || (part.is_first() && place >= part.of)
+            });
+        }
+    }
     for item in &result.items {
         item_of(known, &mut context, item.index, &item.result)?;
     }
+    if goes_on {
+        return Ok(match known.deliveries.get(&new.delivery) {
+            Some(delivery) => Written::Done(delivery.outcome(new.delivery)),
+            None => Written::Stale,
+        });
+    }
     Ok(finish(known, new.delivery, None))
+}
+
+/// The last place that a conversion can give an item.
+pub(super) const ITEMS_LAST_PLACE: u32 = limits::ITEMS_PER_DELIVERY as u32 - 1;
+
+/// More parts follow under the same claim: should they not, whoever claims it next
+/// converts it again. What a person has converted anew stays what it was. The row
+/// holds the delivery's bytes, so it is written only when it changes.
+fn wait_for_the_rest(delivery: &mut Delivery, now: Micros) {
+    let done = matches!(
+        delivery.status,
+        DeliveryStatus::Converted | DeliveryStatus::Duplicate | DeliveryStatus::Ignored
+    );
+    let waits = delivery.status == DeliveryStatus::Queued && delivery.next_attempt_at.is_some();
+    if !done && !waits {
+        delivery.status = DeliveryStatus::Queued;
+        delivery.next_attempt_at.get_or_insert(now);
+        delivery.change.touch();
+    }
 }
 
 /// Whoever held it has nothing to say about it.
@@ -267,7 +346,10 @@ pub(super) fn next_place(known: &Known, delivery: DeliveryId) -> u32 {
     known
         .deliveries
         .get(&delivery)
-        .and_then(|delivery| delivery.items.keys().next_back())
+        .and_then(|delivery| {
+            let looked_at = delivery.items.keys().next_back().copied();
+            looked_at.max(delivery.others.last)
+        })
         .map_or(0, |last| last + 1)
 }
 
@@ -285,14 +367,15 @@ fn put(known: &mut Known, delivery: DeliveryId, index: u32, mut item: Item) {
     delivery.items.insert(index, item);
 }
 
-/// Takes what is not finished away, with its fetches and the keys that they hold.
-fn drop_unfinished(known: &mut Known, id: DeliveryId) {
+/// Takes what is not finished at these places away, with its fetches and the keys
+/// that they hold.
+fn drop_unfinished(known: &mut Known, id: DeliveryId, places: impl Fn(u32) -> bool) {
     let Some(delivery) = known.deliveries.get_mut(&id) else {
         return;
     };
     let mut dropped = Vec::new();
     for (index, item) in &mut delivery.items {
-        if !item.is_finished() {
+        if places(*index) && !item.is_finished() {
             item.change = Change::Removed;
             dropped.push(*index);
         }
@@ -323,17 +406,14 @@ pub(super) fn finish(known: &mut Known, id: DeliveryId, status: Option<DeliveryS
     Written::Done(delivery.outcome(id))
 }
 
-fn fits_quarantine(known: &mut Known, new: &Acceptance) -> bool {
-    let used = known
-        .quarantine
-        .entry(new.delivery.connection.clone())
-        .or_default();
-    let bytes = u64::try_from(new.delivery.body.len()).unwrap_or(u64::MAX);
-    let fits = used.count < limits::QUARANTINED_PER_CONNECTION
-        && used.bytes.saturating_add(bytes) <= limits::QUARANTINED_BYTES_PER_CONNECTION;
-    if fits {
-        used.count += 1;
-        used.bytes += bytes;
+/// A stored delivery that was not in quarantine comes into it.
+pub(super) fn enters_quarantine(delivery: &Delivery, status: DeliveryStatus) -> bool {
+    status == DeliveryStatus::Quarantined && delivery.status != DeliveryStatus::Quarantined
+}
+
+fn evicting(written: Written, evicted: u32) -> Written {
+    match written {
+        Written::Done(outcome) => Written::Done(DeliveryOutcome { evicted, ..outcome }),
+        other => other,
     }
-    fits
 }

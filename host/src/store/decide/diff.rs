@@ -1,19 +1,22 @@
 //! A known lead against what its source says now. What a person edited since
 //! is left as it is, and the diff says so.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::known::Known;
 use super::lead::phone_of;
 use crate::domain::contact;
-use crate::domain::deal::TEST;
-use crate::domain::id::DealId;
+use crate::domain::deal::{ATTRIBUTES, PROPS_BYTES, TEST, no_room};
+use crate::domain::id::{DealId, DeliveryId};
+use crate::domain::json::length;
 use crate::store::{FieldDiff, NewLead};
 
 /// What differs, written when `apply`. A field that the lead does not speak of
-/// is no difference.
+/// is no difference, nor is one that the deal has no room for: that is told in the
+/// notes of the delivery which the lead came in.
 pub(super) fn compare(
     known: &mut Known,
+    delivery: DeliveryId,
     deal_id: DealId,
     lead: &NewLead,
     apply: bool,
@@ -74,6 +77,11 @@ pub(super) fn compare(
     if apply {
         known.add_contact_keys(workspace, person, &lead.contact_keys);
     }
+    if !diff.no_room.is_empty() {
+        let id = lead.external_id.as_deref();
+        let whose = id.map_or_else(|| "a lead".to_owned(), |id| format!("lead {id}"));
+        known.note(delivery, &[no_room(&whose, &diff.no_room)]);
+    }
     diff.found
 }
 
@@ -111,9 +119,21 @@ pub(super) fn mark_deleted(known: &mut Known, deal_id: DealId) -> Vec<FieldDiff>
     }]
 }
 
+/// Whether the properties with this one among them are within their bytes. Those that
+/// are over them since before may become less.
+fn has_room(props: &Map<String, Value>, key: &str, value: &Value) -> bool {
+    let before = props.get(key).map_or(0, length);
+    let now = length(value);
+    // The name counts as if it were new.
+    let all = length(props) - before + now + length(&key) + ":,".len();
+    now <= before || all <= PROPS_BYTES
+}
+
 struct Differences {
     apply: bool,
     found: Vec<FieldDiff>,
+    /// Fields that have no room in their row.
+    no_room: Vec<String>,
     prefix: &'static str,
     edited: Vec<String>,
     changed: bool,
@@ -124,6 +144,7 @@ impl Differences {
         Self {
             apply,
             found: Vec::new(),
+            no_room: Vec::new(),
             prefix: "",
             edited: Vec::new(),
             changed: false,
@@ -164,14 +185,21 @@ impl Differences {
         }
     }
 
-    fn props(
-        &mut self,
-        props: &mut serde_json::Map<String, Value>,
-        now: &serde_json::Map<String, Value>,
-    ) {
-        for (key, value) in now {
-            let before = props.get(key).cloned().unwrap_or_default();
-            if self.field(&format!("props.{key}"), before, value.clone()) {
+    fn props(&mut self, props: &mut Map<String, Value>, now: &Map<String, Value>) {
+        // What may be long comes last.
+        let (last, first): (Vec<_>, Vec<_>) = now.iter().partition(|(key, _)| *key == ATTRIBUTES);
+        for (key, value) in first.into_iter().chain(last) {
+            let name = format!("props.{key}");
+            let before = props.get(key);
+            if before == Some(value) {
+                continue;
+            }
+            if !has_room(props, key, value) {
+                self.no_room.push(format!("{}{name}", self.prefix));
+                continue;
+            }
+            let before = before.cloned().unwrap_or_default();
+            if self.field(&name, before, value.clone()) {
                 props.insert(key.clone(), value.clone());
             }
         }

@@ -211,6 +211,7 @@ mod tests {
                 headers: Vec::new(),
                 body: Vec::new(),
             },
+            peer: None,
             result: ConversionResult {
                 status: None,
                 items: vec![item],

@@ -4,10 +4,12 @@
 //! is the order of their stamps.
 
 use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
 
 use serde_json::{Map, Value};
 
 use super::dialogue::Dialogue;
+use super::quarantine::Quarantine;
 use crate::domain::connection::Pause;
 use crate::domain::deal::{Stage, Status};
 use crate::domain::delivery::{DeliveryStatus, ItemStatus};
@@ -18,6 +20,7 @@ use crate::domain::id::{
 };
 use crate::domain::plugin::RanWith;
 use crate::domain::time::Micros;
+use crate::limits;
 use crate::store::{ByPartner, ChangedBy, DeliveryOutcome, FieldChange, FieldDiff, ItemOutcome};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,11 +59,14 @@ pub struct Known {
     /// By normalised address.
     pub owners: HashMap<(WorkspaceId, String), OwnerId>,
     pub first_agents: HashMap<WorkspaceId, AgentId>,
-    pub quarantine: HashMap<ConnectionId, QuarantineUse>,
+    /// Those that the batch may fill. The others have room for all that it brings.
+    pub quarantine: HashMap<ConnectionId, Quarantine>,
     /// Conversations and messages.
     pub dialogue: Dialogue,
 
     // What came of it, beside the rows above.
+    /// Stored deliveries that leave a full quarantine.
+    pub evicted: Vec<(WorkspaceId, DeliveryId)>,
     pub changed_contacts: Vec<ContactId>,
     pub changed_deals: Vec<DealId>,
     pub new_contact_keys: Vec<(WorkspaceId, String, ContactId)>,
@@ -92,17 +98,15 @@ pub struct NewLog {
     pub metadata: Map<String, Value>,
 }
 
-#[derive(Debug, Default, Clone, Copy)]
-pub struct QuarantineUse {
-    pub count: u64,
-    pub bytes: u64,
-}
-
 #[derive(Debug)]
 pub struct Delivery {
     pub workspace: WorkspaceId,
     pub connection: ConnectionId,
     pub received_at: Micros,
+    /// Of its body.
+    pub bytes: u64,
+    /// The owner of the sender's network, while the sender is unproven.
+    pub peer: Option<IpAddr>,
     pub status: DeliveryStatus,
     pub error: Option<String>,
     pub notes: Vec<String>,
@@ -112,13 +116,59 @@ pub struct Delivery {
     pub presented: Option<Vec<u8>>,
     pub lease: i64,
     pub held: bool,
+    /// Who holds it does so until then, and no more as it was.
+    pub held_until: Option<Micros>,
+    /// Those that the batch looks at.
     pub items: BTreeMap<u32, Item>,
+    pub others: Others,
     /// The write of the batch that brings it; its bytes stay there.
     pub brought_by: Option<usize>,
     pub change: Change,
 }
 
+/// What is known of a delivery's items that are not looked at.
+#[derive(Debug, Default)]
+pub struct Others {
+    /// How many there are in each state, where that counts.
+    pub statuses: HashMap<ItemStatus, u64>,
+    /// The last place of any item.
+    pub last: Option<u32>,
+}
+
 impl Delivery {
+    /// Its conversion is not done, though some of its items may be there.
+    pub fn is_to_be_converted(&self) -> bool {
+        match self.status {
+            DeliveryStatus::Queued => self.next_attempt_at.is_some(),
+            DeliveryStatus::Failed | DeliveryStatus::Parked => true,
+            _ => false,
+        }
+    }
+
+    /// No new item has a place up to this one.
+    pub fn reserve(&mut self, last: u32) {
+        self.others.last = self.others.last.max(Some(last));
+    }
+
+    pub fn has_finished_items(&self) -> bool {
+        self.items.values().any(Item::is_finished)
+            || self
+                .others
+                .statuses
+                .keys()
+                .any(|status| status.is_finished())
+    }
+
+    /// What the store counted, those included that are looked at.
+    pub fn count_others(&mut self, status: ItemStatus, count: u64) {
+        let items = self.items.values();
+        let seen = items.filter(|item| item.status == status).count();
+        let others = count.saturating_sub(seen as u64);
+        if others > 0 {
+            self.others.statuses.insert(status, others);
+        }
+    }
+
     pub fn outcome(&self, id: DeliveryId) -> DeliveryOutcome {
         DeliveryOutcome {
             delivery: id,
@@ -129,6 +179,7 @@ impl Delivery {
                 .filter(|(_, item)| item.change != Change::Removed)
                 .map(|(index, item)| item.outcome(*index))
                 .collect(),
+            evicted: 0,
         }
     }
 
@@ -137,6 +188,7 @@ impl Delivery {
             .values()
             .filter(|item| item.change != Change::Removed)
             .map(|item| item.status)
+            .chain(self.others.statuses.keys().copied())
             .collect()
     }
 }
@@ -175,7 +227,7 @@ impl Item {
 
     /// It made or changed a deal: converting it again must not do so twice.
     pub fn is_finished(&self) -> bool {
-        matches!(self.status, ItemStatus::Converted | ItemStatus::Updated)
+        self.status.is_finished()
     }
 
     pub fn outcome(&self, index: u32) -> ItemOutcome {
@@ -273,6 +325,19 @@ pub struct Deal {
 }
 
 impl Known {
+    /// Adds to the notes of a delivery, as far as there is room.
+    pub fn note(&mut self, delivery: DeliveryId, notes: &[String]) {
+        let Some(delivery) = self.deliveries.get_mut(&delivery) else {
+            return;
+        };
+        for note in notes {
+            if delivery.notes.len() < limits::NOTES_PER_DELIVERY && !delivery.notes.contains(note) {
+                delivery.notes.push(note.clone());
+                delivery.change.touch();
+            }
+        }
+    }
+
     /// The claim that recognises a repeat received at this time, if there is one.
     pub fn live_claim(&self, key: &ClaimKey, received_at: Micros) -> Option<&Claim> {
         self.claims.get(key).filter(|claim| {

@@ -34,9 +34,13 @@ pub(super) fn decide(
     {
         return (index, again(known, context, item, lead, mode));
     }
-    // Its own key without a deal: its fetch was answered, or it is tried again.
+    // Its own key without a deal: its fetch was answered, or it is tried again, when
+    // another version may have given it another place.
+    let again = context.mode.is_some() && first_use;
     let claim = claim.filter(|claim| {
-        !(claim.delivery == context.delivery && claim.item == index && claim.deal.is_none())
+        !(claim.delivery == context.delivery
+            && (claim.item == index || again)
+            && claim.deal.is_none())
     });
     let index = free_place(known, context.delivery, index);
     let item = match (lead.action, claim) {
@@ -125,7 +129,7 @@ fn again(known: &mut Known, context: &Context<'_>, item: Item, lead: &NewLead, m
     };
     let diff = item
         .deal
-        .map(|deal| diff::compare(known, deal, lead, apply))
+        .map(|deal| diff::compare(known, context.delivery, deal, lead, apply))
         .unwrap_or_default();
     if let Some(deal) = item.deal {
         remember(known, context, deal, &diff);
@@ -148,7 +152,7 @@ fn update(
     (deal, contact): (DealId, Option<ContactId>),
     lead: &NewLead,
 ) -> Item {
-    let diff = diff::compare(known, deal, lead, true);
+    let diff = diff::compare(known, context.delivery, deal, lead, true);
     remember(known, context, deal, &diff);
     let status = if diff.iter().any(|field| field.applied) {
         ItemStatus::Updated

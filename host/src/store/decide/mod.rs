@@ -20,6 +20,7 @@ mod lead;
 mod needs;
 mod notify;
 mod people;
+mod quarantine;
 mod references;
 pub mod rollup;
 #[cfg(test)]
@@ -35,9 +36,10 @@ pub use dialogue::{
 };
 pub use known::{
     Answer, Change, Claim, ClaimKey, Contact, Deal, Delivery, Fetch, Item, Known, NewHistory,
-    NewLog, QuarantineUse,
+    NewLog, Others,
 };
-pub use needs::{Needs, Told, needs};
+pub use needs::{Arriving, Needs, Places, Told, needs};
+pub use quarantine::{Quarantine, Quarantined};
 
 use super::{StoreError, Write, Written};
 

@@ -1,9 +1,10 @@
 //! What a store must load before a batch can be decided.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::accept::enters_quarantine;
 use super::dialogue::ReferenceKey;
-use super::known::ClaimKey;
+use super::known::{ClaimKey, Delivery, Known};
 use crate::domain::channel::ChannelError;
 use crate::domain::contact;
 use crate::domain::deal;
@@ -13,16 +14,17 @@ use crate::domain::id::{
     ProductId, TicketId, WorkspaceId,
 };
 use crate::domain::lead::Action;
+use crate::limits;
 use crate::store::{
-    Channel, Event, FetchOutcome, IdempotencyKey, ItemResult, Mode, NewDeal, NewItem, SendOutcome,
-    SendSettlement, Verdict, Write, message_error_id,
+    Channel, Event, FetchOutcome, IdempotencyKey, ItemResult, Mode, NewDeal, NewItem, Reconversion,
+    SendOutcome, SendSettlement, Verdict, Write, message_error_id,
 };
 
 /// Sorted sets, so that a store which locks rows locks them in one order.
 #[derive(Debug, Default)]
 pub struct Needs {
-    /// Deliveries, with their items and fetches.
-    pub deliveries: BTreeSet<DeliveryId>,
+    /// Deliveries, with items and their fetches.
+    pub deliveries: BTreeMap<DeliveryId, Places>,
     pub claims: BTreeSet<ClaimKey>,
     pub contact_keys: BTreeSet<(WorkspaceId, String)>,
     pub products: BTreeSet<(WorkspaceId, String)>,
@@ -33,8 +35,8 @@ pub struct Needs {
     pub deals: BTreeSet<(WorkspaceId, DealId)>,
     /// Workspaces whose first agent takes leads that name none.
     pub first_agents: BTreeSet<WorkspaceId>,
-    /// Connections whose quarantine grows.
-    pub quarantine: BTreeSet<ConnectionId>,
+    /// Connections whose quarantine grows, and by how much at most.
+    pub quarantine: BTreeMap<ConnectionId, Arriving>,
     /// Claims whose deals, with their contacts, may change.
     pub deals_of_claims: BTreeSet<ClaimKey>,
     /// Deliveries whose items' deals, with their contacts, may change.
@@ -69,6 +71,39 @@ pub struct Needs {
     pub tickets: BTreeSet<(WorkspaceId, TicketId)>,
 }
 
+/// Deliveries that a batch brings into a quarantine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Arriving {
+    pub count: u64,
+    /// Of their bodies together.
+    pub bytes: u64,
+}
+
+/// Which items of a delivery a batch looks at: a delivery may have thousands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Places {
+    /// First and last.
+    pub stretches: BTreeSet<(u32, u32)>,
+    /// What became of the others counts too.
+    pub others: bool,
+}
+
+/// No item has a place past it.
+const LAST_PLACE: u32 = i32::MAX as u32;
+
+const ALL_PLACES: (u32, u32) = (0, LAST_PLACE);
+
+impl Places {
+    pub fn has(&self, place: u32) -> bool {
+        let mut stretches = self.stretches.iter();
+        stretches.any(|(first, last)| (*first..=*last).contains(&place))
+    }
+
+    pub fn are_all(&self) -> bool {
+        self.stretches.contains(&ALL_PLACES)
+    }
+}
+
 /// Something is said of a message that is known by its own id, by the channel's, or both.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Told {
@@ -78,9 +113,9 @@ pub struct Told {
     pub fails: bool,
 }
 
-/// `workspace_of` knows the workspace of a stored delivery: those come first,
-/// see [`Needs::deliveries`].
-pub fn needs(writes: &[Write], workspace_of: impl Fn(DeliveryId) -> Option<WorkspaceId>) -> Needs {
+/// `stored` knows the stored deliveries: those come first, see
+/// [`Needs::deliveries`].
+pub fn needs<'a>(writes: &[Write], stored: impl Fn(DeliveryId) -> Option<&'a Delivery>) -> Needs {
     let mut needs = Needs::default();
     for write in writes {
         match write {
@@ -88,33 +123,40 @@ pub fn needs(writes: &[Write], workspace_of: impl Fn(DeliveryId) -> Option<Works
                 let delivery = &acceptance.delivery;
                 needs.workspaces.insert(delivery.workspace);
                 if acceptance.result.status == Some(DeliveryStatus::Quarantined) {
-                    needs.quarantine.insert(delivery.connection.clone());
+                    let bytes = u64::try_from(delivery.body.len()).unwrap_or(u64::MAX);
+                    needs.add_quarantined(&delivery.connection, bytes);
                 }
                 needs.add_items(delivery.workspace, &acceptance.result.items, false);
             }
             Write::Convert(again) => {
-                needs.deliveries.insert(again.delivery);
+                needs.look_at(again);
                 let replay = matches!(again.mode, Mode::Replay { .. });
                 if replay {
                     needs.deals_of_deliveries.insert(again.delivery);
                 }
-                if let Some(workspace) = workspace_of(again.delivery) {
-                    needs.add_items(workspace, &again.result.items, replay);
+                if let Some(delivery) = stored(again.delivery) {
+                    needs.add_items(delivery.workspace, &again.result.items, replay);
+                    let status = again.result.status;
+                    if status.is_some_and(|status| enters_quarantine(delivery, status)) {
+                        needs.add_quarantined(&delivery.connection, delivery.bytes);
+                    }
                 }
             }
             Write::Release { delivery, .. } => {
-                needs.deliveries.insert(*delivery);
+                needs.places(*delivery, []);
             }
             Write::Answer(answer) => {
-                needs.deliveries.insert(answer.delivery);
+                needs.places(answer.delivery, [at(answer.index)]);
             }
             Write::Settle(settlement) => {
-                needs.deliveries.insert(settlement.delivery);
-                if let (Some(workspace), FetchOutcome::Items(items)) =
-                    (workspace_of(settlement.delivery), &settlement.outcome)
+                let first = (0, limits::ITEMS_LOOKED_AT - 1);
+                let stretches = [first, at(settlement.index)];
+                needs.places(settlement.delivery, stretches).others = true;
+                if let (Some(delivery), FetchOutcome::Items(items)) =
+                    (stored(settlement.delivery), &settlement.outcome)
                 {
                     for item in items {
-                        needs.add_item(workspace, item, false);
+                        needs.add_item(delivery.workspace, item, false);
                     }
                 }
             }
@@ -184,7 +226,65 @@ pub fn needs(writes: &[Write], workspace_of: impl Fn(DeliveryId) -> Option<Works
     needs
 }
 
+fn at(place: u32) -> (u32, u32) {
+    (place, place)
+}
+
 impl Needs {
+    fn places(
+        &mut self,
+        delivery: DeliveryId,
+        stretches: impl IntoIterator<Item = (u32, u32)>,
+    ) -> &mut Places {
+        let places = self.deliveries.entry(delivery).or_default();
+        places.stretches.extend(stretches);
+        places
+    }
+
+    fn add_quarantined(&mut self, connection: &ConnectionId, bytes: u64) {
+        let arriving = self.quarantine.entry(connection.clone()).or_default();
+        arriving.count += 1;
+        arriving.bytes = arriving.bytes.saturating_add(bytes);
+    }
+
+    fn look_at(&mut self, again: &Reconversion) {
+        if let Some(part) = &again.part {
+            let places = self.places(again.delivery, [part.places]);
+            places.others |= part.is_last();
+            if part.is_first() {
+                // What an earlier conversion gave past the end of this one goes.
+                places.stretches.insert((part.of, LAST_PLACE));
+            }
+        } else if again.result.status.is_some() {
+            let first = (0, limits::ITEMS_LOOKED_AT - 1);
+            self.places(again.delivery, [first]).others = true;
+        } else {
+            self.places(again.delivery, [ALL_PLACES]);
+        }
+    }
+
+    /// Items past those places: the owners of the batch's keys, where they are of
+    /// one of its deliveries.
+    pub fn owners(&self, known: &Known) -> BTreeSet<(DeliveryId, u32)> {
+        let claims = known.claims.values();
+        claims
+            .filter(|claim| {
+                let places = self.deliveries.get(&claim.delivery);
+                places.is_some_and(|places| !places.has(claim.item))
+            })
+            .map(|claim| (claim.delivery, claim.item))
+            .collect()
+    }
+
+    /// Deliveries of which not all items are looked at; those whose others count.
+    pub fn in_part(&self, others: bool) -> BTreeSet<DeliveryId> {
+        self.deliveries
+            .iter()
+            .filter(|(_, places)| !places.are_all() && places.others == others)
+            .map(|(id, _)| *id)
+            .collect()
+    }
+
     fn add_items(&mut self, workspace: WorkspaceId, items: &[NewItem], replay: bool) {
         for item in items {
             self.add_item(workspace, &item.result, replay);

@@ -4,7 +4,9 @@
 
 use std::collections::HashSet;
 
-use super::accept::{Context, drop_fetch, finish, item_of, next_place, request_text};
+use super::accept::{
+    Context, ITEMS_LAST_PLACE, drop_fetch, finish, item_of, next_place, request_text,
+};
 use super::known::{Answer, Change, Known};
 use crate::domain::connection::Pause;
 use crate::domain::delivery::ItemStatus;
@@ -57,7 +59,14 @@ pub(super) fn settle(known: &mut Known, new: &FetchSettlement) -> Result<Written
                 .extend(connection.map(|connection| (connection, pause)));
         }
     }
-    Ok(finish(known, new.delivery, None))
+    known.note(new.delivery, &new.notes);
+    // While parts of its conversion are to come it waits for these.
+    let waits = known
+        .deliveries
+        .get(&new.delivery)
+        .filter(|delivery| delivery.is_to_be_converted())
+        .map(|delivery| delivery.status);
+    Ok(finish(known, new.delivery, waits))
 }
 
 fn holds(known: &Known, delivery: DeliveryId, index: u32, lease: Lease) -> bool {
@@ -78,6 +87,10 @@ fn replace(
     let Some(delivery) = known.deliveries.get_mut(&new.delivery) else {
         return Ok(());
     };
+    if delivery.is_to_be_converted() {
+        // Places of parts to come are not free.
+        delivery.reserve(ITEMS_LAST_PLACE);
+    }
     if new.ran.is_some() {
         delivery.ran.clone_from(&new.ran);
     }

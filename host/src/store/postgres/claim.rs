@@ -18,80 +18,148 @@ use crate::domain::id::{DeliveryId, MessageId, WorkspaceId};
 use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
 use crate::store::row::{Columns as _, deliveries, fetches, messages};
+use crate::store::turns::{Candidate, Turns};
 use crate::store::{HeldDelivery, HeldFetch, HeldSend, Job, Lease, StoreError};
 
-// Only what may be taken by itself has a time: deliveries that are queued or
-// failed, fetches, and sends that wait or whose holder may be gone in the middle
-// of the call. The last are no calls any more, so nothing holds them back, nor what
-// has waited too long and is given up.
-macro_rules! is_due {
-    () => {
-        "due_at <= $1
+// Of each kind the oldest of each connection that no other host is about to take.
+// Connections that have some are found one after the other in an index, whatever
+// each of them has. Only what may be taken by itself has a time: deliveries that are
+// queued or failed, fetches, and sends that wait or whose holder may be gone in the
+// middle of the call.
+const CONVERSIONS: &str = "
+with recursive waiting (connection_id) as (
+  (select connection_id
+   from queue
+   where item = -1
+   and due_at is not null
+   and connection_id > ''
+   order by connection_id
+   limit 1)
+  union all
+  select (
+    select q.connection_id
+    from queue as q
+    where q.item = -1
+    and q.due_at is not null
+    and q.connection_id > waiting.connection_id
+    order by q.connection_id
+    limit 1)
+  from waiting
+  where waiting.connection_id is not null
+)
+select waiting.connection_id, due.delivery_id, due.item, due.due_at
+from waiting
+cross join lateral (
+  select delivery_id, item, due_at
+  from queue
+  where connection_id = waiting.connection_id
+  and item = -1
+  and due_at <= $1
   and (lease_until is null or lease_until <= $1)
-  and (item = -1 or status = 'sending' or until_at <= $1 or connection_id not in (
+  order by due_at
+  limit $2
+  for update skip locked
+) as due";
+
+// What was being sent is no call any more, so nothing holds it back, nor what has
+// waited too long and is given up.
+const CALLS: &str = "
+with recursive waiting (connection_id) as (
+  (select connection_id
+   from queue
+   where item <> -1
+   and due_at is not null
+   and connection_id > ''
+   order by connection_id
+   limit 1)
+  union all
+  select (
+    select q.connection_id
+    from queue as q
+    where q.item <> -1
+    and q.due_at is not null
+    and q.connection_id > waiting.connection_id
+    order by q.connection_id
+    limit 1)
+  from waiting
+  where waiting.connection_id is not null
+)
+select waiting.connection_id, due.delivery_id, due.item, due.due_at
+from waiting
+cross join lateral (
+  select delivery_id, item, due_at
+  from queue
+  where connection_id = waiting.connection_id
+  and item <> -1
+  and due_at <= $1
+  and (lease_until is null or lease_until <= $1)
+  and (status = 'sending' or until_at <= $1 or connection_id not in (
     select id from connections where paused_at is not null))
   and (item <> -2 or status = 'sending' or until_at <= $1 or connection_id not in (
     select connection_id from holds
     where contact_id = '00000000-0000-0000-0000-000000000000'
-    and until_at > $1))"
-    };
-}
-
-const ANY_DUE: &str = concat!(
-    "
-select 1
-from queue
-where ",
-    is_due!(),
-    "
-limit 1"
-);
-
-const TAKE_DUE: &str = concat!(
-    "
-with due as materialized (
-  select delivery_id, item, due_at
-  from queue
-  where ",
-    is_due!(),
-    "
-  order by due_at, delivery_id, item
-  limit $3
+    and until_at > $1))
+  order by due_at
+  limit $2
   for update skip locked
-), lease as materialized (
+) as due";
+
+const TAKE: &str = "
+with lease as materialized (
   select nextval('leases') as number
 )
 update queue as q
-set lease = lease.number, lease_until = $2,
-  due_at = case q.status when 'sending' then $2 else q.due_at end
-from due, lease
+set lease = lease.number, lease_until = $3,
+  due_at = case q.status when 'sending' then $3 else q.due_at end
+from unnest($1::uuid[], $2::int[]) as due (delivery_id, item), lease
 where q.delivery_id = due.delivery_id
 and q.item = due.item
-returning q.workspace_id, q.delivery_id, q.item, q.lease, due.due_at"
-);
+returning q.workspace_id, q.delivery_id, q.item, q.lease";
 
-/// Deliveries, fetches and sends that are due, oldest first.
-pub async fn due(db: &Db, limit: u32, now: Micros, until: Micros) -> Result<Vec<Job>, StoreError> {
+const ANY_DUE: &str = "
+select 1
+from queue
+where due_at <= $1
+and (lease_until is null or lease_until <= $1)
+limit 1";
+
+/// Deliveries, fetches and sends that are due, by turns of their connections.
+pub async fn due(
+    db: &Db,
+    turns: &Turns,
+    now: Micros,
+    until: Micros,
+) -> Result<Vec<Job>, StoreError> {
     // Asked without a lock first: nothing to do is the usual answer of a poll.
     let any = sqlx::query(ANY_DUE)
         .bind(at(now))
         .fetch_optional(db.pool())
         .await?;
-    if any.is_none() || limit == 0 {
+    if any.is_none() {
         return Ok(Vec::new());
     }
     let mut transaction = db.begin(Rows::Exempt).await?;
-    let mut taken = sqlx::query(TAKE_DUE)
-        .bind(at(now))
+    let mut found = candidates(&mut transaction, turns, now, true).await?;
+    found.extend(candidates(&mut transaction, turns, now, false).await?);
+    let order = turns.pick(found);
+    if order.is_empty() {
+        transaction.rollback().await?;
+        return Ok(Vec::new());
+    }
+    let (ids, places): (Vec<Uuid>, Vec<i32>) = order.iter().copied().unzip();
+    let mut taken = sqlx::query(TAKE)
+        .bind(ids)
+        .bind(places)
         .bind(at(until))
-        .bind(i64::from(limit))
         .fetch_all(&mut *transaction)
         .await?
         .iter()
-        .map(|row| Ok((row.time("due_at")?, Taken::of(row)?)))
+        .map(Taken::of)
         .collect::<Result<Vec<_>, StoreError>>()?;
-    taken.sort_by_key(|(due, taken)| (*due, taken.delivery, taken.place));
-    let taken: Vec<Taken> = taken.into_iter().map(|(_, taken)| taken).collect();
+    taken.sort_by_key(|taken| {
+        let piece = (taken.delivery.0, taken.place);
+        order.iter().position(|of| *of == piece)
+    });
     name(&mut transaction, &taken).await?;
     let mut deliveries = held_deliveries(&mut transaction, &taken).await?;
     let mut fetches = held_fetches(&mut transaction, &taken).await?;
@@ -108,9 +176,32 @@ pub async fn due(db: &Db, limit: u32, now: Micros, until: Micros) -> Result<Vec<
                 let send = sends.remove(&MessageId(taken.delivery.0))?;
                 Some(Job::Send(Box::new(send)))
             }
-            (_, Err(_)) => Some(Job::Convert(Box::new(deliveries.remove(&taken.delivery)?))),
+            _ => Some(Job::Convert(Box::new(deliveries.remove(&taken.delivery)?))),
         })
         .collect())
+}
+
+async fn candidates(
+    connection: &mut PgConnection,
+    turns: &Turns,
+    now: Micros,
+    conversions: bool,
+) -> Result<Vec<Candidate<(Uuid, i32)>>, StoreError> {
+    sqlx::query(if conversions { CONVERSIONS } else { CALLS })
+        .bind(at(now))
+        .bind(i64::from(turns.looked_at(conversions)))
+        .fetch_all(connection)
+        .await?
+        .iter()
+        .map(|row| {
+            Ok(Candidate {
+                connection: row.text_id("connection_id")?,
+                is_conversion: conversions,
+                due: row.time("due_at")?,
+                piece: (row.try_get("delivery_id")?, row.try_get("item")?),
+            })
+        })
+        .collect()
 }
 
 /// A row of the queue that is this claim's now.
@@ -384,7 +475,9 @@ async fn held_sends(
 
 pub(super) const SQL: &[&str] = &[
     ANY_DUE,
-    TAKE_DUE,
+    CONVERSIONS,
+    CALLS,
+    TAKE,
     TAKE_WAITING,
     TAKE_FINISHED,
     TAKE_FAILED,

@@ -3,13 +3,15 @@
 //! Filters are combined with AND. Each query is led by one filter that an index
 //! answers; the others, when given, are checked on what it found.
 
+use futures_util::TryStreamExt as _;
+
 use super::columns;
 use super::db::{Db, Rows};
 use crate::domain::contact::email_key;
 use crate::domain::deal::DealView;
 use crate::domain::id::{DealId, WorkspaceId};
 use crate::store::row::Columns as _;
-use crate::store::row::deals::{change, log, phone_key_of, view};
+use crate::store::row::deals::{Looked, change, log, phone_key_of, view};
 use crate::store::{DealFilter, DealPast, Scope, StoreError};
 
 // The deals first and what hangs on them after: so many rows as are asked for.
@@ -92,7 +94,7 @@ pub async fn find(
     let phone = filter.phone_key.as_deref().map(phone_key_of);
     let email = filter.email.as_deref().map(email_key);
     let mut snapshot = db.snapshot(Rows::Of(&[scope.workspace()])).await?;
-    let rows = sqlx::query(sql)
+    let mut rows = sqlx::query(sql)
         .bind(scope.workspace().0)
         .bind(filter.deal.map(|id| id.0))
         .bind(phone.as_deref().map(columns::text))
@@ -100,10 +102,17 @@ pub async fn find(
         .bind(filter.external_id.as_deref().map(columns::text))
         .bind(i64::from(limit))
         .bind(filter.partner.map(|id| id.0))
-        .fetch_all(&mut *snapshot)
-        .await?;
+        .fetch(&mut *snapshot);
+    let mut found = Looked::default();
+    while let Some(row) = rows.try_next().await? {
+        if !found.add(view(&row)?) {
+            // What is left unread goes with its connection: it may be long.
+            return Ok(found.deals);
+        }
+    }
+    drop(rows);
     snapshot.rollback().await?;
-    rows.iter().map(view).collect()
+    Ok(found.deals)
 }
 
 const MADE: &str = "

@@ -4,6 +4,8 @@
 //! these: the key of deliveries leads with the workspace. What is not finished
 //! is found by way of the queue, which is short.
 
+use std::collections::HashMap;
+
 use sqlx::Row as _;
 use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
@@ -13,7 +15,7 @@ use super::agents;
 use super::columns;
 use super::db::{Db, Rows};
 use crate::domain::delivery::DeliveryStatus;
-use crate::domain::id::{DeliveryId, WorkspaceId};
+use crate::domain::id::{ConnectionId, DeliveryId, WorkspaceId};
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::store::row::Columns as _;
@@ -237,6 +239,23 @@ select
    order by delivery_id limit 1) as delivery_id
 from queue";
 
+// Only what is to be converted has a time for it.
+const WAITING: &str = "
+select connection_id, count(*) as count
+from queue
+where item = -1
+and due_at is not null
+group by connection_id";
+
+pub async fn waiting(db: &Db) -> Result<HashMap<ConnectionId, u64>, StoreError> {
+    sqlx::query(WAITING)
+        .fetch_all(db.pool())
+        .await?
+        .iter()
+        .map(|row| Ok((row.text_id("connection_id")?, row.number("count")?)))
+        .collect()
+}
+
 const RECEIVED: &str = "
 select received_at
 from deliveries
@@ -290,5 +309,6 @@ pub(super) const SQL: &[&str] = &[
     WORKSPACE_OF,
     WORKSPACES_THAT_WAIT,
     BACKLOG,
+    WAITING,
     RECEIVED,
 ];

@@ -2,14 +2,15 @@
 //! costs the same at any depth: the index leads to its first row. A row leaves
 //! letter by letter as any other store would give it.
 
-use sqlx::Row as _;
-use sqlx::postgres::PgConnection;
+use futures_util::TryStreamExt as _;
+use sqlx::postgres::{PgArguments, PgConnection};
+use sqlx::{Postgres, Row as _};
 use uuid::Uuid;
 
 use super::columns;
-use super::db::{Db, Rows};
+use super::db::{Db, Rows, Transaction};
 use crate::domain::row::Entity;
-use crate::store::row::export;
+use crate::store::row::export::{self, Filling};
 use crate::store::{ExportPage, MessageErrorFilter, Scope, StoreError};
 
 const CLOCK: &str = "
@@ -105,16 +106,48 @@ pub async fn page(
     let mut snapshot = db.snapshot(Rows::Of(&[workspace])).await?;
     let clock = clock(&mut snapshot, workspace.0, entity).await?;
     let upper = upper.unwrap_or(clock);
-    // One more than asked for tells whether rows remain.
     let found = sqlx::query(sql)
         .bind(workspace.0)
         .bind(after)
         .bind(upper)
-        .bind(i64::from(limit) + 1)
-        .fetch_all(&mut *snapshot)
-        .await?;
-    snapshot.rollback().await?;
-    export::page(entity, &found, limit, upper, clock)
+        // One more than asked for tells whether rows remain.
+        .bind(i64::from(limit) + 1);
+    let page = filled(&mut snapshot, found, entity, limit).await?;
+    ended(snapshot, page.done(upper, clock), limit).await
+}
+
+type Statement<'q> = sqlx::query::Query<'q, Postgres, PgArguments>;
+
+/// Takes rows as they come, until the page is full: rows that are long are never all
+/// in memory.
+async fn filled(
+    snapshot: &mut PgConnection,
+    statement: Statement<'_>,
+    entity: Entity,
+    limit: u32,
+) -> Result<Filling, StoreError> {
+    let mut page = Filling::new(limit);
+    let mut rows = statement.fetch(snapshot);
+    while let Some(row) = rows.try_next().await? {
+        if !page.add(|| export::row(entity, &row))? {
+            break;
+        }
+    }
+    Ok(page)
+}
+
+/// What is left unread of a page that its bytes have ended goes with its connection:
+/// it may be long.
+async fn ended(
+    snapshot: Transaction,
+    page: ExportPage,
+    limit: u32,
+) -> Result<ExportPage, StoreError> {
+    let is_read = !page.more || u32::try_from(page.rows.len()) == Ok(limit);
+    if is_read {
+        snapshot.rollback().await?;
+    }
+    Ok(page)
 }
 
 /// The ids of a page, as [`page`] gives its rows.
@@ -208,11 +241,9 @@ pub async fn errors(
         .bind(filter.deal.map(|id| id.0))
         .bind(filter.agent.map(|id| id.0))
         .bind(filter.external_id.as_deref().map(columns::text))
-        .bind(filter.error_code.as_deref().map(columns::text))
-        .fetch_all(&mut *snapshot)
-        .await?;
-    snapshot.rollback().await?;
-    export::page(entity, &found, limit, upper, clock)
+        .bind(filter.error_code.as_deref().map(columns::text));
+    let page = filled(&mut snapshot, found, entity, limit).await?;
+    ended(snapshot, page.done(upper, clock), limit).await
 }
 
 async fn clock(

@@ -38,6 +38,7 @@ mod sweep;
 mod templates;
 mod tombstones;
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -93,6 +94,9 @@ pub struct PostgresStore {
 }
 
 const PING: &str = "select 1";
+
+// A mark of no batch; marks are swept.
+const TRY_WRITE: &str = "insert into commit_markers (batch_id) values ($1)";
 
 #[doc(hidden)]
 pub use db::HELLO;
@@ -216,8 +220,23 @@ impl Store for PostgresStore {
         self.aside(answered).await
     }
 
+    async fn try_write(&self) -> Result<(), StoreError> {
+        let written = async {
+            sqlx::query(TRY_WRITE)
+                .bind(crate::domain::id::uuid_at(self.clock.now()))
+                .execute(self.db.aside())
+                .await?;
+            Ok(())
+        };
+        self.aside(written).await
+    }
+
     async fn backlog(&self) -> Result<Backlog, StoreError> {
         self.within(deliveries::backlog(&self.db)).await
+    }
+
+    async fn waiting(&self) -> Result<HashMap<ConnectionId, u64>, StoreError> {
+        self.within(deliveries::waiting(&self.db)).await
     }
 
     async fn sweep(
@@ -239,8 +258,13 @@ impl Store for PostgresStore {
         looked_into(reach, commit.await)
     }
 
-    async fn claim(&self, limit: u32, now: Micros, until: Micros) -> Result<Vec<Job>, StoreError> {
-        self.within(claim::due(&self.db, limit, now, until)).await
+    async fn claim(
+        &self,
+        turns: &Turns,
+        now: Micros,
+        until: Micros,
+    ) -> Result<Vec<Job>, StoreError> {
+        self.within(claim::due(&self.db, turns, now, until)).await
     }
 
     async fn claim_delivery(
@@ -536,6 +560,10 @@ impl Store for PostgresStore {
         self.within(connections::one(&self.db, id)).await
     }
 
+    async fn connection_ids(&self) -> Result<HashSet<ConnectionId>, StoreError> {
+        self.within(connections::ids(&self.db)).await
+    }
+
     async fn connections(
         &self,
         workspace: Option<WorkspaceId>,
@@ -595,6 +623,10 @@ impl Store for PostgresStore {
 
     fn outage(&self) -> Option<Outage> {
         self.db.reach().outage()
+    }
+
+    async fn lost(&self) -> StoreError {
+        self.db.reach().lost().await
     }
 
     fn pool(&self) -> Option<Pool> {

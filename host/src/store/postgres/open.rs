@@ -18,7 +18,7 @@ use crate::store::StoreError;
 use crate::store::seen::Sight;
 
 /// In order; a migration is added, never edited.
-const MIGRATIONS: [&str; 10] = [
+const MIGRATIONS: [&str; 13] = [
     include_str!("../../../migrations/postgres/0001_begin.sql"),
     include_str!("../../../migrations/postgres/0002_fleet.sql"),
     include_str!("../../../migrations/postgres/0003_moving.sql"),
@@ -29,6 +29,9 @@ const MIGRATIONS: [&str; 10] = [
     include_str!("../../../migrations/postgres/0008_product_feed.sql"),
     include_str!("../../../migrations/postgres/0009_analytics.sql"),
     include_str!("../../../migrations/postgres/0010_deletion.sql"),
+    include_str!("../../../migrations/postgres/0011_publishers.sql"),
+    include_str!("../../../migrations/postgres/0012_turns.sql"),
+    include_str!("../../../migrations/postgres/0013_shares.sql"),
 ];
 
 /// The oldest server that is tried.

@@ -11,8 +11,9 @@ use crate::store::row::plugins::{activation, record, refusal};
 use crate::store::{Activation, PluginRecord, Refusal, StoreError};
 
 const PUT: &str = "
-insert into plugins (digest, description, contract, bytes, checks, golden, origin, stored_at, wasm)
-values ($1, $2::json, $3, $4, $5::json, $6, $7, $8, $9)
+insert into plugins (digest, description, contract, bytes, checks, golden, origin, stored_at, wasm,
+  publisher)
+values ($1, $2::json, $3, $4, $5::json, $6, $7, $8, $9, $10)
 on conflict (digest) do nothing";
 
 pub async fn put(db: &Db, plugin: &PluginRecord, wasm: &[u8]) -> Result<(), StoreError> {
@@ -26,13 +27,14 @@ pub async fn put(db: &Db, plugin: &PluginRecord, wasm: &[u8]) -> Result<(), Stor
         .bind(columns::text(&plugin.origin))
         .bind(columns::at(plugin.stored_at))
         .bind(wasm)
+        .bind(plugin.publisher.text())
         .execute(db.pool())
         .await?;
     Ok(())
 }
 
 const ONE: &str = "
-select digest, description, contract, bytes, checks, golden, origin, stored_at
+select digest, description, contract, bytes, checks, golden, origin, publisher, stored_at
 from plugins
 where digest = $1";
 
@@ -60,7 +62,7 @@ pub async fn wasm(db: &Db, digest: &Digest) -> Result<Option<Vec<u8>>, StoreErro
 }
 
 const LIST: &str = "
-select digest, description, contract, bytes, checks, golden, origin, stored_at
+select digest, description, contract, bytes, checks, golden, origin, publisher, stored_at
 from plugins
 order by stored_at, digest collate \"C\"";
 

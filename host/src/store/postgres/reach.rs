@@ -173,23 +173,42 @@ async fn watch_over(reach: Weak<Reach>, options: PgConnectOptions) {
                 first = false;
                 watched.say(Announcement::Everything);
                 drop(watched);
-                if listen(&reach, listener, patience).await.is_none() {
-                    return;
+                match listen(&reach, listener, &options, patience).await {
+                    None => return,
+                    // It may be this connection alone: the next one decides.
+                    Some(Heard::Ended) => continue,
+                    Some(Heard::Nothing) => {
+                        let Some(watched) = reach.upgrade() else {
+                            return;
+                        };
+                        watched.is_lost(silence(patience));
+                        continue;
+                    }
                 }
-                // It may be this connection alone: the next one decides.
-                continue;
             }
             Ok((_, Some(reason))) => watched.is_lost(reason),
             // The server is well and has no place for one more.
             Err(error) if error::code(&error) == Some("53300") => {}
             Err(sqlx::Error::PoolTimedOut) => {
-                watched.is_lost(format!("no answer within {} ms", patience.as_millis()));
+                watched.is_lost(silence(patience));
             }
             Err(error) => watched.is_lost(error.to_string()),
         }
         drop(watched);
         tokio::time::sleep(Duration::from_millis(limits::STORE_AGAIN_MS)).await;
     }
+}
+
+fn silence(patience: Duration) -> String {
+    format!("no answer within {} ms", patience.as_millis())
+}
+
+/// How listening came to an end.
+enum Heard {
+    /// The connection failed, or another one was made where it fell silent.
+    Ended,
+    /// Neither it nor another one answers.
+    Nothing,
 }
 
 /// A connection that listens; with why it does not count as the database.
@@ -219,14 +238,21 @@ async fn look(listener: &mut PgListener) -> Result<bool, sqlx::Error> {
     sqlx::query(LOOK).fetch_one(listener).await?.try_get(0)
 }
 
-/// Until the connection ends, or nobody is interested: `None`.
-async fn listen(reach: &Weak<Reach>, mut listener: PgListener, patience: Duration) -> Option<()> {
+/// Until the connection ends, or nobody is interested: `None`. When it falls silent,
+/// another one is tried beside it: a database that stands still is found out in the
+/// time of one answer, and one that is only slow has all of that time.
+async fn listen(
+    reach: &Weak<Reach>,
+    mut listener: PgListener,
+    options: &PgConnectOptions,
+    patience: Duration,
+) -> Option<Heard> {
     loop {
         let watched = reach.upgrade()?;
         tokio::select! {
             heard = listener.try_recv() => match heard {
                 Ok(Some(heard)) => watched.say(Announcement::of(heard.payload())),
-                Ok(None) | Err(_) => return Some(()),
+                Ok(None) | Err(_) => return Some(Heard::Ended),
             },
             () = async {
                 tokio::select! {
@@ -235,12 +261,28 @@ async fn listen(reach: &Weak<Reach>, mut listener: PgListener, patience: Duratio
                 }
             } => {
                 // In another select, a notice that came half-way would be lost with its future.
-                let looked = tokio::time::timeout(patience, look(&mut listener)).await;
-                if !matches!(looked, Ok(Ok(false))) {
-                    return Some(());
+                let looked = tokio::time::timeout(patience, async {
+                    tokio::select! {
+                        looked = look(&mut listener) => matches!(looked, Ok(false)),
+                        () = another(options, patience) => false,
+                    }
+                });
+                match looked.await {
+                    Ok(true) => {}
+                    Ok(false) => return Some(Heard::Ended),
+                    Err(_) => return Some(Heard::Nothing),
                 }
             }
         }
+    }
+}
+
+/// Returns when a new connection stands, made after a look has had some time.
+async fn another(options: &PgConnectOptions, patience: Duration) {
+    tokio::time::sleep(patience / 3).await;
+    if connect(options, patience).await.is_err() {
+        // The look has the rest of its time.
+        std::future::pending::<()>().await;
     }
 }
 

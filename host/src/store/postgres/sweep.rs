@@ -8,7 +8,7 @@
 //! it in between is seen.
 
 use sqlx::Row as _;
-use sqlx::postgres::PgArguments;
+use sqlx::postgres::{PgArguments, PgConnection};
 use sqlx::query::Query;
 use uuid::Uuid;
 
@@ -224,31 +224,36 @@ async fn deliveries(
         .bind(i64::from(limit))
         .bind(ids);
     let old = Old::of(old, &mut transaction).await?;
-    let removed = if old.ids.is_empty() {
-        0
-    } else {
-        remove(&mut transaction, &old, now).await?
-    };
+    let removed = remove(&mut transaction, &old, now).await?;
     transaction.commit().await?;
     Ok(removed)
 }
 
-async fn remove(transaction: &mut Transaction, old: &Old, now: Micros) -> Result<u64, StoreError> {
+/// Removes deliveries with what belongs to them, and says how many: those that
+/// someone has locked or holds stay.
+pub(super) async fn remove(
+    connection: &mut PgConnection,
+    old: &Old,
+    now: Micros,
+) -> Result<u64, StoreError> {
+    if old.ids.is_empty() {
+        return Ok(0);
+    }
     let queued = sqlx::query(LOCK_QUEUE)
         .bind(&old.ids)
-        .fetch_all(&mut **transaction)
+        .fetch_all(&mut *connection)
         .await?
         .iter()
         .map(|row| row.try_get(0))
         .collect::<Result<Vec<Uuid>, _>>()?;
     let locked = sqlx::query(LOCK).bind(&old.workspaces).bind(&old.ids);
-    let locked = Old::of(locked, transaction).await?;
+    let locked = Old::of(locked, connection).await?;
     let free = sqlx::query(FREE)
         .bind(&locked.workspaces)
         .bind(&locked.ids)
         .bind(queued)
         .bind(columns::at(now));
-    let free = Old::of(free, transaction).await?;
+    let free = Old::of(free, connection).await?;
     if free.ids.is_empty() {
         return Ok(0);
     }
@@ -256,28 +261,29 @@ async fn remove(transaction: &mut Transaction, old: &Old, now: Micros) -> Result
         sqlx::query(of_them)
             .bind(&free.workspaces)
             .bind(&free.ids)
-            .execute(&mut **transaction)
+            .execute(&mut *connection)
             .await?;
     }
     sqlx::query(QUEUE)
         .bind(&free.ids)
-        .execute(&mut **transaction)
+        .execute(connection)
         .await?;
     Ok(u64::try_from(free.ids.len()).unwrap_or(u64::MAX))
 }
 
 /// Deliveries and their workspaces, side by side.
-struct Old {
-    workspaces: Vec<Uuid>,
-    ids: Vec<Uuid>,
+#[derive(Default)]
+pub(super) struct Old {
+    pub workspaces: Vec<Uuid>,
+    pub ids: Vec<Uuid>,
 }
 
 impl Old {
     async fn of(
         query: Query<'_, sqlx::Postgres, PgArguments>,
-        transaction: &mut Transaction,
+        connection: &mut PgConnection,
     ) -> Result<Self, StoreError> {
-        let rows = query.fetch_all(&mut **transaction).await?;
+        let rows = query.fetch_all(connection).await?;
         let column = |at: usize| -> Result<Vec<Uuid>, sqlx::Error> {
             rows.iter().map(|row| row.try_get(at)).collect()
         };

@@ -2,8 +2,12 @@
 
 use super::Columns;
 use crate::domain::connection::{Connection, ConnectionKind, Pause};
-use crate::domain::id::AgentId;
+use crate::domain::id::{AgentId, ConnectionId};
 use crate::store::StoreError;
+
+pub fn id(row: &impl Columns) -> Result<ConnectionId, StoreError> {
+    row.text_id("id")
+}
 
 pub fn connection(row: &impl Columns) -> Result<Connection, StoreError> {
     let reason = row.text_if("paused_reason")?;

@@ -6,7 +6,30 @@ use super::Columns;
 use crate::domain::contact::phone_key;
 use crate::domain::deal::{AgentPart, DealPart, DealView, PersonPart, PropertyPart};
 use crate::domain::id::AgentId;
+use crate::domain::json;
+use crate::memory;
 use crate::store::{DealChange, DealLog, StoreError};
+
+/// Deals of one lookup, newest first, as they are read: when they have come to the
+/// bytes that an answer may have, the older ones are left out.
+#[derive(Default)]
+pub struct Looked {
+    pub deals: Vec<DealView>,
+    bytes: usize,
+}
+
+impl Looked {
+    /// False: this one and those after it are left out.
+    pub fn add(&mut self, deal: DealView) -> bool {
+        let bytes = self.bytes + json::length(&deal);
+        let fits = self.deals.is_empty() || bytes <= memory::page_bytes();
+        if fits {
+            self.bytes = bytes;
+            self.deals.push(deal);
+        }
+        fits
+    }
+}
 
 pub fn view(row: &impl Columns) -> Result<DealView, StoreError> {
     let mut props: Map<String, Value> = row.json("props")?;

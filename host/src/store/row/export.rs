@@ -10,6 +10,7 @@ use crate::domain::row::{
     ContactRow, ConversationRow, DealRow, Entity, ExportRow, IdRow, MessageErrorRow, MessageRow,
 };
 use crate::domain::time::Micros;
+use crate::memory;
 use crate::store::{ExportPage, StoreError};
 
 /// A feed that is followed within and never leaves.
@@ -19,7 +20,7 @@ pub fn not_exported(entity: Entity) -> StoreError {
     }
 }
 
-/// The page that rows make of which the store was asked for one more than
+/// The page that rows make of which the store may have been asked for one more than
 /// `limit`: that one tells whether rows remain.
 pub fn page<R: Columns>(
     entity: Entity,
@@ -28,15 +29,19 @@ pub fn page<R: Columns>(
     upper: i64,
     clock: i64,
 ) -> Result<ExportPage, StoreError> {
-    let row_of: fn(&R) -> Result<ExportRow, StoreError> = match entity {
-        Entity::Contacts => contact,
-        Entity::Deals => deal,
-        Entity::Messages => message,
-        Entity::Conversations => conversation,
-        Entity::MessageErrors => message_error,
-        Entity::Tickets | Entity::Products => return Err(not_exported(entity)),
-    };
-    page_of(found, limit, upper, clock, row_of)
+    page_of(found, limit, upper, clock, |row| self::row(entity, row))
+}
+
+/// A row of the feed as it leaves.
+pub fn row(entity: Entity, row: &impl Columns) -> Result<ExportRow, StoreError> {
+    match entity {
+        Entity::Contacts => contact(row),
+        Entity::Deals => deal(row),
+        Entity::Messages => message(row),
+        Entity::Conversations => conversation(row),
+        Entity::MessageErrors => message_error(row),
+        Entity::Tickets | Entity::Products => Err(not_exported(entity)),
+    }
 }
 
 /// The same of a feed's ids: each row is an id and a stamp.
@@ -59,18 +64,60 @@ fn page_of<R>(
     clock: i64,
     row_of: impl Fn(&R) -> Result<ExportRow, StoreError>,
 ) -> Result<ExportPage, StoreError> {
-    let asked = usize::try_from(limit).unwrap_or(usize::MAX);
-    let rows = found
-        .iter()
-        .take(asked)
-        .map(row_of)
-        .collect::<Result<_, _>>()?;
-    Ok(ExportPage {
-        rows,
-        more: found.len() > asked,
-        upper,
-        clock,
-    })
+    let mut page = Filling::new(limit);
+    for row in found {
+        if !page.add(|| row_of(row))? {
+            break;
+        }
+    }
+    Ok(page.done(upper, clock))
+}
+
+/// A page as it fills: so many rows, and so many bytes of them. A row that is longer
+/// than a page may be has a page of its own.
+pub struct Filling {
+    rows: Vec<ExportRow>,
+    limit: usize,
+    bytes: usize,
+    more: bool,
+}
+
+impl Filling {
+    pub fn new(limit: u32) -> Self {
+        Self {
+            rows: Vec::new(),
+            limit: usize::try_from(limit).unwrap_or(usize::MAX),
+            bytes: 0,
+            more: false,
+        }
+    }
+
+    /// False: the page is full, and this row is on the next.
+    pub fn add(
+        &mut self,
+        row: impl FnOnce() -> Result<ExportRow, StoreError>,
+    ) -> Result<bool, StoreError> {
+        if self.rows.len() < self.limit {
+            let row = row()?;
+            let bytes = self.bytes + row.json.len();
+            if self.rows.is_empty() || bytes <= memory::page_bytes() {
+                self.bytes = bytes;
+                self.rows.push(row);
+                return Ok(true);
+            }
+        }
+        self.more = true;
+        Ok(false)
+    }
+
+    pub fn done(self, upper: i64, clock: i64) -> ExportPage {
+        ExportPage {
+            rows: self.rows,
+            more: self.more,
+            upper,
+            clock,
+        }
+    }
 }
 
 fn contact(row: &impl Columns) -> Result<ExportRow, StoreError> {

@@ -12,7 +12,7 @@ use crate::domain::ticket;
 use crate::store::StoreError;
 use crate::store::decide::{
     Change, Claim, Contact, Conversation, Deal, Delivery, Fetch, Item, Message, MessageError,
-    QuarantineUse, Reference, Remembered, Send, SendState, Ticket,
+    Quarantined, Reference, Remembered, Send, SendState, Ticket,
 };
 
 /// With its lease and whether somebody holds it.
@@ -21,6 +21,8 @@ pub fn delivery(row: &impl Columns, (lease, held): (i64, bool)) -> Result<Delive
         workspace: row.id("workspace_id")?,
         connection: row.text_id("connection_id")?,
         received_at: row.time("received_at")?,
+        bytes: row.number("body_bytes")?,
+        peer: row.text_id_if("peer")?,
         status: status(row)?,
         error: row.text_if("error")?,
         notes: row.json("notes")?,
@@ -30,7 +32,9 @@ pub fn delivery(row: &impl Columns, (lease, held): (i64, bool)) -> Result<Delive
         presented: row.bytes_if("presented")?,
         lease,
         held,
+        held_until: None,
         items: BTreeMap::new(),
+        others: Default::default(),
         brought_by: None,
         change: Change::None,
     })
@@ -121,10 +125,12 @@ pub fn contact(
     })
 }
 
-pub fn quarantine(row: &impl Columns) -> Result<QuarantineUse, StoreError> {
-    Ok(QuarantineUse {
-        count: row.number("count")?,
-        bytes: row.number("bytes")?,
+pub fn quarantined(row: &impl Columns) -> Result<Quarantined, StoreError> {
+    Ok(Quarantined {
+        id: row.id("id")?,
+        bytes: row.number("body_bytes")?,
+        peer: row.text_id_if("peer")?,
+        leased: row.time_if("lease_until_at")?.is_some(),
     })
 }
 

@@ -2,6 +2,7 @@
 
 use super::Columns;
 use crate::domain::plugin::Digest;
+use crate::domain::publisher::Publisher;
 use crate::store::{Activation, PluginRecord, Refusal, StoreError};
 
 pub fn record(row: &impl Columns) -> Result<PluginRecord, StoreError> {
@@ -12,8 +13,19 @@ pub fn record(row: &impl Columns) -> Result<PluginRecord, StoreError> {
         bytes: row.number("bytes")?,
         checks: row.json("checks")?,
         golden: row.number("golden")?,
+        publisher: publisher(row.text_if("publisher")?, &row.text("origin")?)?,
         origin: row.text("origin")?,
         stored_at: row.time("stored_at")?,
+    })
+}
+
+/// None: stored by a release that did not note it.
+fn publisher(noted: Option<String>, origin: &str) -> Result<Publisher, StoreError> {
+    let Some(noted) = noted else {
+        return Ok(Publisher::of_origin(origin));
+    };
+    Publisher::parse(&noted).ok_or_else(|| StoreError::Inconsistent {
+        what: format!("a plugin's publisher is {noted:?}"),
     })
 }
 

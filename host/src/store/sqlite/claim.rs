@@ -12,40 +12,101 @@ use crate::domain::id::{DeliveryId, MessageId};
 use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
 use crate::store::row::{Columns as _, deliveries, fetches, messages};
+use crate::store::turns::{Candidate, Turns};
 use crate::store::{HeldDelivery, HeldFetch, HeldSend, Job, Lease, StoreError};
 
-// The kinds of work in the order in which they fell due. What was being sent when
-// its holder was gone is settled whatever else is held or paused, and so is what has
-// waited too long and is given up.
-const DUE: &str = "
-select 'delivery' as kind, id, 0 as item, next_attempt_us as due_us
-from deliveries
-where next_attempt_us <= ?1
-and status in ('queued', 'failed')
-and (lease_until_us is null or lease_until_us <= ?1)
-union all
-select 'fetch', f.delivery_id, f.item, f.due_us
-from fetches as f
-where f.due_us <= ?1
-and (f.lease_until_us is null or f.lease_until_us <= ?1)
+// Of each kind the oldest of each connection. Connections that have some are found
+// one after the other in an index, whatever each of them has; it is named, since
+// another of the same connection would be read from end to end.
+const CONVERSIONS: &str = "
+with recursive waiting (connection) as (
+  select min(connection_id)
+  from deliveries indexed by deliveries_turns
+  where next_attempt_us is not null
+  union all
+  select (
+    select min(d.connection_id)
+    from deliveries as d indexed by deliveries_turns
+    where d.next_attempt_us is not null
+    and d.connection_id > waiting.connection)
+  from waiting
+  where waiting.connection is not null
+)
+select d.connection_id, d.id, 0 as item, d.next_attempt_us as due_at
+from waiting
+cross join deliveries as d
+where d.rowid in (
+  select n.rowid
+  from deliveries as n indexed by deliveries_turns
+  where n.connection_id = waiting.connection
+  and n.next_attempt_us <= ?1
+  and n.status in ('queued', 'failed')
+  and (n.lease_until_us is null or n.lease_until_us <= ?1)
+  order by n.next_attempt_us
+  limit ?2)";
+
+const FETCHES: &str = "
+with recursive waiting (connection) as (
+  select min(connection_id)
+  from fetches indexed by fetches_turns
+  union all
+  select (
+    select min(f.connection_id)
+    from fetches as f indexed by fetches_turns
+    where f.connection_id > waiting.connection)
+  from waiting
+  where waiting.connection is not null
+)
+select f.connection_id, f.delivery_id as id, f.item, f.due_us as due_at
+from waiting
+cross join fetches as f
+where f.rowid in (
+  select n.rowid
+  from fetches as n indexed by fetches_turns
+  where n.connection_id = waiting.connection
+  and n.due_us <= ?1
+  and (n.lease_until_us is null or n.lease_until_us <= ?1)
+  order by n.due_us
+  limit ?2)
 and f.connection_id not in (
-  select id from connections where paused_us is not null)
-union all
-select 'send', s.message_id, 0, s.due_us
-from sends as s
-where s.due_us <= ?1
-and (s.lease_until_us is null or s.lease_until_us <= ?1)
-and (s.state = 'sending'
-  or s.until_us <= ?1
-  or (s.connection_id not in (
-      select id from connections where paused_us is not null)
-    and not exists (
-      select 1 from holds as h
-      where h.connection_id = s.connection_id
-      and h.contact_id = ''
-      and h.until_us > ?1)))
-order by due_us, id, item
-limit ?2";
+  select id from connections where paused_us is not null)";
+
+// What was being sent when its holder was gone is settled whatever else is held or
+// paused, and so is what has waited too long and is given up.
+const SENDS: &str = "
+with recursive waiting (connection) as (
+  select min(connection_id)
+  from sends indexed by sends_turns
+  where due_us is not null
+  union all
+  select (
+    select min(s.connection_id)
+    from sends as s indexed by sends_turns
+    where s.due_us is not null
+    and s.connection_id > waiting.connection)
+  from waiting
+  where waiting.connection is not null
+)
+select s.connection_id, s.message_id as id, 0 as item, s.due_us as due_at
+from waiting
+cross join sends as s
+where s.message_id in (
+  select n.message_id
+  from sends as n indexed by sends_turns
+  where n.connection_id = waiting.connection
+  and n.due_us <= ?1
+  and (n.lease_until_us is null or n.lease_until_us <= ?1)
+  and (n.state = 'sending'
+    or n.until_us <= ?1
+    or (n.connection_id not in (
+        select id from connections where paused_us is not null)
+      and not exists (
+        select 1 from holds as h
+        where h.connection_id = n.connection_id
+        and h.contact_id = ''
+        and h.until_us > ?1)))
+  order by n.due_us
+  limit ?2)";
 
 enum Found {
     Delivery(DeliveryId),
@@ -53,53 +114,37 @@ enum Found {
     Send(MessageId),
 }
 
-/// Deliveries, fetches and sends that are due, oldest first.
-pub async fn due(db: &Db, limit: u32, now: Micros, until: Micros) -> Result<Vec<Job>, StoreError> {
-    // Asked beside the writer first: nothing to do is the usual answer of a poll.
-    let any = sqlx::query(DUE)
-        .bind(now.0)
-        .bind(1)
-        .fetch_optional(db.readers())
-        .await?;
-    if any.is_none() || limit == 0 {
+/// Deliveries, fetches and sends that are due, by turns of their connections.
+pub async fn due(
+    db: &Db,
+    turns: &Turns,
+    now: Micros,
+    until: Micros,
+) -> Result<Vec<Job>, StoreError> {
+    // Looked for beside the writer, which is held only to take what was found.
+    let found = turns.pick(candidates(db, turns, now).await?);
+    if found.is_empty() {
         return Ok(Vec::new());
     }
-    let mut transaction = db.begin().await?;
-    let connection = &mut transaction.connection;
-    let found = sqlx::query(DUE)
-        .bind(now.0)
-        .bind(i64::from(limit))
-        .fetch_all(&mut *connection)
-        .await?;
-    let mut order = Vec::new();
     let mut deliveries = Vec::new();
     let mut fetches = Vec::new();
     let mut sends = Vec::new();
-    for row in &found {
-        order.push(match row.try_get::<&str, _>("kind")? {
-            "send" => {
-                let id = row.id("id")?;
-                sends.push(id);
-                Found::Send(id)
-            }
-            "fetch" => {
-                let (id, item) = (row.id("id")?, row.number("item")?);
-                fetches.push((id, item));
-                Found::Fetch(id, item)
-            }
-            _ => {
-                let id = row.id("id")?;
-                deliveries.push(id);
-                Found::Delivery(id)
-            }
-        });
+    for found in &found {
+        match found {
+            Found::Delivery(id) => deliveries.push(*id),
+            Found::Fetch(id, item) => fetches.push((*id, *item)),
+            Found::Send(id) => sends.push(*id),
+        }
     }
+    let mut transaction = db.begin().await?;
+    let connection = &mut transaction.connection;
     let lease = next_lease(connection).await?;
-    let mut held_deliveries = hold_deliveries(connection, &deliveries, lease, until).await?;
-    let mut held_fetches = hold_fetches(connection, &fetches, lease, until).await?;
+    let due = Some(now);
+    let mut held_deliveries = hold_deliveries(connection, &deliveries, lease, due, until).await?;
+    let mut held_fetches = hold_fetches(connection, &fetches, lease, now, until).await?;
     let mut held_sends = hold_sends(connection, &sends, lease, now, until).await?;
     transaction.commit().await?;
-    Ok(order
+    Ok(found
         .into_iter()
         .filter_map(|found| match found {
             Found::Delivery(id) => {
@@ -113,6 +158,40 @@ pub async fn due(db: &Db, limit: u32, now: Micros, until: Micros) -> Result<Vec<
             Found::Send(id) => Some(Job::Send(Box::new(held_sends.remove(&id)?))),
         })
         .collect())
+}
+
+async fn candidates(
+    db: &Db,
+    turns: &Turns,
+    now: Micros,
+) -> Result<Vec<Candidate<Found>>, StoreError> {
+    let mut candidates = Vec::new();
+    let calls = turns.looked_at(false);
+    for (sql, most) in [
+        (CONVERSIONS, turns.looked_at(true)),
+        (FETCHES, calls),
+        (SENDS, calls),
+    ] {
+        let rows = sqlx::query(sql)
+            .bind(now.0)
+            .bind(i64::from(most))
+            .fetch_all(db.readers())
+            .await?;
+        for row in &rows {
+            let piece = match sql {
+                CONVERSIONS => Found::Delivery(row.id("id")?),
+                FETCHES => Found::Fetch(row.id("id")?, row.small("item")?),
+                _ => Found::Send(row.id("id")?),
+            };
+            candidates.push(Candidate {
+                connection: row.text_id("connection_id")?,
+                is_conversion: sql == CONVERSIONS,
+                due: row.time("due_at")?,
+                piece,
+            });
+        }
+    }
+    Ok(candidates)
 }
 
 const FREE: &str = "
@@ -139,7 +218,7 @@ pub async fn one(
         return Ok(None);
     }
     let lease = next_lease(connection).await?;
-    let mut held = hold_deliveries(connection, &[id], lease, until).await?;
+    let mut held = hold_deliveries(connection, &[id], lease, None, until).await?;
     transaction.commit().await?;
     Ok(held.remove(&id))
 }
@@ -190,7 +269,7 @@ pub async fn failed(
         return Ok(Vec::new());
     }
     let lease = next_lease(connection).await?;
-    let held = hold_deliveries(connection, &ids, lease, until).await?;
+    let held = hold_deliveries(connection, &ids, lease, None, until).await?;
     transaction.commit().await?;
     // By id, which is by age.
     Ok(held.into_values().collect())
@@ -210,13 +289,17 @@ const HOLD_DELIVERIES: &str = "
 update deliveries
 set lease = ?2, lease_until_us = ?3
 where id in (select value from json_each(?1))
+and (?4 is null or next_attempt_us <= ?4)
+and (?4 is null or lease_until_us is null or lease_until_us <= ?4)
 returning workspace_id, id, connection_id, received_us as received_at, method, path, query, headers,
   status, ran, attempts, presented, body";
 
+/// With a time only those that are still due then and free.
 async fn hold_deliveries(
     connection: &mut SqliteConnection,
     ids: &[DeliveryId],
     lease: Lease,
+    due: Option<Micros>,
     until: Micros,
 ) -> Result<BTreeMap<DeliveryId, HeldDelivery>, StoreError> {
     if ids.is_empty() {
@@ -226,6 +309,7 @@ async fn hold_deliveries(
         .bind(super::json(ids)?)
         .bind(lease.0)
         .bind(until.0)
+        .bind(due.map(|due| due.0))
         .fetch_all(connection)
         .await?
         .iter()
@@ -240,6 +324,8 @@ const HOLD_FETCHES: &str = "
 update fetches
 set lease = ?2, lease_until_us = ?3
 where (delivery_id, item) in (select value ->> 0, value ->> 1 from json_each(?1))
+and due_us <= ?4
+and (lease_until_us is null or lease_until_us <= ?4)
 returning workspace_id, delivery_id, item, connection_id, external_id, hop, until_us as until_at,
   attempts, ran, request, state, response_head, response_body,
   (select received_us from deliveries where id = delivery_id) as received_at,
@@ -249,6 +335,7 @@ async fn hold_fetches(
     connection: &mut SqliteConnection,
     ids: &[(DeliveryId, u32)],
     lease: Lease,
+    now: Micros,
     until: Micros,
 ) -> Result<BTreeMap<(DeliveryId, u32), HeldFetch>, StoreError> {
     if ids.is_empty() {
@@ -258,6 +345,7 @@ async fn hold_fetches(
         .bind(super::json(ids)?)
         .bind(lease.0)
         .bind(until.0)
+        .bind(now.0)
         .fetch_all(connection)
         .await?
         .iter()
@@ -272,6 +360,8 @@ const HOLD_SENDS: &str = "
 update sends
 set lease = ?2, lease_until_us = ?4, due_us = iif(state = 'sending', ?4, due_us)
 where message_id in (select value from json_each(?1))
+and due_us <= ?3
+and (lease_until_us is null or lease_until_us <= ?3)
 returning message_id, workspace_id, conversation_id, contact_id, connection_id, recipient, payload,
   state, attempts, until_us as until_at,
   (select h.until_us from holds as h
@@ -310,7 +400,9 @@ async fn hold_sends(
 
 #[cfg(test)]
 pub(super) const SQL: &[&str] = &[
-    DUE,
+    CONVERSIONS,
+    FETCHES,
+    SENDS,
     FREE,
     FAILED,
     NEXT_LEASE,

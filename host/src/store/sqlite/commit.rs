@@ -38,9 +38,7 @@ async fn load_for(
     let mut known = Known::default();
     let stored = decide::needs(writes, |_| None).deliveries;
     load::deliveries(connection, &mut known, &stored).await?;
-    let mut needs = decide::needs(writes, |id| {
-        known.deliveries.get(&id).map(|delivery| delivery.workspace)
-    });
+    let mut needs = decide::needs(writes, |id| known.deliveries.get(&id));
     // A fetch that ends lets go of its key.
     needs.claims.extend(
         known
@@ -49,6 +47,7 @@ async fn load_for(
             .filter_map(|fetch| Some((fetch.connection.clone(), fetch.dedupe_key.clone()?))),
     );
     load::claims(connection, &mut known, &needs.claims).await?;
+    load::others(connection, &mut known, &needs).await?;
     load::contacts_by_key(connection, &mut known, &needs.contact_keys).await?;
     load::products(connection, &mut known, &needs.products).await?;
     load::products_by_id(connection, &mut known, &needs.product_ids).await?;

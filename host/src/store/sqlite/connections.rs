@@ -1,10 +1,12 @@
 //! Connections: by id for the intake, by name for operators.
 
+use std::collections::HashSet;
+
 use super::db::Db;
 use crate::domain::connection::{Connection, Pause};
 use crate::domain::id::{ConnectionId, WorkspaceId};
 use crate::store::StoreError;
-use crate::store::row::connections::connection;
+use crate::store::row::connections::{connection, id};
 
 macro_rules! connections_where {
     ($rest:literal) => {
@@ -36,6 +38,17 @@ pub async fn one(db: &Db, id: &ConnectionId) -> Result<Option<Connection>, Store
         .transpose()
 }
 
+const IDS: &str = "select id from connections";
+
+pub async fn ids(db: &Db) -> Result<HashSet<ConnectionId>, StoreError> {
+    sqlx::query(IDS)
+        .fetch_all(db.readers())
+        .await?
+        .iter()
+        .map(id)
+        .collect()
+}
+
 pub async fn list(db: &Db, workspace: Option<WorkspaceId>) -> Result<Vec<Connection>, StoreError> {
     sqlx::query(LIST)
         .bind(workspace.map(|id| id.to_string()))
@@ -63,4 +76,4 @@ pub async fn pause(db: &Db, id: &ConnectionId, pause: Option<&Pause>) -> Result<
 }
 
 #[cfg(test)]
-pub(super) const SQL: &[&str] = &[ONE, LIST, PAUSE];
+pub(super) const SQL: &[&str] = &[ONE, IDS, LIST, PAUSE];

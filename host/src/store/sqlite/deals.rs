@@ -3,12 +3,14 @@
 //! Filters are combined with AND. Each query is led by one filter that an index
 //! answers; the others, when given, are checked on what it found.
 
+use futures_util::TryStreamExt as _;
+
 use super::db::Db;
 use crate::domain::contact::email_key;
 use crate::domain::deal::DealView;
 use crate::domain::id::{DealId, WorkspaceId};
 use crate::store::row::Columns as _;
-use crate::store::row::deals::{change, log, phone_key_of, view};
+use crate::store::row::deals::{Looked, change, log, phone_key_of, view};
 use crate::store::{DealFilter, DealPast, Scope, StoreError};
 
 macro_rules! deals_where {
@@ -72,7 +74,7 @@ pub async fn find(
     } else {
         ALL
     };
-    sqlx::query(sql)
+    let mut rows = sqlx::query(sql)
         .bind(scope.workspace().to_string())
         .bind(filter.deal.map(|id| id.to_string()))
         .bind(filter.phone_key.as_deref().map(phone_key_of))
@@ -80,11 +82,14 @@ pub async fn find(
         .bind(filter.external_id.as_deref())
         .bind(i64::from(limit))
         .bind(filter.partner.map(|id| id.to_string()))
-        .fetch_all(db.readers())
-        .await?
-        .iter()
-        .map(view)
-        .collect()
+        .fetch(db.readers());
+    let mut found = Looked::default();
+    while let Some(row) = rows.try_next().await? {
+        if !found.add(view(&row)?) {
+            break;
+        }
+    }
+    Ok(found.deals)
 }
 
 const MADE: &str = "

@@ -1,10 +1,12 @@
 //! Deliveries as operators see them, and what of them waits.
 
+use std::collections::HashMap;
+
 use sqlx::Connection as _;
 
 use super::db::Db;
 use crate::domain::delivery::DeliveryStatus;
-use crate::domain::id::DeliveryId;
+use crate::domain::id::{ConnectionId, DeliveryId};
 use crate::store::row::Columns as _;
 use crate::store::row::deliveries::{item, request, summary};
 use crate::store::{Backlog, DeliveryDetail, DeliveryFilter, DeliverySummary, StoreError};
@@ -138,6 +140,22 @@ pub async fn backlog(db: &Db) -> Result<Backlog, StoreError> {
     })
 }
 
+// Only what is to be converted has a time for it.
+const WAITING: &str = "
+select connection_id, count(*) as count
+from deliveries indexed by deliveries_turns
+where next_attempt_us is not null
+group by connection_id";
+
+pub async fn waiting(db: &Db) -> Result<HashMap<ConnectionId, u64>, StoreError> {
+    sqlx::query(WAITING)
+        .fetch_all(db.readers())
+        .await?
+        .iter()
+        .map(|row| Ok((row.text_id("connection_id")?, row.number("count")?)))
+        .collect()
+}
+
 #[cfg(test)]
 pub(super) const SQL: &[&str] = &[
     ONE,
@@ -150,4 +168,5 @@ pub(super) const SQL: &[&str] = &[
     LIST_QUARANTINED,
     LIST_UNROUTED,
     BACKLOG,
+    WAITING,
 ];

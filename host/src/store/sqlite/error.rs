@@ -2,9 +2,10 @@
 
 use crate::store::StoreError;
 
-/// Primary result codes of SQLite, and the extended ones that mean "no room".
+/// Primary result codes of SQLite, and the extended one that means "no room": what
+/// it maps cannot be made larger. A write that fails for want of room is FULL; any
+/// other that fails is a device's fault.
 const FULL: i32 = 13;
-const IOERR_WRITE: i32 = 778;
 const IOERR_SHMSIZE: i32 = 4874;
 const BUSY: i32 = 5;
 const LOCKED: i32 = 6;
@@ -19,7 +20,7 @@ const NOTADB: i32 = 26;
 pub fn of(error: sqlx::Error, code: &str) -> StoreError {
     let code: i32 = code.parse().unwrap_or_default();
     match (code, code & 0xff) {
-        (FULL | IOERR_WRITE | IOERR_SHMSIZE, _) => StoreError::Full,
+        (FULL | IOERR_SHMSIZE, _) => StoreError::Full,
         (_, BUSY | LOCKED | READONLY | INTERRUPT | IOERR | CANTOPEN) => {
             StoreError::Unavailable(error)
         }

@@ -10,13 +10,15 @@ use sqlx::sqlite::SqliteArguments;
 use super::db::Db;
 use super::listed::{Listed, listed};
 use crate::domain::row::Entity;
+use crate::memory;
 use crate::store::row::export;
 use crate::store::{ExportPage, MessageErrorFilter, Scope, StoreError};
 
 // Columns are read by place: their order is that of `row::export`. The last one is
 // JSON already and stays as it is written, letter by letter.
-macro_rules! page_of {
-    ($table:literal, $columns:literal, $json:literal $(, $filter:literal)*) => {
+macro_rules! page {
+    ($table:literal, $columns:literal, $json:literal, $where:expr, $sizes:expr, $more:literal,
+        $limit:literal) => {
         concat!(
             "
 with clock as materialized (
@@ -24,8 +26,12 @@ with clock as materialized (
   from feed_clock
   where workspace_id = ?1
   and entity = ?2
-)
-select last_us as clock, (
+)",
+            $sizes,
+            "
+select last_us as clock, ",
+            $more,
+            " as more, (
     select '[' || group_concat(
       rtrim(json_array(",
             $columns,
@@ -38,17 +44,88 @@ select last_us as clock, (
             " as json
       from ",
             $table,
-            "
-      where workspace_id = ?1
-      and cursor_us > ?3
-      and cursor_us <= coalesce(?4, (select last_us from clock))",
-            $($filter,)*
+            $where,
             "
       order by cursor_us
-      limit ?5
+      limit ",
+            $limit,
+            "
     ) as page
   ) as rows
 from clock"
+        )
+    };
+}
+
+macro_rules! on_page {
+    ($($filter:literal),*) => {
+        concat!(
+            "
+      where workspace_id = ?1
+      and cursor_us > ?3
+      and cursor_us <= coalesce(?4, (select last_us from clock))"
+            $(, $filter)*
+        )
+    };
+}
+
+// Of rows that are short there are as many as are asked for, and one more, which
+// tells whether rows remain.
+macro_rules! page_of {
+    ($table:literal, $columns:literal, $json:literal $(, $filter:literal)*) => {
+        page!($table, $columns, $json, on_page!($($filter),*), "", "0", "?5 + 1")
+    };
+}
+
+// Of rows that may be long there are as many as have so many bytes together, and at
+// least one. How long a text is stands in front of it, so it is not read for that.
+macro_rules! page_within {
+    ($table:literal, $columns:literal, $json:literal, $bytes:literal) => {
+        page!(
+            $table,
+            $columns,
+            $json,
+            on_page!(),
+            concat!(
+                ",
+seen as materialized (
+  select count(*) as rows, coalesce(sum(bytes), 0) as bytes
+  from (
+      select ",
+                $bytes,
+                " as bytes
+      from ",
+                $table,
+                on_page!(),
+                "
+      order by cursor_us
+      limit ?5 + 1
+  ) as sizes
+),
+fits as materialized (
+  select case when bytes <= ?6 then min(rows, ?5) else (
+      select max(count(*), 1)
+      from (
+        select sum(bytes) over (order by cursor_us rows unbounded preceding) as total
+        from (
+      select cursor_us, ",
+                $bytes,
+                " as bytes
+      from ",
+                $table,
+                on_page!(),
+                "
+      order by cursor_us
+      limit ?5
+        ) as sizes
+      ) as totals
+      where total <= ?6
+    ) end as rows
+  from seen
+)"
+            ),
+            "(select rows from seen) > (select rows from fits)",
+            "(select rows from fits)"
         )
     };
 }
@@ -59,26 +136,29 @@ const CONTACTS: &str = page_of!(
     "props"
 );
 
-const DEALS: &str = page_of!(
+const DEALS: &str = page_within!(
     "deals",
     "id, workspace_id, cursor_us, person_id, agent_id, owner_id, status, title, created_us,
         updated_us, stage_code, product_id, external_id",
-    "props"
+    "props",
+    "512 + coalesce(octet_length(props), 0)"
 );
 
-const MESSAGES: &str = page_of!(
+const MESSAGES: &str = page_within!(
     "messages",
     "id, workspace_id, cursor_us, conversation_id, created_us, actor, kind, content,
         delivered_us, read_us",
-    "metadata"
+    "metadata",
+    "512 + coalesce(octet_length(content), 0) + coalesce(octet_length(metadata), 0)"
 );
 
-const CONVERSATIONS: &str = page_of!(
+const CONVERSATIONS: &str = page_within!(
     "conversations",
     "id, workspace_id, cursor_us, contact_id, deal_id, agent_id, agent_type, source, channel,
         status, created_us, updated_us, first_message_us, answered_us, last_message_us,
         no_response_us, transferred_us, appointment_us, closed_us",
-    "props"
+    "props",
+    "512 + coalesce(octet_length(props), 0)"
 );
 
 // Of a row nothing is read but its id.
@@ -139,36 +219,23 @@ fn bound<'q>(sql: &'static str, scope: &Scope, entity: Entity, bounds: Bounds) -
         .bind(i64::from(entity.code()))
         .bind(bounds.after)
         .bind(bounds.upper)
-        // One more than asked for tells whether rows remain.
-        .bind(i64::from(bounds.limit) + 1)
+        .bind(i64::from(bounds.limit))
 }
 
-/// What the rows of a page make, and the feed's clock in the same moment. A page that
-/// is longer than a value may be has fewer rows than were asked for, and more follow.
-async fn read<'q>(
+/// What the rows of a page make, and the feed's clock in the same moment.
+async fn read(
     db: &Db,
-    mut bounds: Bounds,
-    statement: impl Fn(Bounds) -> Statement<'q>,
-    page: impl Fn(&[Listed<'_>], Bounds, i64, i64) -> Result<ExportPage, StoreError>,
+    bounds: Bounds,
+    statement: Statement<'_>,
+    page: impl Fn(&[Listed<'_>], u32, i64, i64) -> Result<ExportPage, StoreError>,
 ) -> Result<ExportPage, StoreError> {
-    loop {
-        let row = match statement(bounds).fetch_one(db.readers()).await {
-            Err(error) if is_too_long(&error) && bounds.limit > 1 => {
-                bounds.limit = bounds.limit.div_ceil(10);
-                continue;
-            }
-            row => row?,
-        };
-        let clock: i64 = row.try_get("clock")?;
-        let rows = listed(row.try_get("rows")?)?;
-        return page(&rows, bounds, bounds.upper.unwrap_or(clock), clock);
-    }
-}
-
-/// `SQLITE_TOOBIG`: a value of more than a gigabyte.
-fn is_too_long(error: &sqlx::Error) -> bool {
-    let code = error.as_database_error().and_then(|error| error.code());
-    code.is_some_and(|code| code == "18")
+    let row = statement.fetch_one(db.readers()).await?;
+    let clock: i64 = row.try_get("clock")?;
+    let rows = listed(row.try_get("rows")?)?;
+    let upper = bounds.upper.unwrap_or(clock);
+    let mut page = page(&rows, bounds.limit, upper, clock)?;
+    page.more |= row.try_get::<bool, _>("more")?;
+    Ok(page)
 }
 
 pub async fn message_errors(
@@ -190,16 +257,14 @@ pub async fn message_errors(
         upper,
         limit,
     };
-    let statement = |bounds| {
-        bound(sql, scope, entity, bounds)
-            .bind(filter.deal.map(|id| id.to_string()))
-            .bind(filter.conversation.map(|id| id.to_string()))
-            .bind(filter.agent.map(|agent| agent.0))
-            .bind(filter.external_id.clone())
-            .bind(filter.error_code.clone())
-    };
-    read(db, bounds, statement, |rows, bounds, upper, clock| {
-        export::page(entity, rows, bounds.limit, upper, clock)
+    let statement = bound(sql, scope, entity, bounds)
+        .bind(filter.deal.map(|id| id.to_string()))
+        .bind(filter.conversation.map(|id| id.to_string()))
+        .bind(filter.agent.map(|agent| agent.0))
+        .bind(filter.external_id.as_deref())
+        .bind(filter.error_code.as_deref());
+    read(db, bounds, statement, |rows, limit, upper, clock| {
+        export::page(entity, rows, limit, upper, clock)
     })
     .await
 }
@@ -225,14 +290,17 @@ pub async fn page(
         upper,
         limit,
     };
-    let statement = |bounds| bound(sql, scope, entity, bounds);
-    read(db, bounds, statement, |rows, bounds, upper, clock| {
-        export::page(entity, rows, bounds.limit, upper, clock)
+    let mut statement = bound(sql, scope, entity, bounds);
+    if [DEALS, MESSAGES, CONVERSATIONS].contains(&sql) {
+        statement = statement.bind(i64::try_from(memory::page_bytes()).unwrap_or(i64::MAX));
+    }
+    read(db, bounds, statement, |rows, limit, upper, clock| {
+        export::page(entity, rows, limit, upper, clock)
     })
     .await
 }
 
-/// The ids of a page, as [`page`] gives its rows.
+/// The ids of a page, as [`page()`] gives its rows.
 pub async fn ids(
     db: &Db,
     scope: &Scope,
@@ -255,9 +323,9 @@ pub async fn ids(
         upper,
         limit,
     };
-    let statement = |bounds| bound(sql, scope, entity, bounds);
-    read(db, bounds, statement, |rows, bounds, upper, clock| {
-        export::ids(rows, bounds.limit, upper, clock)
+    let statement = bound(sql, scope, entity, bounds);
+    read(db, bounds, statement, |rows, limit, upper, clock| {
+        export::ids(rows, limit, upper, clock)
     })
     .await
 }

@@ -22,13 +22,16 @@ use crate::store::error::odd;
 use crate::store::seen::Seen;
 
 /// In order; a migration is added, never edited.
-const MIGRATIONS: [&str; 6] = [
+const MIGRATIONS: [&str; 9] = [
     include_str!("../../../migrations/sqlite/0001_begin.sql"),
     include_str!("../../../migrations/sqlite/0002_answers.sql"),
     include_str!("../../../migrations/sqlite/0003_messages.sql"),
     include_str!("../../../migrations/sqlite/0004_gateway.sql"),
     include_str!("../../../migrations/sqlite/0005_analytics.sql"),
     include_str!("../../../migrations/sqlite/0006_deletion.sql"),
+    include_str!("../../../migrations/sqlite/0007_publishers.sql"),
+    include_str!("../../../migrations/sqlite/0008_turns.sql"),
+    include_str!("../../../migrations/sqlite/0009_shares.sql"),
 ];
 
 /// The first version without the fault by which two connections that write and
@@ -297,6 +300,11 @@ async fn checkpoint_once(
     // writer waits once, so that it shrinks.
     let large = std::fs::metadata(log).is_ok_and(|log| log.len() > limits::LOG_BYTES);
     if large {
+        // It waits until all is moved: what was written during the first pass goes in
+        // a second one, and so on, so that little is left for which it waits.
+        for _ in 0..limits::CHECKPOINT_PASSES {
+            sqlx::query(PASSIVE).execute(&mut *connection).await?;
+        }
         sqlx::query(TRUNCATE).execute(&mut *connection).await?;
     }
     Ok(())

@@ -10,8 +10,9 @@ use crate::store::row::plugins::{activation, record, refusal};
 use crate::store::{Activation, PluginRecord, Refusal, StoreError};
 
 const PUT: &str = "
-insert into plugins (digest, description, contract, bytes, checks, golden, origin, stored_us, wasm)
-values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+insert into plugins (digest, description, contract, bytes, checks, golden, origin, stored_us, wasm,
+  publisher)
+values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
 on conflict (digest) do nothing";
 
 pub async fn put(db: &Db, plugin: &PluginRecord, wasm: &[u8]) -> Result<(), StoreError> {
@@ -26,13 +27,15 @@ pub async fn put(db: &Db, plugin: &PluginRecord, wasm: &[u8]) -> Result<(), Stor
         .bind(&plugin.origin)
         .bind(plugin.stored_at.0)
         .bind(wasm)
+        .bind(plugin.publisher.text())
         .execute(&mut transaction.connection)
         .await?;
     transaction.commit().await
 }
 
 const ONE: &str = "
-select digest, description, contract, bytes, checks, golden, origin, stored_us as stored_at
+select digest, description, contract, bytes, checks, golden, origin, publisher,
+  stored_us as stored_at
 from plugins
 where digest = ?1";
 
@@ -60,7 +63,8 @@ pub async fn wasm(db: &Db, digest: &Digest) -> Result<Option<Vec<u8>>, StoreErro
 }
 
 const LIST: &str = "
-select digest, description, contract, bytes, checks, golden, origin, stored_us as stored_at
+select digest, description, contract, bytes, checks, golden, origin, publisher,
+  stored_us as stored_at
 from plugins
 order by stored_us, digest";
 

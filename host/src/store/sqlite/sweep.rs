@@ -37,6 +37,10 @@ where id in (
   limit ?4)
 returning id";
 
+const BY_ID: &str = "
+delete from deliveries
+where id in (select value from json_each(?1))";
+
 const ITEMS: &str = "
 delete from items
 where delivery_id in (select value from json_each(?1))";
@@ -143,16 +147,35 @@ async fn deliveries(
         .iter()
         .map(|row| row.id("id"))
         .collect::<Result<Vec<DeliveryId>, _>>()?;
-    if removed.is_empty() {
-        return Ok(0);
+    each(connection, &[ITEMS, ANSWERS], &removed).await?;
+    Ok(u64::try_from(removed.len()).unwrap_or(u64::MAX))
+}
+
+/// Removes deliveries with what belongs to them.
+pub(super) async fn remove(
+    connection: &mut SqliteConnection,
+    ids: &[DeliveryId],
+) -> Result<(), StoreError> {
+    each(connection, &[ITEMS, ANSWERS, BY_ID], ids).await
+}
+
+/// Statements over a list of deliveries.
+async fn each(
+    connection: &mut SqliteConnection,
+    statements: &[&'static str],
+    ids: &[DeliveryId],
+) -> Result<(), StoreError> {
+    if ids.is_empty() {
+        return Ok(());
     }
-    for of_them in [ITEMS, ANSWERS] {
-        sqlx::query(of_them)
-            .bind(super::json(&removed)?)
+    let ids = super::json(ids)?;
+    for sql in statements {
+        sqlx::query(*sql)
+            .bind(&ids)
             .execute(&mut *connection)
             .await?;
     }
-    Ok(u64::try_from(removed.len()).unwrap_or(u64::MAX))
+    Ok(())
 }
 
 /// Greater than every id made before this time: the next millisecond's first.
@@ -165,5 +188,5 @@ fn first_id_after(time: Micros) -> String {
 
 #[cfg(test)]
 pub(super) const SQL: &[&str] = &[
-    DELIVERIES, QUARANTINE, ITEMS, ANSWERS, CLAIMS, REFERENCES, UNKNOWN, REQUESTS, HOLDS,
+    DELIVERIES, QUARANTINE, BY_ID, ITEMS, ANSWERS, CLAIMS, REFERENCES, UNKNOWN, REQUESTS, HOLDS,
 ];

@@ -1,6 +1,7 @@
 //! A converter that does what its configuration says: `{"do": "loop"}` and the
 //! like, with `size` for how much. Each word is one way to harm a host, or a
-//! look at what the host shows its guests.
+//! look at what the host shows its guests. What harms in `describe`, which has
+//! no configuration, is a field of the variant.
 //!
 //! [`VARIANT`] stands in the component as it is written here, so that a test
 //! makes another version of the converter by changing those bytes.
@@ -10,6 +11,12 @@
     clippy::print_stderr,
     reason = "what becomes of it is tested"
 )]
+
+mod leads;
+mod replies;
+mod schema;
+mod system;
+mod work;
 
 use std::hint::black_box;
 
@@ -21,9 +28,10 @@ use leadhost_sdk::{
 };
 
 /// `;` ends each field: version, the secret of the sender check (empty: no
-/// check), where fetches go, the word that does no harm any more, and what
-/// messages begin with. Filled up with blanks.
-static VARIANT: [u8; 160] = *b"misbehave-variant:1.0.0;key;https://leads.example.com/v1/leads;;;                                                                                               ";
+/// check), where fetches go, the word that does no harm any more, what messages
+/// begin with, the harm in `describe` (see [`schema`]), and the word where the
+/// configuration has none. Filled up with blanks.
+static VARIANT: [u8; 160] = *b"misbehave-variant:1.0.0;key;https://leads.example.com/v1/leads;;;;;                                                                                             ";
 
 pub struct Misbehave;
 
@@ -33,26 +41,29 @@ impl Converter for Misbehave {
     type Config = Value;
 
     fn describe() -> Description {
+        let harm = variant(5);
+        if harm == "loop" {
+            work::for_ever();
+        }
         Description::new("misbehave", &variant(0), "Does what its configuration says")
-            .config_schema(
-                r#"{
-                "type": "object",
-                "properties": {
-                    "do": {"type": "string"},
-                    "size": {"type": "integer", "minimum": 0}
-                },
-                "additionalProperties": false
-            }"#,
-            )
+            .config_schema(&schema::with(&harm))
     }
 
     fn sender_checks(config: &Value) -> Result<SenderPolicy, Problem> {
+        if variant(5).starts_with("schema") {
+            // So the host asks the schema whether the configuration is at fault.
+            return Err(Problem::new("no policy"));
+        }
+        let word = word(config);
+        if word == "loop-in-checks" {
+            work::for_ever();
+        }
         let secret = variant(1);
         if secret.is_empty() {
             return Ok([].into());
         }
         let mut check = SenderCheck::hmac_sha256_hex(&secret, "x-signature");
-        match word(config) {
+        match &*word {
             "unknown-scheme" => check.scheme = "rot13".to_owned(),
             "no-policy" => return Err(Problem::new("no policy")),
             _ => {}
@@ -62,34 +73,36 @@ impl Converter for Misbehave {
 
     fn handshake(config: &Value, delivery: &Delivery) -> Result<Option<HandshakeAnswer>, Problem> {
         let reply = Reply::text(delivery.path.clone());
-        Ok(match word(config) {
+        Ok(match &*word(config) {
+            "loop-in-handshake" => work::for_ever(),
             "silent" => None,
             "redirect" => Some(HandshakeAnswer::new(reply.status(302))),
-            _ => Some(HandshakeAnswer::new(reply)),
+            word => Some(HandshakeAnswer::new(
+                replies::of(word, delivery).unwrap_or(reply),
+            )),
         })
     }
 
     fn convert(config: &Value, delivery: &Delivery) -> Result<Conversion, Problem> {
         let size = usize::try_from(config["size"].as_u64().unwrap_or(0)).unwrap_or(usize::MAX);
-        match harm(config) {
-            "loop" => loop {
-                black_box(());
-            },
-            "burn" => {
-                let mut sum = 0_u64;
-                for round in 0..size as u64 {
-                    sum = black_box(sum.wrapping_mul(31).wrapping_add(round));
-                }
-                Ok(note(sum))
-            }
+        match &*harm(config) {
+            "loop" => work::for_ever(),
+            "burn" => Ok(note(work::burn(size))),
             "trap" => panic!("as asked"),
-            "grow" => {
-                let mut kept: Vec<Vec<u8>> = Vec::new();
-                loop {
-                    kept.push(black_box(vec![1; 1 << 20]));
-                }
+            "grow" => work::grow_until_refused(),
+            "touch" => work::touch(size),
+            "fill" => work::fill(size),
+            "copy" => work::copy(size),
+            "recurse" => Ok(note(work::recurse(u64::MAX))),
+            "clock" => system::ask_the_clock(),
+            "random" => system::ask_for_chance(size),
+            "sleep" => system::sleep(),
+            "flood" => system::flood(size),
+            "phones" | "emails" | "listings" | "attributes" | "name" | "long-attribute" => {
+                let lead = leads::excessive(&word(config), size);
+                Ok(vec![Item::lead(lead.external_id(delivery.id.clone()))].into())
             }
-            "recurse" => Ok(note(recurse(u64::MAX))),
+            "leads" => Ok(leads::many(&delivery.id, size).into()),
             "output" => Ok(note("x".repeat(size))),
             "items" => {
                 let items = (0..size).map(|_| Item::ignored("one of many"));
@@ -110,6 +123,11 @@ impl Converter for Misbehave {
                     function: "rot13".to_owned(),
                     args: Vec::new(),
                 })];
+                Ok(vec![Item::fetch(None, request, ""), Item::lead(Lead::new())].into())
+            }
+            "trace" => {
+                let mut request = request()?;
+                request.method = "TRACE".to_owned();
                 Ok(vec![Item::fetch(None, request, ""), Item::lead(Lead::new())].into())
             }
             "attribute" => {
@@ -138,7 +156,7 @@ impl Converter for Misbehave {
                 eprintln!("the last words");
                 panic!("as asked")
             }
-            "look-around" => Ok(look_around(size)),
+            "look-around" => Ok(system::look_around(size)),
             _ => {
                 let lead = Lead::new()
                     .external_id(delivery.id.clone())
@@ -146,17 +164,19 @@ impl Converter for Misbehave {
                     .attribute("query", &json!(delivery.query))
                     .attribute("headers", &json!(delivery.headers))
                     .attribute("context", &json!(delivery.context));
-                Ok(vec![Item::lead(lead)].into())
+                Ok(Conversion {
+                    items: vec![Item::lead(lead)],
+                    reply: replies::of(&word(config), delivery),
+                    notes: Vec::new(),
+                })
             }
         }
     }
 
     fn complete(config: &Value, completion: &Completion) -> Result<Vec<Item>, Failure> {
-        match harm(config) {
+        match &*harm(config) {
             "stop" => Err(Failure::stop("as asked")),
-            "loop" | "fetch-and-loop" => loop {
-                black_box(());
-            },
+            "loop" | "fetch-and-loop" => work::for_ever(),
             "fetch-and-trap" => panic!("as asked"),
             "fetch-and-fail" => Err(Failure::give_up("as asked")),
             "fetch-twice" if completion.hop == 1 => {
@@ -189,15 +209,18 @@ impl Converter for Misbehave {
     }
 }
 
-fn word(config: &Value) -> &str {
-    config["do"].as_str().unwrap_or("")
+fn word(config: &Value) -> String {
+    match config["do"].as_str() {
+        Some(word) => word.to_owned(),
+        None => variant(6),
+    }
 }
 
 /// The word, unless this variant has mended it.
-fn harm(config: &Value) -> &str {
+fn harm(config: &Value) -> String {
     let word = word(config);
     if !word.is_empty() && word == variant(3) {
-        "mended"
+        "mended".to_owned()
     } else {
         word
     }
@@ -220,47 +243,4 @@ fn note(line: impl ToString) -> Conversion {
 
 fn request() -> Result<HttpRequest, Problem> {
     HttpRequest::get(&variant(2))
-}
-
-#[allow(unconditional_recursion, reason = "the stack is to run out")]
-fn recurse(left: u64) -> u64 {
-    let here = black_box([left; 64]);
-    recurse(left.wrapping_sub(1)).wrapping_add(here[7])
-}
-
-/// What a guest can see of time, chance and the machine.
-#[cfg(target_os = "wasi")]
-fn look_around(sleep_seconds: usize) -> Conversion {
-    use std::collections::hash_map::RandomState;
-    use std::hash::BuildHasher;
-    use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-
-    let wall = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map(|since| since.as_micros());
-    let began = Instant::now();
-    std::thread::sleep(Duration::from_secs(sleep_seconds as u64));
-    let slept = began.elapsed();
-    let chance = RandomState::new().hash_one("x");
-    Conversion {
-        items: Vec::new(),
-        reply: None,
-        notes: vec![
-            format!("wall {wall:?}"),
-            format!("slept {slept:?}"),
-            format!("chance {chance}"),
-            format!("variables {}", std::env::vars().count()),
-            format!("arguments {}", std::env::args().count()),
-            format!("root {}", std::fs::read_dir("/").is_ok()),
-            format!(
-                "socket {}",
-                std::net::TcpStream::connect(("127.0.0.1", 9)).is_ok()
-            ),
-        ],
-    }
-}
-
-#[cfg(not(target_os = "wasi"))]
-fn look_around(_: usize) -> Conversion {
-    note("there is nothing to see")
 }

@@ -3,6 +3,7 @@
 use leadhost::domain::contact::phone_key;
 use leadhost::domain::deal::DealView;
 use leadhost::domain::id::DealId;
+use leadhost::limits;
 use leadhost::store::DealFilter;
 use serde_json::json;
 
@@ -185,6 +186,38 @@ pub async fn deals_are_found_by_each_filter_newest_first(world: &World) {
     };
     let limited = world.store.deals(&world.scope, &limited, 1).await.unwrap();
     assert_eq!(ids(&limited), newest_first[..1]);
+}
+
+pub async fn of_deals_that_are_long_the_newest_are_shown(world: &World) {
+    let text = "x".repeat(limits::DEALS_BYTES / 3);
+    let items = (0..4).map(|number| {
+        let mut new = with_phone(world.known_as(&format!("L{number}")), "+551191");
+        new.deal_props = object(json!({"message": text}));
+        lead(new)
+    });
+    let outcome = world.long_items(items.collect()).await;
+    let filter = DealFilter {
+        phone_key: Some(phone_key("+551191")),
+        ..Default::default()
+    };
+    let mut newest: Vec<_> = outcome
+        .items
+        .iter()
+        .map(|item| item.deal_id.unwrap().to_string())
+        .collect();
+    newest.sort_by(|one, other| other.cmp(one));
+    assert_eq!(ids(&find(world, filter.clone()).await), newest[..2]);
+    world.advance(1).await;
+    // One that is longer than all may be is shown alone, and the store serves on.
+    let mut new = with_phone(world.known_as("L9"), "+551191");
+    new.deal_props = object(json!({"message": text.repeat(4)}));
+    let outcome = world.long_items(vec![lead(new)]).await;
+    let longest = outcome.items[0].deal_id.unwrap();
+    assert_eq!(
+        ids(&find(world, filter.clone()).await),
+        [longest.to_string()]
+    );
+    assert_eq!(find(world, filter).await.len(), 1);
 }
 
 pub async fn deals_of_another_workspace_are_not_found(world: &World) {

@@ -243,7 +243,10 @@ async fn a_send_is_one_hosts_at_a_time() {
             tokio::spawn(async move {
                 let mut begun = Vec::new();
                 loop {
-                    let jobs = host.claim(7, now, until).await.expect("it claims");
+                    let jobs = host
+                        .claim(&leadhost::store::Turns::of(7), now, until)
+                        .await
+                        .expect("it claims");
                     if jobs.is_empty() {
                         return begun;
                     }
@@ -279,9 +282,10 @@ async fn a_send_is_one_hosts_at_a_time() {
     // Both hosts' workers are gone in the middle of their calls.
     let later = until.plus(Micros::SECOND);
     let again = later.plus(Micros::MINUTE);
+    let turns = leadhost::store::Turns::of(100);
     let (one, other) = tokio::join!(
-        hosts[0].claim(100, later, again),
-        hosts[1].claim(100, later, again),
+        hosts[0].claim(&turns, later, again),
+        hosts[1].claim(&turns, later, again),
     );
     let held = [one.expect("it claims"), other.expect("it claims")].concat();
     assert_eq!(held.len(), WAITING);

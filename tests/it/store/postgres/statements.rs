@@ -49,6 +49,11 @@ const WHOLE: &[Known] = &[
         "counts all that waits, which is what the queue is",
     ),
     (
+        "queue",
+        "count(*) as count",
+        "counts what waits by connection, now and then",
+    ),
+    (
         "channel_refs",
         "count(*)",
         "counts what is said of unknown messages, which is bounded",

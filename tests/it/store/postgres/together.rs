@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use leadhost::domain::exchange::SenderChecks;
 use leadhost::domain::plugin::{Description, Digest};
+use leadhost::domain::publisher::Publisher;
 use leadhost::store::{PluginRecord, Retention};
 use leadhost_tests::postgres::database;
 
@@ -94,6 +95,7 @@ fn plugin(wasm: &[u8]) -> PluginRecord {
         checks: SenderChecks::default(),
         golden: 0,
         origin: "upload".to_owned(),
+        publisher: Publisher::Inbox,
         stored_at: START,
     }
 }

@@ -246,8 +246,8 @@ pub async fn run(
         AdminRoute::CreateKey => keys::create::create(call, body).await,
         AdminRoute::RevokeKey { id } => keys::revoke::revoke(call, caller, &decoded(id)).await,
         AdminRoute::ListPlugins => plugins::list::list(call).await,
-        AdminRoute::UploadPlugin => plugins::upload::upload(call, body).await,
-        AdminRoute::CheckPlugin => plugins::check::check(call, body).await,
+        AdminRoute::UploadPlugin => plugins::upload::upload(call, caller, body).await,
+        AdminRoute::CheckPlugin => plugins::check::check(call, caller, body).await,
         AdminRoute::ActivatePlugin { name } => {
             plugins::activate::activate(call, &decoded(name), body).await
         }

@@ -1,5 +1,6 @@
 //! `GET /deal`: the partner's deals by phone, e-mail, id or external id, all that
-//! are given together. Newest first, at most a hundred.
+//! are given together. Newest first, at most a hundred, and fewer where they are
+//! long.
 //! What cannot exist, such as an impossible phone, is found nowhere; only an
 //! e-mail that is none is refused, as the interface has it.
 

@@ -11,13 +11,16 @@ pub async fn run(call: &Call<'_>, connection: &str) -> Result<Reply, ApiError> {
 
 /// Whoever it is that makes sure of an address.
 pub async fn answer(call: &Call<'_>, address: Address) -> Result<Reply, ApiError> {
-    let (app, head) = (call.app, call.head);
-    let inbound = super::inbound(app, head, address, vec![]);
-    match intake::handshake(app, inbound).await? {
+    let inbound = super::inbound(call, address, vec![]);
+    match intake::handshake(call.app, inbound).await? {
         Handshake::Answer(reply) => Ok(super::post::filled(reply)),
         Handshake::None => Err(ApiError::NoHandshake),
         Handshake::Refused => Err(ApiError::Forbidden(
             "The handshake's token is not the one of this address.".to_owned(),
+        )),
+        Handshake::Withheld => Err(ApiError::Forbidden(
+            "The plugin's answer to this handshake may not be given; the host's log says why."
+                .to_owned(),
         )),
         Handshake::Invalid(message) => Err(ApiError::BadRequest(message)),
         Handshake::Unavailable(reason) => {

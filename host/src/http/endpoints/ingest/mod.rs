@@ -14,6 +14,7 @@ use hyper::http::request::Parts;
 use crate::app::App;
 use crate::domain::exchange::Pairs;
 use crate::http::error::ApiError;
+use crate::http::router::Call;
 use crate::pipeline::connections::ConnectionError;
 use crate::pipeline::intake::{Address, Inbound, IntakeError};
 
@@ -24,10 +25,12 @@ fn address(connection: &str) -> Result<Address, ApiError> {
 }
 
 /// The request as the pipeline takes it.
-fn inbound(app: &App, head: &Parts, address: Address, body: Vec<u8>) -> Inbound {
+fn inbound(call: &Call<'_>, address: Address, body: Vec<u8>) -> Inbound {
+    let (app, head) = (call.app, call.head);
     let query = head.uri.query().unwrap_or_default();
     Inbound {
         address,
+        peer: call.peer,
         method: head.method.as_str().to_owned(),
         path: head.uri.path().to_owned(),
         public_url: public_url(app, head),
@@ -80,7 +83,7 @@ impl From<IntakeError> for ApiError {
             IntakeError::UnknownAddress(Address::Source(_)) => unknown_source(),
             IntakeError::UnknownAddress(Address::Channel { .. }) => unknown_channel(),
             IntakeError::Full(_) => Self::Overloaded {
-                what: "Too many deliveries wait already; send this one again.",
+                what: "Too many deliveries of this connection wait already; send this one again.",
                 retry_after: 10,
             },
             IntakeError::Store(error) | IntakeError::Connection(ConnectionError::Store(error)) => {

@@ -15,7 +15,7 @@ use crate::http::error::{ApiError, Challenge};
 use crate::http::reply::{self, Reply};
 use crate::http::router::Call;
 use crate::limits;
-use crate::pipeline::intake::{self, Address, FilledReply, Received};
+use crate::pipeline::intake::{self, Address, FilledReply, IntakeError, Received};
 use crate::store::DeliveryOutcome;
 
 /// What a sender hears when its source has no answer of its own.
@@ -100,9 +100,23 @@ pub async fn take(
     address: Address,
     body: Unread,
 ) -> Result<(DeliveryOutcome, Option<FilledReply>), ApiError> {
-    let (app, head) = (call.app, call.head);
+    let app = call.app;
+    // Before the body: what nobody is waiting for, or too often, costs nothing.
+    let connection = match intake::expect(app, &address).await {
+        Err(error @ IntakeError::UnknownAddress(_)) => {
+            app.metrics.address_unknown();
+            return Err(error.into());
+        }
+        found => found?,
+    };
+    let pace = app.http.connection_pace.ask(&connection, app.clock.now());
+    pace.map_err(|retry_after| {
+        app.metrics.shed("rate of one connection");
+        ApiError::TooManyRequests { retry_after }
+    })?;
+    let body = body.going_to(&connection);
     let (bytes, held) = body.read(app, limits::DELIVERY_BYTES).await?.into_parts();
-    let inbound = super::inbound(app, head, address, bytes.to_vec());
+    let inbound = super::inbound(call, address, bytes.into());
 
     // From here on the delivery goes its way even when the sender hangs up.
     let task_app = Arc::clone(app);

@@ -1,17 +1,20 @@
 //! The events of a webhook, as the domain has them. One that breaks a rule of the
 //! host is invalid by itself; the others stand.
 
+use serde_json::{Map, Value};
+
 use super::{category, text, wit, word};
 use crate::domain::channel::{
     ChannelError, ChannelEvent, ContactChange, EventBody, InboundMessage, StatusUpdate,
     TemplateChange,
 };
-use crate::domain::exchange::Problem;
+use crate::domain::exchange::{Pairs, Problem};
+use crate::domain::json;
 use crate::domain::text::kept;
 use crate::limits;
 use crate::plugin::abi::Fault;
-use crate::plugin::abi::texts::{attributes, cut, kept_pairs};
-use crate::plugin::rules;
+use crate::plugin::abi::texts::{attributes, cut, kept_pairs, told};
+use crate::plugin::rules::{self, size};
 
 pub(super) fn read(events: Vec<wit::Event>) -> Result<Vec<ChannelEvent>, Fault> {
     if events.len() > limits::ITEMS_PER_DELIVERY {
@@ -21,17 +24,19 @@ pub(super) fn read(events: Vec<wit::Event>) -> Result<Vec<ChannelEvent>, Fault> 
             limits::ITEMS_PER_DELIVERY
         )));
     }
+    let mut room = limits::ITEMS_BYTES;
     Ok(events
         .into_iter()
         .enumerate()
-        .map(|(index, event)| self::event(index, event))
+        .map(|(index, event)| self::event(index, event, &mut room))
         .collect())
 }
 
-fn event(index: usize, event: wit::Event) -> ChannelEvent {
+/// One that has no room among the others takes none from those after it.
+fn event(index: usize, event: wit::Event, room: &mut usize) -> ChannelEvent {
     let invalid = |(what, field): (String, &str)| {
         EventBody::Invalid(Problem {
-            message: kept(format!("the adapter gave {what}")),
+            message: told(format!("the adapter gave {what}")),
             path: format!("events.{index}.{field}"),
         })
     };
@@ -43,8 +48,43 @@ fn event(index: usize, event: wit::Event) -> ChannelEvent {
             body: invalid((what, "route")),
         };
     }
-    let body = event_body(event.body).unwrap_or_else(invalid);
+    let body = event_body(event.body).and_then(|body| {
+        let bytes = bytes_of(&body);
+        *room = room
+            .checked_sub(bytes)
+            .ok_or_else(|| too_much(bytes, *room))?;
+        Ok(body)
+    });
+    let body = body.unwrap_or_else(invalid);
     ChannelEvent { route, body }
+}
+
+fn too_much(bytes: usize, left: usize) -> (String, &'static str) {
+    let all = limits::ITEMS_BYTES;
+    let what = format!(
+        "{bytes} bytes where {left} are left of the {all} that are taken from one delivery; the raw delivery is kept"
+    );
+    (what, "body")
+}
+
+/// Of what may be long; short words and ids have bounds of their own.
+fn bytes_of(body: &EventBody) -> usize {
+    match body {
+        EventBody::Status(status) => {
+            let of = |error: &ChannelError| {
+                error.title.len() + error.description.len() + error.details.len()
+            };
+            status.errors.iter().map(of).sum()
+        }
+        EventBody::Inbound(message) => {
+            let own = message.content.as_ref().map_or(0, String::len);
+            own + json::length(&message.attributes)
+        }
+        EventBody::Template(_)
+        | EventBody::Contact(_)
+        | EventBody::Other(_)
+        | EventBody::Invalid(_) => 0,
+    }
 }
 
 /// The error is what the event breaks, and in which field.
@@ -54,7 +94,7 @@ fn event_body(body: wit::EventBody) -> Result<EventBody, (String, &'static str)>
         wit::EventBody::Inbound(message) => EventBody::Inbound(Box::new(inbound(message)?)),
         wit::EventBody::Template(change) => EventBody::Template(change.into()),
         wit::EventBody::Contact(change) => EventBody::Contact(Box::new(change.into())),
-        wit::EventBody::Other(why) => EventBody::Other(cut(why, limits::NOTE_BYTES)),
+        wit::EventBody::Other(why) => EventBody::Other(told(why)),
         wit::EventBody::Invalid(problem) => EventBody::Invalid(problem.into()),
     };
     rules::channel::event(&body)?;
@@ -108,8 +148,16 @@ fn inbound(message: wit::InboundMessage) -> Result<InboundMessage, (String, &'st
             .map(|content| cut(content, limits::MESSAGE_CONTENT_BYTES)),
         occurred_at: message.occurred_at.map(word),
         reply_to: message.reply_to.map(kept),
-        attributes: attributes(message.attributes).map_err(|what| (what, "inbound.attributes"))?,
+        attributes: own(message.attributes).map_err(|what| (what, "inbound.attributes"))?,
     })
+}
+
+/// Attributes, their size looked at before they are read.
+fn own(pairs: Pairs) -> Result<Map<String, Value>, String> {
+    size::count_at_most("attributes", pairs.len(), limits::ATTRIBUTES)?;
+    let bytes = pairs.iter().map(|(name, value)| name.len() + value.len());
+    size::at_most("attributes", bytes.sum(), limits::MESSAGE_ATTRIBUTES_BYTES)?;
+    attributes(pairs)
 }
 
 impl From<wit::TemplateChange> for TemplateChange {

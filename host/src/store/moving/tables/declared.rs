@@ -138,6 +138,7 @@ pub const PLUGINS: Table = whole(
         same("checks", Json),
         same("golden", Whole),
         same("origin", Text),
+        same("publisher", Text),
         renamed("stored_us", "stored_at", Time),
         same("wasm", Bytes),
     ],

@@ -103,6 +103,7 @@ pub const DELIVERIES: Table = whole(
         renamed("next_attempt_us", "next_attempt_at", Time),
         same("presented", Bytes),
         same("body", Bytes),
+        same("peer", Text),
     ],
 );
 

@@ -16,11 +16,12 @@ use crate::store::row::Columns as _;
 use crate::store::row::erase::{erased_raw, standing as standing_of, unlinked as unlinked_of};
 use crate::store::{Erased, Person, StandingDelivery, StoreError, UnlinkedPage};
 
-// A lead of it is to be converted again, from what came in: nobody knows whose it is.
+// A lead of it is to be converted again, from what came in, or parts of it are not
+// converted yet: nobody knows whose these are.
 macro_rules! is_pending {
     ($delivery:literal) => {
         concat!(
-            "exists (
+            "(exists (
   select 1 from items as unknown
   where unknown.workspace_id = $1
   and unknown.delivery_id = ",
@@ -28,7 +29,16 @@ macro_rules! is_pending {
             "
   and unknown.contact_id is null
   and unknown.status in ('unrouted', 'failed')
-  offset 0)"
+  offset 0)
+or exists (
+  select 1 from deliveries as part
+  where part.workspace_id = $1
+  and part.id = ",
+            $delivery,
+            "
+  and (part.next_attempt_at is not null
+    or (part.status = 'parked' and part.attempts > 0))
+  offset 0))"
         )
     };
 }
@@ -173,8 +183,8 @@ and contact_id is not distinct from $3";
 
 const EMPTY: &str = "
 update deliveries as d
-set query = '[]', headers = '[]', body = '', body_bytes = 0, presented = null, error = null,
-  notes = $3::json
+set query = '[]', headers = '[]', body = '', body_bytes = 0, presented = null, peer = null,
+  error = null, notes = $3::json
 from unnest($1::uuid[], $2::uuid[]) as old (workspace_id, id)
 where d.workspace_id = old.workspace_id
 and d.id = old.id
@@ -373,8 +383,10 @@ macro_rules! items_of {
         "
 cross join lateral (
   select coalesce(bool_or(i.contact_id is not null), false) as shared,
-    coalesce(bool_and(i.contact_id is not null), false) as led,
-    coalesce(bool_or(i.contact_id is null and i.status in ('unrouted', 'failed')), false) as pending,
+    coalesce(bool_and(i.contact_id is not null), false) and d.next_attempt_at is null as led,
+    coalesce(bool_or(i.contact_id is null and i.status in ('unrouted', 'failed')), false)
+      or d.next_attempt_at is not null
+      or (d.status = 'parked' and d.attempts > 0) as pending,
     array_agg(i.contact_id) as contacts
   from items as i
   where i.workspace_id = d.workspace_id

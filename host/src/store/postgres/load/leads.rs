@@ -2,7 +2,7 @@
 //! and fetches, dedupe keys, contacts' keys, deals and contacts.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sqlx::Row as _;
 use sqlx::postgres::{PgConnection, PgRow};
@@ -11,14 +11,17 @@ use uuid::Uuid;
 use super::{Locked, WHOLE, rows, two_columns};
 use crate::domain::deal::Status;
 use crate::domain::id::{AgentId, ConnectionId, ContactId, DealId, DeliveryId, WorkspaceId};
+use crate::limits;
 use crate::store::StoreError;
-use crate::store::decide::{ClaimKey, Known, Needs};
+use crate::store::decide::{Arriving, ClaimKey, Known, Needs, Places};
 use crate::store::postgres::columns;
+use crate::store::postgres::save::place;
+use crate::store::row::deliveries::item_status;
 use crate::store::row::{Columns as _, known};
 
 const DELIVERIES: &str = "
-select d.workspace_id, d.id, d.connection_id, d.received_at, d.status, d.error, d.notes, d.ran,
-  d.attempts, d.next_attempt_at, d.presented
+select d.workspace_id, d.id, d.connection_id, d.received_at, d.body_bytes, d.status, d.error,
+  d.notes, d.ran, d.attempts, d.next_attempt_at, d.presented, d.peer
 from unnest($1::uuid[], $2::uuid[]) as wanted (workspace_id, id)
 join deliveries as d
   on d.workspace_id = wanted.workspace_id
@@ -26,30 +29,61 @@ join deliveries as d
 
 const ITEMS: &str = "
 select i.delivery_id, i.item, i.status, i.external_id, i.deal_id, i.contact_id, i.message
+from unnest($1::uuid[], $2::uuid[], $3::int[], $4::int[])
+  as wanted (workspace_id, id, first, last)
+cross join lateral (
+  select *
+  from items
+  where workspace_id = wanted.workspace_id
+  and delivery_id = wanted.id
+  and item between wanted.first and wanted.last
+  offset 0
+) as i";
+
+const LAST_ITEMS: &str = "
+select wanted.id as delivery_id, (
+    select max(item)::bigint from items
+    where workspace_id = wanted.workspace_id
+    and delivery_id = wanted.id) as last
+from unnest($1::uuid[], $2::uuid[]) as wanted (workspace_id, id)";
+
+const ALL_ITEMS: &str = "
+select i.delivery_id, i.status, count(*) as count, max(i.item) as last
 from unnest($1::uuid[], $2::uuid[]) as wanted (workspace_id, id)
-join items as i
-  on i.workspace_id = wanted.workspace_id
-  and i.delivery_id = wanted.id";
+cross join lateral (
+  select delivery_id, item, status
+  from items
+  where workspace_id = wanted.workspace_id
+  and delivery_id = wanted.id
+  offset 0
+) as i
+group by i.delivery_id, i.status";
 
 // A table that is usually empty is read from end to end unless it is told not to be.
 const FETCHES: &str = "
 select f.workspace_id, f.delivery_id, f.item, f.connection_id, f.dedupe_key, f.external_id, f.hop,
   f.due_at, f.until_at, f.attempts, f.ran, f.request::text as request, f.state, f.response_head,
   f.response_body
-from unnest($1::uuid[], $2::uuid[]) as wanted (workspace_id, id)
+from unnest($1::uuid[], $2::uuid[], $3::int[], $4::int[])
+  as wanted (workspace_id, id, first, last)
 cross join lateral (
   select *
   from fetches
   where workspace_id = wanted.workspace_id
   and delivery_id = wanted.id
+  and item between wanted.first and wanted.last
   offset 0
 ) as f";
 
-/// The deliveries whose work is locked, with their items and fetches.
+/// A stretch of a delivery's items.
+type Stretch = (WorkspaceId, DeliveryId, (u32, u32));
+
+/// The deliveries whose work is locked, with the items that are wanted and their fetches.
 pub async fn deliveries(
     connection: &mut PgConnection,
     known: &mut Known,
     locked: &Locked,
+    places: &BTreeMap<DeliveryId, Places>,
 ) -> Result<(), StoreError> {
     let wanted: BTreeSet<(WorkspaceId, DeliveryId)> = locked
         .work
@@ -62,15 +96,15 @@ pub async fn deliveries(
             .deliveries
             .insert(id, known::delivery(&row, locked.of(id, WHOLE))?);
     }
-    for row in rows(connection, ITEMS, &wanted).await? {
-        let id = row.id("delivery_id")?;
-        if let Some(delivery) = known.deliveries.get_mut(&id) {
-            delivery
-                .items
-                .insert(row.small("item")?, known::item(&row)?);
-        }
-    }
-    for row in rows(connection, FETCHES, &wanted).await? {
+    let stretches: BTreeSet<Stretch> = wanted
+        .iter()
+        .flat_map(|(workspace, id)| {
+            let stretches = places.get(id).into_iter().flat_map(|of| &of.stretches);
+            stretches.map(|stretch| (*workspace, *id, *stretch))
+        })
+        .collect();
+    items(connection, known, &stretches).await?;
+    for row in in_stretches(connection, FETCHES, &stretches).await? {
         let id: DeliveryId = row.id("delivery_id")?;
         let place: i32 = row.try_get("item")?;
         if !locked.work.contains_key(&(id.0, place)) {
@@ -79,6 +113,81 @@ pub async fn deliveries(
         }
         let fetch = known::fetch(&row, locked.of(id, place))?;
         known.fetches.insert((id, row.small("item")?), fetch);
+    }
+    Ok(())
+}
+
+async fn items(
+    connection: &mut PgConnection,
+    known: &mut Known,
+    wanted: &BTreeSet<Stretch>,
+) -> Result<(), StoreError> {
+    for row in in_stretches(connection, ITEMS, wanted).await? {
+        let id = row.id("delivery_id")?;
+        if let Some(delivery) = known.deliveries.get_mut(&id) {
+            delivery
+                .items
+                .insert(row.small("item")?, known::item(&row)?);
+        }
+    }
+    Ok(())
+}
+
+async fn in_stretches(
+    connection: &mut PgConnection,
+    sql: &'static str,
+    wanted: &BTreeSet<Stretch>,
+) -> Result<Vec<PgRow>, StoreError> {
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (workspaces, ids): (Vec<Uuid>, Vec<Uuid>) =
+        wanted.iter().map(|(of, id, _)| (of.0, id.0)).unzip();
+    let (first, last): (Vec<i32>, Vec<i32>) = wanted
+        .iter()
+        .map(|(.., (first, last))| (place(*first), place(*last)))
+        .unzip();
+    let rows = sqlx::query(sql)
+        .bind(workspaces)
+        .bind(ids)
+        .bind(first)
+        .bind(last)
+        .fetch_all(connection)
+        .await?;
+    Ok(rows)
+}
+
+/// Of deliveries that are looked at in part: the owners of keys, and what has to be
+/// known of the others. Comes after the keys.
+pub async fn others(
+    connection: &mut PgConnection,
+    known: &mut Known,
+    needs: &Needs,
+) -> Result<(), StoreError> {
+    let workspace = |known: &Known, id| Some((known.deliveries.get(&id)?.workspace, id));
+    let owners = needs.owners(known).into_iter().filter_map(|(id, place)| {
+        let (workspace, id) = workspace(known, id)?;
+        Some((workspace, id, (place, place)))
+    });
+    let owners = owners.collect();
+    items(connection, known, &owners).await?;
+    let some = |known: &Known, others| {
+        let ids = needs.in_part(others).into_iter();
+        ids.filter_map(|id| workspace(known, id))
+            .collect::<BTreeSet<_>>()
+    };
+    for row in rows(connection, LAST_ITEMS, &some(known, false)).await? {
+        if let Some(delivery) = known.deliveries.get_mut(&row.id("delivery_id")?)
+            && let Some(last) = row.number_if("last")?
+        {
+            delivery.reserve(last);
+        }
+    }
+    for row in rows(connection, ALL_ITEMS, &some(known, true)).await? {
+        if let Some(delivery) = known.deliveries.get_mut(&row.id("delivery_id")?) {
+            delivery.count_others(item_status(&row)?, row.number("count")?);
+            delivery.reserve(row.small("last")?);
+        }
     }
     Ok(())
 }
@@ -361,31 +470,58 @@ pub async fn named(
     Ok(())
 }
 
+// Only a quarantine that the batch may fill is read row by row, so that the usual
+// batch pays for a sum. Its bound is a thousand rows. None is locked: what leaves
+// is looked at once more when it is removed.
 const QUARANTINE: &str = "
-select connection_id, count(*) as count, sum(body_bytes)::bigint as bytes
-from queue
-where connection_id = any ($1)
-and status = 'quarantined'
-group by connection_id";
+select q.connection_id, q.delivery_id as id, q.body_bytes, q.lease_until as lease_until_at, d.peer
+from unnest($1::text[], $2::bigint[], $3::bigint[]) as wanted (id, count, bytes)
+cross join lateral (
+  select count(*) as count, sum(body_bytes) as bytes
+  from queue
+  where connection_id = wanted.id
+  and status = 'quarantined'
+) as kept
+cross join lateral (
+  select workspace_id, connection_id, delivery_id, body_bytes, lease_until
+  from queue
+  where connection_id = wanted.id
+  and status = 'quarantined'
+  offset 0
+) as q
+cross join lateral (
+  select received_at, peer
+  from deliveries
+  where workspace_id = q.workspace_id
+  and id = q.delivery_id
+  offset 0
+) as d
+where kept.count + wanted.count > $4
+or kept.bytes + wanted.bytes > $5
+order by q.connection_id, d.received_at, q.delivery_id";
 
 pub async fn quarantine(
     connection: &mut PgConnection,
     known: &mut Known,
-    wanted: &BTreeSet<ConnectionId>,
+    wanted: &BTreeMap<ConnectionId, Arriving>,
 ) -> Result<(), StoreError> {
     if wanted.is_empty() {
         return Ok(());
     }
-    let connections: Vec<&str> = wanted.iter().map(ConnectionId::as_str).collect();
+    let connections: Vec<&str> = wanted.keys().map(ConnectionId::as_str).collect();
+    let counts: Vec<i64> = wanted.values().map(|new| new.count.cast_signed()).collect();
+    let bytes: Vec<i64> = wanted.values().map(|new| new.bytes.cast_signed()).collect();
     let rows = sqlx::query(QUARANTINE)
         .bind(connections)
+        .bind(counts)
+        .bind(bytes)
+        .bind(limits::QUARANTINED_PER_CONNECTION.cast_signed())
+        .bind(limits::QUARANTINED_BYTES_PER_CONNECTION.cast_signed())
         .fetch_all(connection)
         .await?;
     for row in rows {
-        let connection = row.text_id("connection_id")?;
-        known
-            .quarantine
-            .insert(connection, known::quarantine(&row)?);
+        let quarantine = known.quarantine.entry(row.text_id("connection_id")?);
+        quarantine.or_default().add(known::quarantined(&row)?);
     }
     Ok(())
 }
@@ -393,6 +529,8 @@ pub async fn quarantine(
 pub const SQL: &[&str] = &[
     DELIVERIES,
     ITEMS,
+    LAST_ITEMS,
+    ALL_ITEMS,
     FETCHES,
     KEYS,
     DEALS,

@@ -23,7 +23,7 @@ pub mod desk;
 pub mod dialogue;
 pub mod leads;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
 use sqlx::Row as _;
@@ -31,7 +31,8 @@ use sqlx::postgres::{PgConnection, PgRow};
 use uuid::Uuid;
 
 use crate::domain::id::{DealId, DeliveryId, WorkspaceId};
-use crate::store::decide::{self, ClaimKey, Known, Needs, ReferenceKey};
+use crate::store::decide::{self, ClaimKey, Known, Needs, Places, ReferenceKey};
+use crate::store::postgres::save::place;
 use crate::store::row::Columns as _;
 use crate::store::{IdempotencyKey, StoreError, Write};
 
@@ -72,34 +73,59 @@ impl Locked {
     }
 }
 
+// What is wanted comes sorted, and is gone through in that order.
 const WORK: &str = "
-select workspace_id, delivery_id, item, lease, lease_until
-from queue
-where delivery_id = any ($1)
-order by delivery_id, item
-for update";
+select q.workspace_id, q.delivery_id, q.item, q.lease, q.lease_until
+from unnest($1::uuid[], $2::int[], $3::int[]) as wanted (id, first, last)
+cross join lateral (
+  select workspace_id, delivery_id, item, lease, lease_until
+  from queue
+  where delivery_id = wanted.id
+  and (item < 0 or item between wanted.first and wanted.last)
+  order by item
+  for update
+) as q";
 
 /// Locks the work that the batch names. A delivery that is not there is finished
 /// and held by nobody: what a batch says of it is stale.
 pub async fn work(
     connection: &mut PgConnection,
-    wanted: &BTreeSet<DeliveryId>,
+    wanted: &BTreeMap<DeliveryId, Places>,
 ) -> Result<Locked, StoreError> {
     let mut locked = Locked::default();
-    lock_work(connection, &mut locked, wanted.iter().map(|id| id.0)).await?;
+    let stretches = wanted.iter().flat_map(|(id, places)| {
+        // A delivery without any is locked itself.
+        let none = places.stretches.is_empty().then_some((WHOLE, WHOLE));
+        let stretches = places.stretches.iter();
+        let stretches = stretches.map(|(first, last)| (place(*first), place(*last)));
+        let all: Vec<_> = stretches.chain(none).collect();
+        all.into_iter().map(|(first, last)| (id.0, first, last))
+    });
+    lock_work(connection, &mut locked, stretches).await?;
     Ok(locked)
 }
 
 async fn lock_work(
     connection: &mut PgConnection,
     locked: &mut Locked,
-    wanted: impl Iterator<Item = Uuid>,
+    wanted: impl Iterator<Item = (Uuid, i32, i32)>,
 ) -> Result<(), StoreError> {
-    let ids: Vec<Uuid> = wanted.collect();
-    if ids.is_empty() {
+    let wanted: Vec<_> = wanted.collect();
+    if wanted.is_empty() {
         return Ok(());
     }
-    for row in sqlx::query(WORK).bind(ids).fetch_all(connection).await? {
+    let rows = sqlx::query(WORK)
+        .bind(wanted.iter().map(|(id, ..)| *id).collect::<Vec<_>>())
+        .bind(
+            wanted
+                .iter()
+                .map(|(_, first, _)| *first)
+                .collect::<Vec<_>>(),
+        )
+        .bind(wanted.iter().map(|(.., last)| *last).collect::<Vec<_>>())
+        .fetch_all(connection)
+        .await?;
+    for row in rows {
         let work = Work {
             workspace: row.id("workspace_id")?,
             lease: row.try_get("lease")?,
@@ -144,13 +170,11 @@ pub async fn all(
     mut locked: Locked,
 ) -> Result<(Known, Locked), StoreError> {
     let mut known = Known::default();
-    leads::deliveries(connection, &mut known, &locked).await?;
+    leads::deliveries(connection, &mut known, &locked, &first.deliveries).await?;
     let mut needs = if locked.work.is_empty() {
         first
     } else {
-        decide::needs(writes, |id| {
-            known.deliveries.get(&id).map(|delivery| delivery.workspace)
-        })
+        decide::needs(writes, |id| known.deliveries.get(&id))
     };
     // A fetch that ends lets go of its key.
     needs.claims.extend(
@@ -160,8 +184,10 @@ pub async fn all(
             .filter_map(|fetch| Some((fetch.connection.clone(), fetch.dedupe_key.clone()?))),
     );
     let links = dialogue::follow(connection, &needs).await?;
-    lock_work(connection, &mut locked, links.sends.iter().map(|id| id.0)).await?;
+    let sends = links.sends.iter().map(|id| (id.0, SEND, SEND));
+    lock_work(connection, &mut locked, sends).await?;
     let mut people = leads::keys(connection, &mut known, &mut locked, &needs).await?;
+    leads::others(connection, &mut known, &needs).await?;
     dialogue::names(connection, &mut known, &mut locked, &links).await?;
     let mut deals = deals_that_may_change(&known, &needs);
     deals.extend(&links.deals);

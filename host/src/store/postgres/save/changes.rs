@@ -12,6 +12,7 @@ use crate::domain::id::{ConnectionId, DeliveryId};
 use crate::store::decide::{Change, Fetch, Known};
 use crate::store::postgres::columns::{self, at};
 use crate::store::postgres::load::Locked;
+use crate::store::postgres::sweep::{self, Old};
 use crate::store::{StoreError, Write};
 
 pub async fn changes(
@@ -27,13 +28,30 @@ pub async fn changes(
     answers(connection, known).await?;
     changed_claims(connection, known, locked).await?;
     dialogue::changes(connection, known, locked).await?;
-    pauses(connection, known).await
+    pauses(connection, known).await?;
+    evicted(connection, known).await
 }
 
+/// Comes last: the rows are not locked in the order of the others, and so nothing
+/// but the clocks of the feeds may be waited for while they are. What another host
+/// evicts too, or has taken up since it was loaded, is left to it: the quarantine
+/// is past its bound by that much until the next delivery comes.
+async fn evicted(connection: &mut PgConnection, known: &Known) -> Result<(), StoreError> {
+    let mut old = Old::default();
+    for (workspace, id) in &known.evicted {
+        old.workspaces.push(workspace.0);
+        old.ids.push(id.0);
+    }
+    sweep::remove(connection, &old, known.now).await?;
+    Ok(())
+}
+
+// A sender that has nothing to prove any more is proven: its address goes.
 const CHANGED_DELIVERIES: &str = "
 update deliveries as d
 set status = n.status, error = n.error, notes = n.notes::json, ran = n.ran::jsonb,
-  attempts = n.attempts, next_attempt_at = n.next_attempt_at, presented = n.presented
+  attempts = n.attempts, next_attempt_at = n.next_attempt_at, presented = n.presented,
+  peer = case when n.presented is null then null else d.peer end
 from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[],
   $8::timestamptz[], $9::bytea[])
   as n (workspace_id, id, status, error, notes, ran, attempts, next_attempt_at, presented)

@@ -11,7 +11,7 @@ mod rows;
 
 pub use changes::changes;
 pub use new::{Trace, new};
-pub use rows::each;
+pub use rows::{each, place};
 
 use crate::store::StoreError;
 

@@ -42,23 +42,24 @@ with claimed as (
   returning 1
 ), arrived as (
   insert into deliveries (workspace_id, id, connection_id, received_at, method, path, query,
-    headers, body_bytes, status, error, notes, ran, attempts, next_attempt_at, presented, body)
+    headers, body_bytes, status, error, notes, ran, attempts, next_attempt_at, presented, body,
+    peer)
   select n.workspace_id, n.id, n.connection_id, n.received_at, n.method, n.path, n.query::json,
     n.headers::json, length(n.body), n.status, n.error, n.notes::json, n.ran::jsonb, n.attempts,
-    n.next_attempt_at, n.presented, n.body
+    n.next_attempt_at, n.presented, n.body, n.peer
   from unnest($12::uuid[], $13::uuid[], $14::text[], $15::timestamptz[], $16::text[], $17::text[],
     $18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::text[], $24::bigint[],
-    $25::timestamptz[], $26::bytea[], $27::bytea[])
+    $25::timestamptz[], $26::bytea[], $27::bytea[], $28::text[])
     as n (workspace_id, id, connection_id, received_at, method, path, query, headers, status, error,
-      notes, ran, attempts, next_attempt_at, presented, body)
+      notes, ran, attempts, next_attempt_at, presented, body, peer)
 ), contained as (
   insert into items (workspace_id, delivery_id, item, status, external_id, deal_id, contact_id,
     message)
-  select * from unnest($28::uuid[], $29::uuid[], $30::int[], $31::text[], $32::text[], $33::uuid[],
-    $34::uuid[], $35::text[])
+  select * from unnest($29::uuid[], $30::uuid[], $31::int[], $32::text[], $33::text[], $34::uuid[],
+    $35::uuid[], $36::text[])
 )
 insert into commit_markers (batch_id)
-values ($36)
+values ($37)
 returning pg_backend_pid() as backend, pg_current_xact_id()::xid::text as number,
   (select count(*) from claimed) as claims,
   (select count(*) from named) as keys";
@@ -104,6 +105,7 @@ pub async fn new(
         .bind(deliveries.states.next)
         .bind(deliveries.states.presented)
         .bind(deliveries.bodies)
+        .bind(deliveries.peers)
         .bind(items.workspaces)
         .bind(items.deliveries)
         .bind(items.places)
@@ -179,6 +181,7 @@ struct NewDeliveries<'a> {
     queries: Vec<String>,
     headers: Vec<String>,
     bodies: Vec<&'a [u8]>,
+    peers: Vec<Option<String>>,
     states: States<'a>,
 }
 
@@ -209,6 +212,7 @@ fn new_deliveries<'a>(
         rows.queries.push(columns::json(&new.query)?);
         rows.headers.push(columns::json(&new.headers)?);
         rows.bodies.push(&new.body);
+        rows.peers.push(delivery.peer.map(|peer| peer.to_string()));
         rows.states.push(delivery)?;
     }
     Ok(rows)

@@ -103,7 +103,9 @@ pub async fn queue(
         rows.bytes.push(size(delivery, writes));
         rows.dues.push(due.map(at));
         rows.leases.push(delivery.lease);
-        rows.untils.push(until((*id, WHOLE), delivery.held));
+        let held_until = delivery.held_until.map(at);
+        rows.untils
+            .push(held_until.or_else(|| until((*id, WHOLE), delivery.held)));
         rows.ends.push(None);
     }
     let fetches: BTreeMap<_, _> = known.fetches.iter().collect();

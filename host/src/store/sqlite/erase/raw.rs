@@ -16,17 +16,25 @@ use crate::store::sqlite::db::Db;
 use crate::store::sqlite::json;
 use crate::store::{Erased, Person, StandingDelivery, StoreError, UnlinkedPage};
 
-// A lead of it is to be converted again, from what came in: nobody knows whose it is.
+// A lead of it is to be converted again, from what came in, or parts of it are not
+// converted yet: nobody knows whose these are.
 macro_rules! is_pending {
     ($delivery:literal) => {
         concat!(
-            "exists (
+            "(exists (
   select 1 from items as unknown
   where unknown.delivery_id = ",
             $delivery,
             "
   and unknown.contact_id is null
-  and unknown.status in ('unrouted', 'failed'))"
+  and unknown.status in ('unrouted', 'failed'))
+or exists (
+  select 1 from deliveries as part
+  where part.id = ",
+            $delivery,
+            "
+  and (part.next_attempt_us is not null
+    or (part.status = 'parked' and part.attempts > 0))))"
         )
     };
 }
@@ -115,8 +123,8 @@ and contact_id is ?2";
 
 const EMPTY: &str = "
 update deliveries
-set query = '[]', headers = '[]', body = x'', body_bytes = 0, presented = null, error = null,
-  notes = ?2
+set query = '[]', headers = '[]', body = x'', body_bytes = 0, presented = null, peer = null,
+  error = null, notes = ?2
 where id in (select value from json_each(?1))
 and (body_bytes > 0 or query <> '[]' or headers <> '[]')";
 
@@ -344,9 +352,9 @@ select d.id, d.status,
 from json_each(?1) as wanted
 cross join deliveries as d on d.id = wanted.value
 where (d.body_bytes > 0 or d.query <> '[]' or d.headers <> '[]')
-and not coalesce((
+and (d.next_attempt_us is not null or not coalesce((
   select min(i.contact_id is not null) from items as i
-  where i.delivery_id = d.id), false)
+  where i.delivery_id = d.id), false))
 order by d.id"
 );
 

@@ -4,7 +4,7 @@
 
 pub mod dialogue;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
@@ -13,8 +13,10 @@ use super::json;
 use crate::domain::id::{
     AgentId, ConnectionId, ContactId, DealId, DeliveryId, ProductId, WorkspaceId,
 };
+use crate::limits;
 use crate::store::StoreError;
-use crate::store::decide::{ClaimKey, Known};
+use crate::store::decide::{Arriving, ClaimKey, Known, Needs, Places};
+use crate::store::row::deliveries::item_status;
 use crate::store::row::{Columns as _, known};
 
 /// The rows of what is wanted; nothing wanted is no statement at all.
@@ -33,35 +35,75 @@ async fn rows<T: Serialize>(
     Ok(found)
 }
 
+// The peer lies past the body: it is read only of those that may have one.
 const DELIVERIES: &str = "
-select d.workspace_id, d.id, d.connection_id, d.received_us as received_at, d.status, d.error,
-  d.notes, d.ran, d.attempts, d.next_attempt_us as next_attempt_at, d.presented, d.lease,
-  d.lease_until_us as lease_until_at
+select d.workspace_id, d.id, d.connection_id, d.received_us as received_at, d.body_bytes, d.status,
+  d.error, d.notes, d.ran, d.attempts, d.next_attempt_us as next_attempt_at, d.presented, d.lease,
+  d.lease_until_us as lease_until_at, iif(d.presented is null, null, d.peer) as peer
 from json_each(?1) as wanted
 cross join deliveries as d on d.id = wanted.value";
 
+// First and last place of a stretch.
 const ITEMS: &str = "
 select i.delivery_id, i.item, i.status, i.external_id, i.deal_id, i.contact_id, i.message
 from json_each(?1) as wanted
-cross join items as i on i.delivery_id = wanted.value";
+cross join items as i
+  on i.delivery_id = wanted.value ->> 0
+  and i.item >= wanted.value ->> 1
+  and i.item <= wanted.value ->> 2";
+
+const LAST_ITEMS: &str = "
+select wanted.value as delivery_id, (
+    select max(item) from items where delivery_id = wanted.value) as last
+from json_each(?1) as wanted";
+
+const ALL_ITEMS: &str = "
+select i.delivery_id, i.status, count(*) as count, max(i.item) as last
+from json_each(?1) as wanted
+cross join items as i on i.delivery_id = wanted.value
+group by i.delivery_id, i.status";
 
 const FETCHES: &str = "
 select f.workspace_id, f.delivery_id, f.item, f.connection_id, f.dedupe_key, f.external_id, f.hop,
   f.due_us as due_at, f.until_us as until_at, f.attempts, f.ran, f.lease,
   f.lease_until_us as lease_until_at, f.request, f.state, f.response_head, f.response_body
 from json_each(?1) as wanted
-cross join fetches as f on f.delivery_id = wanted.value";
+cross join fetches as f
+  on f.delivery_id = wanted.value ->> 0
+  and f.item >= wanted.value ->> 1
+  and f.item <= wanted.value ->> 2";
 
 pub async fn deliveries(
     connection: &mut SqliteConnection,
     known: &mut Known,
-    wanted: &BTreeSet<DeliveryId>,
+    wanted: &BTreeMap<DeliveryId, Places>,
 ) -> Result<(), StoreError> {
-    for row in rows(connection, DELIVERIES, wanted).await? {
+    let ids = wanted.keys().copied().collect();
+    for row in rows(connection, DELIVERIES, &ids).await? {
         known
             .deliveries
             .insert(row.id("id")?, known::delivery(&row, lease(&row)?)?);
     }
+    let stretches: BTreeSet<(DeliveryId, u32, u32)> = wanted
+        .iter()
+        .flat_map(|(id, places)| {
+            let stretches = places.stretches.iter();
+            stretches.map(|(first, last)| (*id, *first, *last))
+        })
+        .collect();
+    items(connection, known, &stretches).await?;
+    for row in rows(connection, FETCHES, &stretches).await? {
+        let key = (row.id("delivery_id")?, row.small("item")?);
+        known.fetches.insert(key, known::fetch(&row, lease(&row)?)?);
+    }
+    Ok(())
+}
+
+async fn items(
+    connection: &mut SqliteConnection,
+    known: &mut Known,
+    wanted: &BTreeSet<(DeliveryId, u32, u32)>,
+) -> Result<(), StoreError> {
     for row in rows(connection, ITEMS, wanted).await? {
         if let Some(delivery) = known.deliveries.get_mut(&row.id("delivery_id")?) {
             delivery
@@ -69,9 +111,31 @@ pub async fn deliveries(
                 .insert(row.small("item")?, known::item(&row)?);
         }
     }
-    for row in rows(connection, FETCHES, wanted).await? {
-        let key = (row.id("delivery_id")?, row.small("item")?);
-        known.fetches.insert(key, known::fetch(&row, lease(&row)?)?);
+    Ok(())
+}
+
+/// Of deliveries that are looked at in part: the owners of keys, and what has to be
+/// known of the others. Comes after the claims.
+pub async fn others(
+    connection: &mut SqliteConnection,
+    known: &mut Known,
+    needs: &Needs,
+) -> Result<(), StoreError> {
+    let owners = needs.owners(known).into_iter();
+    let owners = owners.map(|(id, place)| (id, place, place)).collect();
+    items(connection, known, &owners).await?;
+    for row in rows(connection, LAST_ITEMS, &needs.in_part(false)).await? {
+        if let Some(delivery) = known.deliveries.get_mut(&row.id("delivery_id")?)
+            && let Some(last) = row.number_if("last")?
+        {
+            delivery.reserve(last);
+        }
+    }
+    for row in rows(connection, ALL_ITEMS, &needs.in_part(true)).await? {
+        if let Some(delivery) = known.deliveries.get_mut(&row.id("delivery_id")?) {
+            delivery.count_others(item_status(&row)?, row.number("count")?);
+            delivery.reserve(row.small("last")?);
+        }
     }
     Ok(())
 }
@@ -228,24 +292,42 @@ pub async fn first_agents(
     Ok(())
 }
 
+// Only a quarantine that the batch may fill is read row by row, so that the usual
+// batch pays for a sum. Its bound is a thousand rows, all of them in the index.
 const QUARANTINE: &str = "
-select d.connection_id, count(*) as count, sum(d.body_bytes) as bytes
+select d.connection_id, d.id, d.body_bytes, d.peer, d.lease_until_us as lease_until_at
 from json_each(?1) as wanted
-cross join deliveries as d
+cross join deliveries as d indexed by deliveries_quarantined
   on d.status = 'quarantined'
-  and d.connection_id = wanted.value
-group by d.connection_id";
+  and d.connection_id = wanted.value ->> 0
+where (
+  select count(*) + (wanted.value ->> 1) > ?2 or sum(body_bytes) + (wanted.value ->> 2) > ?3
+  from deliveries indexed by deliveries_quarantined
+  where status = 'quarantined'
+  and connection_id = wanted.value ->> 0)
+order by d.connection_id, d.received_us, d.id";
 
 pub async fn quarantine(
     connection: &mut SqliteConnection,
     known: &mut Known,
-    wanted: &BTreeSet<ConnectionId>,
+    wanted: &BTreeMap<ConnectionId, Arriving>,
 ) -> Result<(), StoreError> {
-    for row in rows(connection, QUARANTINE, wanted).await? {
-        let connection = row.text_id("connection_id")?;
-        known
-            .quarantine
-            .insert(connection, known::quarantine(&row)?);
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let wanted: Vec<_> = wanted
+        .iter()
+        .map(|(connection, arriving)| (connection.as_str(), arriving.count, arriving.bytes))
+        .collect();
+    let rows = sqlx::query(QUARANTINE)
+        .bind(json(&wanted)?)
+        .bind(limits::QUARANTINED_PER_CONNECTION.cast_signed())
+        .bind(limits::QUARANTINED_BYTES_PER_CONNECTION.cast_signed())
+        .fetch_all(connection)
+        .await?;
+    for row in rows {
+        let quarantine = known.quarantine.entry(row.text_id("connection_id")?);
+        quarantine.or_default().add(known::quarantined(&row)?);
     }
     Ok(())
 }
@@ -259,6 +341,8 @@ pub(super) fn sql() -> Vec<&'static str> {
 const OWN: &[&str] = &[
     DELIVERIES,
     ITEMS,
+    LAST_ITEMS,
+    ALL_ITEMS,
     FETCHES,
     CLAIMS,
     CONTACTS_BY_KEY,

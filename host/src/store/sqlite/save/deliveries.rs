@@ -2,6 +2,8 @@
 //! travel as one blob beside their rows, cut up in SQL, since bytes in JSON would
 //! double.
 
+use std::net::IpAddr;
+
 use serde::Serialize;
 use sqlx::sqlite::SqliteConnection;
 
@@ -32,17 +34,19 @@ struct NewDeliveryRow {
     attempts: u32,
     next: Option<i64>,
     presented: Option<String>,
+    peer: Option<IpAddr>,
 }
 
 // A piece of an empty blob is null to SQLite, not empty.
 const NEW_DELIVERIES: &str = "
 insert into deliveries (workspace_id, id, connection_id, received_us, method, path, query, headers,
-  body_bytes, status, error, notes, ran, attempts, next_attempt_us, lease, presented, body)
+  body_bytes, status, error, notes, ran, attempts, next_attempt_us, lease, presented, body,
+  peer)
 select value ->> 'workspace', value ->> 'id', value ->> 'connection', value ->> 'received',
   value ->> 'method', value ->> 'path', value ->> 'query', value ->> 'headers',
   value ->> 'bytes', value ->> 'status', value ->> 'error', value ->> 'notes', value ->> 'ran',
   value ->> 'attempts', value ->> 'next', 0, unhex(value ->> 'presented'),
-  coalesce(substr(?2, value ->> 'at', value ->> 'bytes'), x'')
+  coalesce(substr(?2, value ->> 'at', value ->> 'bytes'), x''), value ->> 'peer'
 from jsonb_each(?1)";
 
 pub(super) async fn new_deliveries(
@@ -83,6 +87,7 @@ pub(super) async fn new_deliveries(
             attempts: delivery.attempts,
             next: delivery.next_attempt_at.map(|at| at.0),
             presented: delivery.presented.as_deref().map(hex::of),
+            peer: delivery.peer,
         });
         bodies.extend_from_slice(&new.body);
     }
@@ -108,14 +113,16 @@ struct ChangedDeliveryRow {
     next: Option<i64>,
     presented: Option<String>,
     held: bool,
+    held_until: Option<i64>,
 }
 
+// A sender that has nothing to prove any more is proven: its address goes.
 const CHANGED_DELIVERIES: &str = "
 update deliveries
 set status = value ->> 'status', error = value ->> 'error', notes = value ->> 'notes',
   ran = value ->> 'ran', attempts = value ->> 'attempts', next_attempt_us = value ->> 'next',
-  presented = unhex(value ->> 'presented'),
-  lease_until_us = iif(value ->> 'held', lease_until_us, null)
+  presented = unhex(value ->> 'presented'), peer = iif(value ->> 'presented' is null, null, peer),
+  lease_until_us = iif(value ->> 'held', coalesce(value ->> 'held_until', lease_until_us), null)
 from jsonb_each(?1)
 where deliveries.id = value ->> 'id'";
 
@@ -139,6 +146,7 @@ pub(super) async fn changed_deliveries(
                 next: delivery.next_attempt_at.map(|at| at.0),
                 presented: delivery.presented.as_deref().map(hex::of),
                 held: delivery.held,
+                held_until: delivery.held_until.map(|until| until.0),
             })
         })
         .collect::<Result<Vec<_>, StoreError>>()?;

@@ -10,7 +10,7 @@ mod feeds;
 use serde::Serialize;
 use sqlx::sqlite::SqliteConnection;
 
-use super::json;
+use super::{json, sweep};
 use crate::store::decide::{Change, Known};
 use crate::store::{StoreError, Write};
 
@@ -22,6 +22,7 @@ pub async fn rows(
     known: &Known,
     writes: &[Write],
 ) -> Result<(), StoreError> {
+    evicted(connection, known).await?;
     deliveries::new_deliveries(connection, known, writes).await?;
     deliveries::changed_deliveries(connection, known).await?;
     deliveries::items(connection, known).await?;
@@ -37,6 +38,11 @@ pub async fn rows(
     dialogue::templates(connection, known).await?;
     deals::history(connection, known).await?;
     deals::logs(connection, known).await
+}
+
+async fn evicted(connection: &mut SqliteConnection, known: &Known) -> Result<(), StoreError> {
+    let ids: Vec<_> = known.evicted.iter().map(|(_, id)| *id).collect();
+    sweep::remove(connection, &ids).await
 }
 
 #[derive(Serialize)]

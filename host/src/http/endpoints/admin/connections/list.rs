@@ -1,17 +1,24 @@
 //! `GET /admin/v1/connections`.
 
+use std::time::Duration;
+
 use hyper::StatusCode;
 use serde_json::json;
+use tokio::time::Instant;
 
-use super::shown;
+use super::{senders, shown};
 use crate::domain::connection::ConnectionKind;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::http::router::Call;
 
+/// How long plugins are asked, all of them together.
+const ASKING: Duration = Duration::from_secs(5);
+
 pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let store = &call.app.store;
     let mut connections = Vec::new();
+    let until = Instant::now() + ASKING;
     for workspace in store.workspaces().await? {
         let partners = store.partners(workspace.id).await?;
         for connection in store.connections(Some(workspace.id)).await? {
@@ -23,7 +30,9 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
                 .iter()
                 .find(|partner| Some(partner.id) == connection.partner)
                 .map_or("", |partner| partner.name.as_str());
-            connections.push(shown(&connection, &workspace.slug, partner));
+            let mut shown = shown(&connection, &workspace.slug, partner);
+            shown["senders"] = json!(senders(call.app, &connection, until).await);
+            connections.push(shown);
         }
     }
     reply::json(StatusCode::OK, &json!({ "connections": connections }))

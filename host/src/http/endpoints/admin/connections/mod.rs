@@ -6,15 +6,19 @@ pub mod resume;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::time::{Instant, timeout_at};
 
 use super::only;
+use crate::app::App;
 use crate::domain::connection::{Connection, ConnectionKind, Pause};
+use crate::domain::exchange::SenderCheck;
 use crate::domain::id::ConnectionId;
 use crate::domain::text::kept;
 use crate::domain::time::Micros;
 use crate::http::error::ApiError;
 use crate::http::router::Call;
-use crate::pipeline::fleet;
+use crate::pipeline::{convert, fleet};
+use crate::plugin::Budget;
 use crate::store::{Announcement, Store};
 
 /// The source that an operator means: by id, by name, or by `workspace/name`
@@ -88,6 +92,25 @@ fn shown(connection: &Connection, workspace: &str, partner: &str) -> Value {
     shown
 }
 
+/// Whether senders must prove themselves: `checked`, `anybody`, or `unknown` where
+/// the plugin does not say it in time.
+pub async fn senders(app: &App, connection: &Connection, until: Instant) -> &'static str {
+    let asked = async {
+        let plugin = app.plugins.active(&connection.plugin)?;
+        let live = app.pipeline.connections.get(&connection.id).await.ok()??;
+        let checks = convert::checks(app, &live, &plugin, Budget::Operator)
+            .await
+            .ok()?;
+        let has = |check: &SenderCheck| live.secrets.get(&check.secret).is_some();
+        Some(checks.checks.iter().any(has))
+    };
+    match timeout_at(until, asked).await {
+        Ok(Some(true)) => "checked",
+        Ok(Some(false)) => "anybody",
+        Ok(None) | Err(_) => "unknown",
+    }
+}
+
 /// What sources and channels have in common, as operators see it; of its secrets
 /// the names.
 pub fn bound(connection: &Connection) -> Value {
@@ -104,6 +127,7 @@ pub fn bound(connection: &Connection) -> Value {
         "checks": connection.checks,
         "routes": connection.routes,
         "secrets": connection.secrets,
+        "replySecrets": connection.settings.reply_secrets,
         "region": connection.region,
         "timeZone": connection.time_zone,
         "paused": paused,

@@ -94,6 +94,7 @@ async fn play(
             instance,
             token: channel.id.clone(),
         },
+        peer: call.peer,
         method: "POST".to_owned(),
         public_url: call
             .app

@@ -6,21 +6,19 @@ use std::sync::Arc;
 use hyper::StatusCode;
 use serde_json::json;
 
-use super::{component, refusal};
+use super::{component, while_wanted};
+use crate::http::auth::AdminCaller;
 use crate::http::body::Unread;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::http::router::Call;
-use crate::pipeline::{self, deploy};
+use crate::pipeline::deploy::{self, Origin};
 
-pub async fn check(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
+pub async fn check(call: &Call<'_>, caller: &AdminCaller, body: Unread) -> Result<Reply, ApiError> {
     let wasm = component(call, body).await?;
     let app = Arc::clone(call.app);
-    let checked = pipeline::spawn(call.app, async move { deploy::check(&app, wasm).await });
-    let report = checked
-        .await
-        .map_err(ApiError::internal)?
-        .map_err(refusal)?;
+    let origin = Origin::upload(caller.key());
+    let report = while_wanted(call, deploy::check(&app, wasm, origin)).await?;
     reply::json(
         StatusCode::OK,
         &json!({
@@ -30,6 +28,7 @@ pub async fn check(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
             "kind": report.kind,
             "contract": report.contract,
             "golden": report.golden,
+            "publisher": report.publisher,
             "concerns": report.concerns,
         }),
     )

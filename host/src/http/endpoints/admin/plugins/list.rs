@@ -10,6 +10,7 @@ use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::http::router::Call;
 use crate::pipeline::fleet;
+use crate::plugin::Open;
 use crate::store::{Activation, PluginRecord};
 
 pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
@@ -21,6 +22,7 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
         let name = record.description.name.clone();
         by_name.entry(name).or_default().push(record);
     }
+    let open = call.app.plugins.open_breakers();
     let plugins: Vec<Value> = by_name
         .iter()
         .map(|(name, records)| {
@@ -45,6 +47,8 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
                 "servedBy": fleet.as_ref().map(|(serving, _)| serving),
                 "behind": fleet.as_ref().map(|(_, behind)| behind),
                 "versions": versions,
+                // What this host does not try for now, or less often.
+                "circuits": circuits(&open, records),
             })
         })
         .collect();
@@ -53,6 +57,25 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
         StatusCode::OK,
         &json!({ "plugins": plugins, "refusals": refusals, "hosts": hosts }),
     )
+}
+
+fn circuits(open: &[Open], records: &[PluginRecord]) -> Vec<Value> {
+    let of_these = |open: &&Open| records.iter().any(|record| record.digest == open.digest);
+    open.iter()
+        .filter(of_these)
+        .map(|open| {
+            json!({
+                "digest": open.digest,
+                "connection": open.lane,
+                "function": open.function.name(),
+                "inlineOnly": open.inline_only,
+                "reason": open.reason,
+                "failures": open.failures,
+                "since": open.since,
+                "until": open.until,
+            })
+        })
+        .collect()
 }
 
 fn version(record: &PluginRecord, activation: Option<&Activation>) -> Value {
@@ -71,6 +94,7 @@ fn version(record: &PluginRecord, activation: Option<&Activation>) -> Value {
         "bytes": record.bytes,
         "golden": record.golden,
         "origin": record.origin,
+        "publisher": record.publisher,
         "storedAt": record.stored_at,
         "secrets": record.description.secrets,
         "hosts": record.description.hosts,

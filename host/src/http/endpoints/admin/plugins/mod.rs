@@ -14,6 +14,7 @@ use crate::http::error::ApiError;
 use crate::http::router::Call;
 use crate::pipeline::deploy::{Accept, Activated, DeployError};
 use crate::pipeline::fleet::FleetError;
+use crate::plugin::LoadError;
 use crate::store::PluginRecord;
 
 /// The bytes of a component.
@@ -21,6 +22,22 @@ async fn component(call: &Call<'_>, body: Unread) -> Result<Vec<u8>, ApiError> {
     let limit = call.app.config.plugins.component_mib << 20;
     let body = body.read(call.app, limit).await?;
     Ok(body.bytes.to_vec())
+}
+
+/// Does what is for the client alone. When it leaves, or its time is up, that ends
+/// where it is, because it is dropped.
+async fn while_wanted<T>(
+    call: &Call<'_>,
+    work: impl Future<Output = Result<T, DeployError>>,
+) -> Result<T, ApiError> {
+    let work = Box::pin(work);
+    tokio::select! {
+        done = work => done.map_err(refusal),
+        () = call.client.left() => {
+            tracing::info!("whoever handed in a component has left; its trial is broken off");
+            Err(ApiError::BadRequest("Nobody waits for the answer any more.".to_owned()))
+        }
+    }
 }
 
 fn accepted<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Accept, ApiError> {
@@ -57,6 +74,10 @@ fn shown(activated: &Activated, record: Option<&PluginRecord>) -> Value {
 fn refusal(error: DeployError) -> ApiError {
     let message = error.to_string();
     match error {
+        DeployError::Load(LoadError::Busy { .. }) => ApiError::Overloaded {
+            what: "Other components wait to be tried already; try again when they are done.",
+            retry_after: 10,
+        },
         DeployError::Load(error) if error.is_passing() => ApiError::Overloaded {
             what: "The host could not try the component just now; its log says why. Try again.",
             retry_after: 1,

@@ -6,22 +6,30 @@ use std::sync::Arc;
 use hyper::StatusCode;
 use serde_json::json;
 
-use super::{accepted, component, refusal, shown};
+use super::{accepted, component, refusal, shown, while_wanted};
+use crate::http::auth::AdminCaller;
 use crate::http::body::Unread;
 use crate::http::endpoints::admin::flag;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::http::router::Call;
+use crate::pipeline::deploy::Origin;
 use crate::pipeline::{self, deploy};
 
-pub async fn upload(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
+pub async fn upload(
+    call: &Call<'_>,
+    caller: &AdminCaller,
+    body: Unread,
+) -> Result<Reply, ApiError> {
     let activate = flag(call, "activate")?;
     let query = call.query();
     let accept = accepted(query.all("accept"))?;
     let wasm = component(call, body).await?;
     let app = Arc::clone(call.app);
+    let origin = Origin::upload(caller.key());
+    let tried = while_wanted(call, deploy::try_out(&app, wasm)).await?;
     let deployed = pipeline::spawn(call.app, async move {
-        deploy::upload(&app, wasm, "upload", activate, &accept).await
+        deploy::admit(&app, tried, origin, activate, &accept).await
     });
     let deployed = deployed
         .await

@@ -5,21 +5,36 @@
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{ValidationError, Validator};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::limits;
 
 /// Bytes of what is said of one place.
 const LONGEST: usize = 600;
 
 /// A place in a configuration, as a JSON pointer, and what is wrong there.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
     pub place: String,
     pub what: String,
 }
 
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let place = if self.place.is_empty() {
+            "/"
+        } else {
+            &self.place
+        };
+        write!(f, "{place}: {}", self.what)
+    }
+}
+
 pub fn faults(schema: &Validator, config: &Value) -> Vec<Fault> {
     schema
         .iter_errors(config)
+        .take(limits::CONFIG_FAULTS_TOLD)
         .map(|error| {
             let mut what = said(&error);
             if what.len() > LONGEST {

@@ -1,0 +1,441 @@
+//! What a tenant feels of its neighbours: leads at a steady rate over one
+//! connection, alone, and beside a connection that does harm, or a component
+//! that an operator has tried.
+//!
+//! Each row has a host of its own, on an empty data folder. In each round the good
+//! connection is loaded alone, then again beside a bad one that the host has not met
+//! before, so that a drift of the machine is in neither; the middle round counts, so
+//! that a stall of the disk does not. What the good one waits is counted from when
+//! each lead was due.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use xtask::misbehave;
+
+use crate::host::{self, Host};
+use crate::http::Client;
+use crate::paced::{self, Body, Outcome, Paced};
+use crate::report::{Report, Table, time};
+use crate::rows::Database;
+use crate::{Arguments, Failure};
+
+const WARM_UP: Duration = Duration::from_secs(3);
+/// Who has a component checked hangs up after it and has it checked again: what
+/// goes on behind a client that left adds up.
+const CHECK_PATIENCE: Duration = Duration::from_secs(3);
+/// Leads a second of the good connection.
+const GOOD_RATE: f64 = 100.0;
+/// So many of them are answered with 200 beside a bad one.
+const LEAST_OK: f64 = 0.99;
+/// Neighbours do not share an address.
+const GOOD: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
+const BAD: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 3));
+/// Of the good connection's leads, so that no round repeats those of another.
+const NUMBERS: u64 = 10_000_000;
+
+/// A bad neighbour: what it is, and how often it comes.
+struct Row {
+    name: &'static str,
+    what: &'static str,
+    bad: Bad,
+    /// Times the p99 alone, at most.
+    aim: f64,
+}
+
+enum Bad {
+    /// Deliveries a second to a connection of this component and configuration.
+    Deliveries(Component, &'static str, f64),
+    /// A component that is checked without a pause: the misbehaving converter
+    /// with this harm in its description, or with looping golden cases.
+    Checks(Check),
+    /// Leads a second of a tenant that does no harm but by their number.
+    Leads(f64),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Component {
+    Plain,
+    Wasi,
+    Python,
+}
+
+enum Check {
+    Schema,
+    Golden,
+}
+
+const fn row(name: &'static str, what: &'static str, bad: Bad, aim: f64) -> Row {
+    Row {
+        name,
+        what,
+        bad,
+        aim,
+    }
+}
+
+const fn plain(config: &'static str, rate: f64) -> Bad {
+    Bad::Deliveries(Component::Plain, config, rate)
+}
+
+const fn wasi(config: &'static str, rate: f64) -> Bad {
+    Bad::Deliveries(Component::Wasi, config, rate)
+}
+
+#[rustfmt::skip]
+const ROWS: &[Row] = &[
+    row("loop", "loops for ever, 1/s", plain(r#"{"do":"loop"}"#, 1.0), 1.2),
+    row("loop-20", "loops for ever, 20/s", plain(r#"{"do":"loop"}"#, 20.0), 2.0),
+    row("clock", "asks the clock in a loop, 5/s", wasi(r#"{"do":"clock"}"#, 5.0), 1.2),
+    row("random", "asks for 1 MiB of random bytes in a loop, 5/s", wasi(r#"{"do":"random","size":1048576}"#, 5.0), 1.2),
+    row("sleep", "sleeps in a loop, 5/s", wasi(r#"{"do":"sleep"}"#, 5.0), 1.2),
+    row("stdout", "floods its standard streams, 5/s", wasi(r#"{"do":"flood","size":65536}"#, 5.0), 1.2),
+    row("memory", "fills its memory slowly, 5/s", plain(r#"{"do":"touch"}"#, 5.0), 1.2),
+    row("fill", "fills 96 MiB by one instruction in a loop, 5/s", plain(r#"{"do":"fill"}"#, 5.0), 1.2),
+    row("phones", "a lead with 10 000 phones, 5/s", plain(r#"{"do":"phones","size":10000}"#, 5.0), 1.2),
+    row("items", "10 000 leads a delivery, 2/s", plain(r#"{"do":"leads","size":10000}"#, 2.0), 1.2),
+    row("grow", "grows its memory until refused, 20/s", plain(r#"{"do":"grow"}"#, 20.0), 2.0),
+    row("name", "a lead's name of 8 MB, 5/s", plain(r#"{"do":"name","size":8000000}"#, 5.0), 1.2),
+    row("golden", "`plugin check` of 25 000 looping golden cases, one after the other", Bad::Checks(Check::Golden), 1.2),
+    row("schema", "`plugin check` of a schema of 2^45 steps, one after the other", Bad::Checks(Check::Schema), 1.2),
+    row("flood", "a tenant's good leads, 7 000/s", Bad::Leads(7_000.0), 1.2),
+    row("python", "loops for ever in Python, 1/s", Bad::Deliveries(Component::Python, r#"{"do":"loop"}"#, 1.0), 1.2),
+];
+
+pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
+    let rows = chosen(&arguments.rows)?;
+    let during = arguments.round();
+    let mut report = Report::new("neighbours", "What a tenant feels of its neighbours");
+    let mut table = Table::new(
+        "Leads at 100/s over one connection, alone and beside a bad neighbour, each from when it was due:",
+        &[
+            "neighbour",
+            "ok/s",
+            "p50",
+            "p99",
+            "alone p50",
+            "alone p99",
+            "times alone (p99)",
+            "aim",
+            "what came of the neighbour",
+        ],
+    );
+    let (mut data, mut met, mut missed) = (Vec::new(), 0, Vec::new());
+    for row in rows {
+        let bad = match component(arguments, &row.bad) {
+            Ok(bad) => bad,
+            Err(missing) => {
+                eprintln!("  LEFT OUT: {}: {missing}", row.name);
+                report.note(format!("Left out: {}: {missing}.", row.name));
+                continue;
+            }
+        };
+        let measured = measure_row(arguments, row, &bad, during)
+            .map_err(|error| format!("{}: {error}", row.name))?;
+        let line = measured.line(row);
+        eprintln!("  {}", line.join(" | "));
+        table.row(line);
+        if measured.meets(row) {
+            met += 1;
+        } else {
+            missed.push(row.name);
+        }
+        data.push(measured.data(row));
+    }
+    let came = match missed.as_slice() {
+        [] => format!("so in all {met} rows"),
+        missed => format!("so in {met} rows, not in {}", missed.join(", ")),
+    };
+    report.aim(
+        "beside a bad neighbour the p99 is at most 1.2 times that alone (2 times where it comes 20 times a second), and no lead is refused",
+        came,
+        missed.is_empty(),
+    );
+    report.table(table);
+    report.note(format!(
+        "Each row has a host of its own: {} s of warm-up, then {} rounds of {} s alone and {} s beside a new neighbour; of times and of their ratio the middle round counts. The good connection and the neighbour come from addresses of their own.",
+        WARM_UP.as_secs(),
+        arguments.rounds,
+        during.as_secs(),
+        during.as_secs()
+    ));
+    report.note("A lead that is not answered within 15 s counts as that long, and as not ok.");
+    report.data("rows", Value::Array(data));
+    Ok(report)
+}
+
+fn chosen(names: &[String]) -> Result<Vec<&'static Row>, Failure> {
+    if let Some(unknown) = names
+        .iter()
+        .find(|name| ROWS.iter().all(|row| row.name != **name))
+    {
+        let known: Vec<_> = ROWS.iter().map(|row| row.name).collect();
+        return Err(format!("no row `{unknown}`; the rows are {}", known.join(", ")).into());
+    }
+    let is_chosen = |row: &&Row| names.is_empty() || names.iter().any(|name| name == row.name);
+    Ok(ROWS.iter().filter(is_chosen).collect())
+}
+
+/// The component of a row; the error says what is missing.
+fn component(arguments: &Arguments, bad: &Bad) -> Result<Vec<u8>, String> {
+    let guest = |file: &str, how: &str| {
+        let path = arguments.plugins.join("../guests").join(file);
+        std::fs::read(&path).map_err(|_| format!("{file} is not built: {how}"))
+    };
+    let plain = || guest("guest-misbehave.wasm", "`cargo xtask bench` builds it");
+    let harmful = |describe: &str, always: &str| {
+        let fetch = "https://leads.example.com/v1/leads";
+        let fields = ["1.0.0", "key", fetch, "", "", describe, always];
+        Ok(misbehave::variant(plain()?, misbehave::CONVERTER, &fields))
+    };
+    match bad {
+        Bad::Leads(_) => Ok(Vec::new()),
+        Bad::Deliveries(Component::Plain, ..) => plain(),
+        Bad::Deliveries(Component::Wasi, ..) => guest(
+            "guest-misbehave-wasi.wasm",
+            "`rustup target add wasm32-wasip2` lets it be built",
+        ),
+        Bad::Deliveries(Component::Python, ..) => guest(
+            "misbehave-py.wasm",
+            "`cargo xtask guests misbehave-py.wasm` builds it, with Python",
+        ),
+        Bad::Checks(Check::Schema) => harmful("schema-steps", ""),
+        Bad::Checks(Check::Golden) => Ok(misbehave::with_most_cases(&harmful("", "loop")?)),
+    }
+}
+
+struct Measured {
+    rounds: Vec<Round>,
+    /// How the neighbour's deliveries or checks ended.
+    came: String,
+}
+
+struct Round {
+    alone: Outcome,
+    beside: Outcome,
+}
+
+fn measure_row(
+    arguments: &Arguments,
+    row: &Row,
+    component: &[u8],
+    during: Duration,
+) -> Result<Measured, Failure> {
+    let folder = arguments.scratch()?;
+    let host = Host::start(&arguments.leadhost, folder.path(), "")?;
+    host.activate(&arguments.component()?)?;
+    let good = host.apply()?.path;
+    let load = |during, number: u64| {
+        paced::start(Paced {
+            to: host.gateway,
+            from: GOOD,
+            path: good.clone(),
+            per_second: GOOD_RATE,
+            during,
+            body: Body::Leads(number * NUMBERS),
+        })
+    };
+    paced::join(load(WARM_UP, 0))?;
+    let (mut rounds, mut ended) = (Vec::new(), BTreeMap::<String, u64>::new());
+    for number in (1..).step_by(3).take(arguments.rounds.max(1)) {
+        let neighbour = Neighbour::ready(&host, row, component, number)?;
+        let alone = paced::join(load(during, number))?;
+        let neighbour = neighbour.start(&host, during)?;
+        let beside = paced::join(load(during, number + 1))?;
+        for (how, times) in neighbour.join()? {
+            *ended.entry(how).or_default() += times;
+        }
+        rounds.push(Round { alone, beside });
+    }
+    let answered = listed(&ended);
+    let came = match row.bad {
+        Bad::Deliveries(..) => format!("{answered}; stored: {}", stored(folder.path())?),
+        _ => answered,
+    };
+    // It may be so busy that it does not hear a request to end, which is another
+    // matter: it is killed.
+    drop(host);
+    Ok(Measured { rounds, came })
+}
+
+/// Deliveries that were not converted, by what they are by now.
+fn stored(folder: &std::path::Path) -> Result<String, Failure> {
+    let mut by_status = BTreeMap::<String, u64>::new();
+    for (status, _) in Database::Sqlite(host::database(folder))
+        .ran_with()?
+        .into_values()
+    {
+        *by_status.entry(status).or_default() += 1;
+    }
+    by_status.remove("converted");
+    Ok(listed(&by_status))
+}
+
+fn listed(times: &BTreeMap<String, u64>) -> String {
+    if times.is_empty() {
+        return "nothing else".to_owned();
+    }
+    let each: Vec<_> = times.iter().map(|(how, n)| format!("{n} {how}")).collect();
+    each.join(", ")
+}
+
+/// What runs beside the good connection.
+enum Neighbour {
+    Sends { path: String, body: Body, rate: f64 },
+    IsChecked { component: Vec<u8> },
+}
+
+impl Neighbour {
+    /// A new one, with this number.
+    fn ready(host: &Host, row: &Row, component: &[u8], number: u64) -> Result<Self, Failure> {
+        let name = format!("neighbour-{number}");
+        Ok(match row.bad {
+            Bad::Deliveries(kind, config, rate) => {
+                host.activate(component)?;
+                let plugin = match kind {
+                    Component::Plain | Component::Wasi => "misbehave",
+                    Component::Python => "misbehave-python",
+                };
+                let config: Value = serde_json::from_str(config)?;
+                Self::Sends {
+                    path: host.apply_as(&name, plugin, &config)?.path,
+                    body: Body::Same,
+                    rate,
+                }
+            }
+            Bad::Leads(rate) => Self::Sends {
+                path: host.apply_as(&name, "grupo-olx", &json!({}))?.path,
+                body: Body::Leads((number + 2) * NUMBERS),
+                rate,
+            },
+            Bad::Checks(_) => Self::IsChecked {
+                component: component.to_vec(),
+            },
+        })
+    }
+
+    fn start(self, host: &Host, during: Duration) -> Result<Running, Failure> {
+        Ok(match self {
+            Self::Sends { path, body, rate } => Running::Sends(paced::start(Paced {
+                to: host.gateway,
+                from: BAD,
+                path,
+                per_second: rate,
+                during,
+                body,
+            })),
+            Self::IsChecked { component } => {
+                let mut admin = host.admin()?;
+                let until = Instant::now() + during;
+                Running::IsChecked(std::thread::spawn(move || {
+                    let mut ended = BTreeMap::<String, u64>::new();
+                    while Instant::now() < until {
+                        let how = match check(&mut admin, &component) {
+                            Ok(status) => format!("answers {status}"),
+                            Err(_) => "left without an answer".to_owned(),
+                        };
+                        *ended.entry(how).or_default() += 1;
+                    }
+                    ended
+                }))
+            }
+        })
+    }
+}
+
+enum Running {
+    Sends(JoinHandle<Result<Outcome, Failure>>),
+    IsChecked(JoinHandle<BTreeMap<String, u64>>),
+}
+
+impl Running {
+    /// How often it ended how.
+    fn join(self) -> Result<BTreeMap<String, u64>, Failure> {
+        match self {
+            Self::Sends(thread) => Ok(paced::join(thread)?.ended),
+            Self::IsChecked(thread) => Ok(thread.join().map_err(|_| "the checks panicked")?),
+        }
+    }
+}
+
+fn check(admin: &mut Client, component: &[u8]) -> Result<u16, Failure> {
+    admin.come_again(CHECK_PATIENCE)?;
+    let answer = admin.post("/admin/v1/plugins/check", "application/wasm", component)?;
+    Ok(answer.status)
+}
+
+impl Round {
+    fn times(&self) -> f64 {
+        let p99 = |outcome: &Outcome| outcome.latency().p99().as_secs_f64();
+        p99(&self.beside) / p99(&self.alone).max(f64::MIN_POSITIVE)
+    }
+}
+
+impl Measured {
+    /// The middle of the rounds.
+    fn middle<T: PartialOrd>(&self, of: impl Fn(&Round) -> T) -> T {
+        let mut all: Vec<T> = self.rounds.iter().map(of).collect();
+        all.sort_by(|one, other| one.partial_cmp(other).expect("numbers can be compared"));
+        all.swap_remove(all.len() / 2)
+    }
+
+    fn times(&self) -> f64 {
+        self.middle(Round::times)
+    }
+
+    /// In all rounds: a refusal is none that a middle leaves out.
+    fn ok_per_second(&self) -> f64 {
+        let each = self.rounds.iter().map(|round| round.beside.ok_per_second());
+        each.sum::<f64>() / self.rounds.len() as f64
+    }
+
+    fn meets(&self, row: &Row) -> bool {
+        self.times() <= row.aim && self.ok_per_second() >= GOOD_RATE * LEAST_OK
+    }
+
+    fn line(&self, row: &Row) -> Vec<String> {
+        let verdict = if self.meets(row) { "met" } else { "**missed**" };
+        let each: Vec<_> = self.rounds.iter().map(Round::times).collect();
+        let each: Vec<_> = each.iter().map(|times| format!("{times:.2}")).collect();
+        vec![
+            format!("{}: {}", row.name, row.what),
+            format!("{:.1}", self.ok_per_second()),
+            time(self.middle(|round| round.beside.latency().p50())),
+            time(self.middle(|round| round.beside.latency().p99())),
+            time(self.middle(|round| round.alone.latency().p50())),
+            time(self.middle(|round| round.alone.latency().p99())),
+            format!("{:.2} ({})", self.times(), each.join(", ")),
+            format!("{}: {verdict}", row.aim),
+            self.came.clone(),
+        ]
+    }
+
+    fn data(&self, row: &Row) -> Value {
+        let of = |outcome: &Outcome| {
+            let latency = outcome.latency();
+            json!({
+                "okPerSecond": outcome.ok_per_second(),
+                "p50Micros": latency.p50().as_micros() as u64,
+                "p99Micros": latency.p99().as_micros() as u64,
+                "slowestMicros": latency.max().as_micros() as u64,
+                "ended": outcome.ended,
+            })
+        };
+        let rounds: Vec<_> = self
+            .rounds
+            .iter()
+            .map(|round| json!({"alone": of(&round.alone), "beside": of(&round.beside)}))
+            .collect();
+        json!({
+            "row": row.name,
+            "rounds": rounds,
+            "timesAlone": self.times(),
+            "aim": row.aim,
+            "met": self.meets(row),
+            "neighbour": self.came,
+        })
+    }
+}

@@ -1,0 +1,309 @@
+//! Load at a steady rate, an open loop: each request is due at its time, whether
+//! or not those before it are answered, and what it took is counted from that
+//! time. A closed loop would wait with the service and see less of a stall.
+//!
+//! One thread of its own keeps the time and another all sockets: what a
+//! generator takes of the machine, what it measures lacks.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::sync::mpsc;
+use tokio::task::LocalSet;
+
+use crate::sample::Sample;
+use crate::{Failure, lead};
+
+/// After it a request counts as not answered.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Requests under way at once: past it those that are due are not sent.
+const UNDER_WAY: usize = 4_096;
+
+#[derive(Clone, Debug)]
+pub struct Paced {
+    pub to: SocketAddr,
+    /// The address that it comes from: tenants do not share theirs.
+    pub from: IpAddr,
+    pub path: String,
+    pub per_second: f64,
+    pub during: Duration,
+    pub body: Body,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum Body {
+    /// A portal's leads from this number on.
+    Leads(u64),
+    /// The same few bytes each time: what comes of them is in the configuration.
+    Same,
+}
+
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// What each request took from when it was due, answered or not.
+    pub took: Vec<Duration>,
+    /// How they ended: the answer's status and its word, or what went wrong.
+    pub ended: BTreeMap<String, u64>,
+    pub during: Duration,
+}
+
+impl Outcome {
+    /// Answers 200 a second.
+    pub fn ok_per_second(&self) -> f64 {
+        let ok = self.ended.iter().filter(|(how, _)| how.starts_with("200"));
+        ok.map(|(_, times)| *times).sum::<u64>() as f64 / self.during.as_secs_f64()
+    }
+
+    pub fn latency(&self) -> Sample {
+        Sample::of(self.took.iter().copied())
+    }
+}
+
+/// Starts the load; it ends after its time, and once all is answered or given up.
+pub fn start(load: Paced) -> JoinHandle<Result<Outcome, Failure>> {
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        LocalSet::new().block_on(&runtime, run(load))
+    })
+}
+
+pub fn join(thread: JoinHandle<Result<Outcome, Failure>>) -> Result<Outcome, Failure> {
+    thread.join().map_err(|_| "the load generator panicked")?
+}
+
+async fn run(load: Paced) -> Result<Outcome, Failure> {
+    let (due, mut dues) = mpsc::unbounded_channel();
+    let ended = Arc::new(AtomicBool::new(false));
+    let clock = keep_time(&load, due, Arc::clone(&ended));
+    let shared = Rc::new(Shared {
+        idle: RefCell::default(),
+        outcome: RefCell::new(Outcome {
+            during: load.during,
+            ..Outcome::default()
+        }),
+        load,
+    });
+    let mut tasks = Vec::new();
+    let mut number = 0;
+    while let Some(due) = dues.recv().await {
+        // One of them is the task itself.
+        if Rc::strong_count(&shared) > UNDER_WAY {
+            shared.end("not sent: too many are under way", due);
+        } else {
+            tasks.push(tokio::task::spawn_local(one(
+                Rc::clone(&shared),
+                number,
+                due,
+            )));
+        }
+        number += 1;
+        if tasks.len() > 1_024 {
+            tasks.retain(|task| !task.is_finished());
+        }
+    }
+    for task in tasks {
+        task.await?;
+    }
+    ended.store(true, Ordering::Relaxed);
+    clock.join().map_err(|_| "the clock of a load panicked")?;
+    Ok(shared.outcome.take())
+}
+
+/// Says when each request is due. The timers of the runtime are a millisecond
+/// late, which is a third of what is measured.
+fn keep_time(
+    load: &Paced,
+    due: mpsc::UnboundedSender<Instant>,
+    ended: Arc<AtomicBool>,
+) -> JoinHandle<()> {
+    let (per_second, during) = (load.per_second, load.during);
+    std::thread::spawn(move || {
+        let begin = Instant::now();
+        for number in 0_u32.. {
+            let at = Duration::from_secs_f64(f64::from(number) / per_second);
+            if at >= during || ended.load(Ordering::Relaxed) {
+                return;
+            }
+            std::thread::sleep(at.saturating_sub(begin.elapsed()));
+            if due.send(begin + at).is_err() {
+                return;
+            }
+        }
+    })
+}
+
+struct Shared {
+    load: Paced,
+    /// Kept connections that nobody uses now.
+    idle: RefCell<Vec<Connection>>,
+    outcome: RefCell<Outcome>,
+}
+
+impl Shared {
+    fn end(&self, how: &str, due: Instant) {
+        let mut outcome = self.outcome.borrow_mut();
+        outcome.took.push(due.elapsed());
+        match outcome.ended.get_mut(how) {
+            Some(times) => *times += 1,
+            None => {
+                outcome.ended.insert(how.to_owned(), 1);
+            }
+        }
+    }
+}
+
+struct Connection {
+    stream: TcpStream,
+    buffer: Vec<u8>,
+}
+
+async fn one(shared: Rc<Shared>, number: u64, due: Instant) {
+    let asked = tokio::time::timeout(PATIENCE, ask(&shared, number)).await;
+    match asked {
+        Ok(Ok((how, connection))) => {
+            shared.end(&how, due);
+            shared.idle.borrow_mut().extend(connection);
+        }
+        Ok(Err(how)) => shared.end(&how, due),
+        Err(_) => shared.end("no answer", due),
+    }
+}
+
+/// How the answer was, and the connection where it is kept.
+async fn ask(shared: &Shared, number: u64) -> Result<(String, Option<Connection>), String> {
+    let load = &shared.load;
+    let idle = shared.idle.borrow_mut().pop();
+    let mut connection = match idle {
+        Some(connection) => connection,
+        None => connect(load)
+            .await
+            .map_err(|error| format!("connecting: {}", error.kind()))?,
+    };
+    let mut body = Vec::new();
+    match load.body {
+        Body::Leads(first) => lead::write(first + number, &mut body),
+        Body::Same => body.extend_from_slice(b"{}"),
+    }
+    let head = format!(
+        "POST {} HTTP/1.1\r\nhost: {}\r\nuser-agent: bench\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        load.path,
+        load.to,
+        body.len()
+    );
+    let mut request = head.into_bytes();
+    request.extend_from_slice(&body);
+    let stream = &mut connection.stream;
+    stream
+        .write_all(&request)
+        .await
+        .map_err(|error| format!("sending: {}", error.kind()))?;
+    let buffer = &mut connection.buffer;
+    buffer.clear();
+    let (mut head, mut kept, mut received) = (None, true, 0);
+    loop {
+        let read = stream
+            .read_buf(buffer)
+            .await
+            .map_err(|error| format!("receiving: {}", error.kind()))?;
+        if read == 0 {
+            return Err("closed before the answer".to_owned());
+        }
+        received += read;
+        if head.is_none() {
+            head = read_head(buffer).inspect(|head| kept = head.kept);
+        }
+        let Some(Head {
+            status,
+            body,
+            length,
+            ..
+        }) = head
+        else {
+            continue;
+        };
+        if received >= body + length {
+            let how = match word(&buffer[body.min(buffer.len())..]) {
+                Some(word) => format!("{status} {word}"),
+                None => status.to_string(),
+            };
+            return Ok((how, kept.then_some(connection)));
+        }
+        // The rest of a long answer is of no interest.
+        if buffer.len() > 64 << 10 {
+            buffer.truncate(body + 1_024);
+        }
+    }
+}
+
+async fn connect(load: &Paced) -> std::io::Result<Connection> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind(SocketAddr::new(load.from, 0))?;
+    let stream = socket.connect(load.to).await?;
+    stream.set_nodelay(true)?;
+    Ok(Connection {
+        stream,
+        buffer: Vec::with_capacity(4 << 10),
+    })
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Head {
+    status: u16,
+    /// Where the body begins, and its length.
+    body: usize,
+    length: usize,
+    kept: bool,
+}
+
+/// The head, once it is complete.
+fn read_head(received: &[u8]) -> Option<Head> {
+    let end = received.windows(4).position(|four| four == b"\r\n\r\n")?;
+    let head = String::from_utf8_lossy(&received[..end]).to_ascii_lowercase();
+    let field = |name: &str| head.lines().find_map(|line| line.strip_prefix(name));
+    Some(Head {
+        status: head.get(9..12)?.parse().ok()?,
+        body: end + 4,
+        length: field("content-length:")?.trim().parse().ok()?,
+        kept: field("connection:").is_none_or(|word| word.trim() != "close"),
+    })
+}
+
+/// What an answer says became of the delivery.
+fn word(body: &[u8]) -> Option<String> {
+    const BEFORE: &[u8] = b"\"status\":\"";
+    let begin = body
+        .windows(BEFORE.len())
+        .position(|window| window == BEFORE)?
+        + BEFORE.len();
+    let length = body[begin..].iter().position(|byte| *byte == b'"')?;
+    let word = std::str::from_utf8(&body[begin..begin + length]).ok()?;
+    Some(word.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_says_how_it_ended_and_whether_its_connection_is_kept() {
+        let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 39\r\n\r\n{\"success\":true,\"status\":\"queued\",\"a\":1}";
+        let head = read_head(answer).expect("a whole head");
+        assert_eq!((head.status, head.length, head.kept), (200, 39, true));
+        assert_eq!(word(&answer[head.body..]).as_deref(), Some("queued"));
+        let closing = b"HTTP/1.1 503 Busy\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+        let head = read_head(closing).expect("a whole head");
+        assert_eq!((head.status, head.kept), (503, false));
+        assert_eq!(read_head(&answer[..20]), None);
+    }
+}

@@ -1,0 +1,61 @@
+//! The file of a signing key: PKCS #8 in PEM, as other programs write it too.
+
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use zeroize::Zeroizing;
+
+use crate::cli::failure::Failure;
+
+const BEGIN: &str = "-----BEGIN PRIVATE KEY-----";
+const END: &str = "-----END PRIVATE KEY-----";
+
+/// Characters of a line.
+const LINE: usize = 64;
+
+pub fn to_pem(key: &[u8]) -> Zeroizing<String> {
+    let text = Zeroizing::new(STANDARD.encode(key));
+    let mut pem = Zeroizing::new(format!("{BEGIN}\n"));
+    for line in text.as_bytes().chunks(LINE) {
+        pem.extend(line.iter().copied().map(char::from));
+        pem.push('\n');
+    }
+    pem.push_str(END);
+    pem.push('\n');
+    pem
+}
+
+pub fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
+    let text = std::fs::read_to_string(path)
+        .map(Zeroizing::new)
+        .map_err(|error| Failure::new(format!("cannot read {}: {error}", path.display())))?;
+    from_pem(&text).ok_or_else(|| not_a_key(path))
+}
+
+pub fn not_a_key(path: &Path) -> Failure {
+    Failure::new(format!("{} is no Ed25519 key in PEM", path.display()))
+        .hint("`leadhost plugin keygen FILE` makes one")
+}
+
+fn from_pem(text: &str) -> Option<Zeroizing<Vec<u8>>> {
+    let (_, after) = text.split_once(BEGIN)?;
+    let (body, _) = after.split_once(END)?;
+    let packed: Zeroizing<String> =
+        Zeroizing::new(body.chars().filter(|c| !c.is_whitespace()).collect());
+    STANDARD.decode(packed.as_bytes()).ok().map(Zeroizing::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_read_as_it_was_written() {
+        let key = [7_u8; 83];
+        let pem = to_pem(&key);
+        assert!(pem.lines().all(|line| line.len() <= LINE), "{}", *pem);
+        assert_eq!(from_pem(&pem).as_deref(), Some(&key.to_vec()));
+        assert_eq!(from_pem("hello"), None);
+    }
+}

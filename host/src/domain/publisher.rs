@@ -1,0 +1,138 @@
+//! Who a component comes from. The first version of a name that serves ties the
+//! name to its publisher: a key where the component is signed, else the way that
+//! it came.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use super::id::KeyId;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Publisher {
+    /// It is signed by the owner of this public key.
+    Signer(PublicKey),
+    /// An operator with this admin key brought it.
+    AdminKey(KeyId),
+    /// An operator brought it, and nobody noted with which key.
+    Operator,
+    /// It lay in the inbox.
+    Inbox,
+}
+
+/// An Ed25519 public key.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct PublicKey(pub [u8; 32]);
+
+impl PublicKey {
+    pub fn parse(text: &str) -> Option<Self> {
+        let bytes = super::hex::read(text.strip_prefix(PREFIX)?)?;
+        Some(Self(bytes.try_into().ok()?))
+    }
+}
+
+const PREFIX: &str = "ed25519:";
+
+impl fmt::Display for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{PREFIX}{}", super::hex::of(&self.0))
+    }
+}
+
+impl fmt::Debug for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl Publisher {
+    /// Of a component that was stored before publishers were noted.
+    pub fn of_origin(origin: &str) -> Self {
+        if origin.ends_with(".wasm") {
+            Self::Inbox
+        } else {
+            Self::Operator
+        }
+    }
+
+    pub fn text(&self) -> String {
+        match self {
+            Self::Signer(key) => key.to_string(),
+            Self::AdminKey(id) => format!("admin-key:{id}"),
+            Self::Operator => "operator".to_owned(),
+            Self::Inbox => "inbox".to_owned(),
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "operator" => Some(Self::Operator),
+            "inbox" => Some(Self::Inbox),
+            _ => match text.strip_prefix("admin-key:") {
+                Some(id) => id.parse().ok().map(Self::AdminKey),
+                None => PublicKey::parse(text).map(Self::Signer),
+            },
+        }
+    }
+
+    /// Whether a name of `owner` is this one's too.
+    pub fn is(&self, owner: &Self) -> bool {
+        self == owner || matches!((self, owner), (Self::AdminKey(_), Self::Operator))
+    }
+}
+
+impl fmt::Display for Publisher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Signer(key) => write!(f, "the owner of the signing key {key}"),
+            Self::AdminKey(id) => write!(f, "the admin key {id}"),
+            Self::Operator => f.write_str("an operator"),
+            Self::Inbox => f.write_str("the inbox"),
+        }
+    }
+}
+
+impl Serialize for Publisher {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> [Publisher; 4] {
+        [
+            Publisher::Signer(PublicKey([7; 32])),
+            Publisher::AdminKey(KeyId::new(crate::domain::time::Micros(0))),
+            Publisher::Operator,
+            Publisher::Inbox,
+        ]
+    }
+
+    #[test]
+    fn a_publisher_is_read_as_it_was_written() {
+        for one in all() {
+            assert_eq!(Publisher::parse(&one.text()), Some(one));
+        }
+        assert_eq!(Publisher::parse("ed25519:00"), None);
+        assert_eq!(Publisher::parse("somebody"), None);
+    }
+
+    #[test]
+    fn a_name_is_only_of_its_owner() {
+        let [signer, key, operator, inbox] = all();
+        for (one, owner) in [
+            (&signer, &inbox),
+            (&inbox, &signer),
+            (&operator, &key),
+            (&inbox, &key),
+            (&key, &inbox),
+            (&key, &signer),
+        ] {
+            assert!(!one.is(owner), "{one} {owner}");
+        }
+        assert!(key.is(&key) && key.is(&operator));
+    }
+}

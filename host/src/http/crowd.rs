@@ -1,0 +1,263 @@
+//! Who is connected: so many at once, and so many of one address. When there is
+//! no place left, those that have waited longest for their next request go, and
+//! whoever comes is let in; who is being served is never sent away.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+use super::io::Progress;
+use crate::domain::network;
+
+/// Between two looks at whether somebody has become idle.
+const AGAIN: Duration = Duration::from_millis(20);
+
+/// The part of a bound that goes at once, so that looking for the longest idle
+/// costs little for each who comes.
+const AT_ONCE: usize = 256;
+
+pub struct Crowd {
+    most: usize,
+    most_of_one: usize,
+    places: Mutex<Places>,
+    freed: Notify,
+}
+
+#[derive(Default)]
+struct Places {
+    next: u64,
+    taken: HashMap<u64, Taken>,
+    of_one: HashMap<IpAddr, usize>,
+    /// Without those that were told to go.
+    count: usize,
+}
+
+struct Taken {
+    peer: IpAddr,
+    progress: Progress,
+    go: Arc<Notify>,
+    goes: bool,
+}
+
+/// A connection's place, until it is dropped.
+pub struct Place {
+    crowd: Arc<Crowd>,
+    number: u64,
+    go: Arc<Notify>,
+}
+
+/// All places of an address are taken by requests that are being served.
+#[derive(Debug)]
+pub struct TooManyOfOne;
+
+enum Now {
+    Place(Place),
+    TooManyOfOne,
+    Wait,
+}
+
+impl Crowd {
+    pub fn new(most: usize, most_of_one: usize) -> Self {
+        Self {
+            most: most.max(1),
+            most_of_one: most_of_one.max(1),
+            places: Mutex::default(),
+            freed: Notify::new(),
+        }
+    }
+
+    /// A place for who comes; the number that had to go for it. Waits while all who
+    /// are there are being served.
+    pub async fn admit(
+        self: &Arc<Self>,
+        peer: IpAddr,
+        progress: &Progress,
+    ) -> Result<(Place, usize), TooManyOfOne> {
+        let peer = network::owner(peer);
+        loop {
+            let mut gone = 0;
+            match self.try_admit(peer, progress, &mut gone) {
+                Now::Place(place) => return Ok((place, gone)),
+                Now::TooManyOfOne => return Err(TooManyOfOne),
+                Now::Wait => drop(timeout(AGAIN, self.freed.notified()).await),
+            }
+        }
+    }
+
+    fn try_admit(self: &Arc<Self>, peer: IpAddr, progress: &Progress, gone: &mut usize) -> Now {
+        let mut places = self.places();
+        if places
+            .of_one
+            .get(&peer)
+            .is_some_and(|own| *own >= self.most_of_one)
+        {
+            *gone += places.send_away(self.most_of_one, |taken| taken.peer == peer);
+            if *gone == 0 {
+                return Now::TooManyOfOne;
+            }
+        }
+        if places.count >= self.most {
+            *gone += places.send_away(self.most, |_| true);
+            if places.count >= self.most {
+                return Now::Wait;
+            }
+        }
+        let number = places.next;
+        places.next += 1;
+        let go = Arc::new(Notify::new());
+        let taken = Taken {
+            peer,
+            progress: progress.clone(),
+            go: Arc::clone(&go),
+            goes: false,
+        };
+        places.taken.insert(number, taken);
+        places.count(peer);
+        Now::Place(Place {
+            crowd: Arc::clone(self),
+            number,
+            go,
+        })
+    }
+
+    fn places(&self) -> MutexGuard<'_, Places> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Places {
+    fn count(&mut self, peer: IpAddr) {
+        self.count += 1;
+        *self.of_one.entry(peer).or_default() += 1;
+    }
+
+    fn discount(&mut self, peer: IpAddr) {
+        self.count -= 1;
+        if let Some(own) = self.of_one.get_mut(&peer) {
+            *own -= 1;
+            if *own == 0 {
+                self.of_one.remove(&peer);
+            }
+        }
+    }
+
+    /// Tells a few of those that have idled longest to go; how many.
+    fn send_away(&mut self, bound: usize, among: impl Fn(&Taken) -> bool) -> usize {
+        let mut idle: Vec<(u64, u64)> = self
+            .taken
+            .iter()
+            .filter(|(_, taken)| !taken.goes && among(taken))
+            .filter_map(|(number, taken)| Some((taken.progress.idle_since()?, *number)))
+            .collect();
+        let few = (bound / AT_ONCE).max(1);
+        if idle.len() > few {
+            idle.select_nth_unstable(few);
+            idle.truncate(few);
+        }
+        for (_, number) in &idle {
+            if let Some(taken) = self.taken.get_mut(number) {
+                taken.goes = true;
+                taken.go.notify_one();
+                let peer = taken.peer;
+                self.discount(peer);
+            }
+        }
+        idle.len()
+    }
+}
+
+impl Place {
+    /// Returns when this connection is to go.
+    pub async fn told_to_go(&self) {
+        self.go.notified().await;
+    }
+
+    /// It has a request by now, and stays.
+    pub fn stay(&self) {
+        let mut places = self.crowd.places();
+        if let Some(taken) = places.taken.get_mut(&self.number)
+            && taken.goes
+        {
+            taken.goes = false;
+            let peer = taken.peer;
+            places.count(peer);
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut places = self.crowd.places();
+        if let Some(taken) = places.taken.remove(&self.number)
+            && !taken.goes
+        {
+            places.discount(taken.peer);
+        }
+        drop(places);
+        self.crowd.freed.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(number: u8) -> IpAddr {
+        [192, 0, 2, number].into()
+    }
+
+    async fn enter(crowd: &Arc<Crowd>, number: u8, progress: &Progress) -> (Place, usize) {
+        crowd.admit(at(number), progress).await.expect("a place")
+    }
+
+    #[tokio::test]
+    async fn who_has_idled_longest_goes_for_who_comes() {
+        let crowd = Arc::new(Crowd::new(2, 2));
+        let (old, young) = (Progress::new(), Progress::new());
+        let (first, _) = enter(&crowd, 1, &old).await;
+        let (second, gone) = enter(&crowd, 2, &young).await;
+        assert_eq!(gone, 0);
+        old.request_begins();
+        old.request_ends();
+        // The first is the younger one by now.
+        let (_third, gone) = enter(&crowd, 3, &Progress::new()).await;
+        assert_eq!(gone, 1);
+        second.told_to_go().await;
+        assert!(timeout(Duration::ZERO, first.told_to_go()).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn who_is_served_stays_and_who_comes_waits() {
+        let crowd = Arc::new(Crowd::new(1, 1));
+        let busy = Progress::new();
+        busy.request_begins();
+        let (first, _) = enter(&crowd, 1, &busy).await;
+        let other = Progress::new();
+        let waits = timeout(Duration::from_millis(1), crowd.admit(at(2), &other)).await;
+        assert!(waits.is_err());
+        assert!(crowd.admit(at(1), &other).await.is_err(), "too many of one");
+        drop(first);
+        let (second, gone) = enter(&crowd, 2, &other).await;
+        assert_eq!(gone, 0);
+        drop(second);
+        let places = crowd.places();
+        assert!(places.count == 0 && places.taken.is_empty() && places.of_one.is_empty());
+    }
+
+    #[tokio::test]
+    async fn an_address_past_its_bound_loses_its_own_idle_ones() {
+        let crowd = Arc::new(Crowd::new(10, 1));
+        let (_other, _) = enter(&crowd, 1, &Progress::new()).await;
+        let (first, _) = enter(&crowd, 2, &Progress::new()).await;
+        let (_second, gone) = enter(&crowd, 2, &Progress::new()).await;
+        assert_eq!(gone, 1);
+        first.told_to_go().await;
+        first.stay();
+        drop(first);
+        assert_eq!(crowd.places().count, 2);
+    }
+}

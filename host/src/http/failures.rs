@@ -1,0 +1,121 @@
+//! Keys that did not hold, counted by the address that they came from. Past a
+//! number in a minute an address is refused unless its key is one that the store
+//! has said is good: it costs the store nothing any more, and what it guesses
+//! takes years longer. A key that is known goes on working from there.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
+
+use super::route::Surface;
+use crate::domain::network;
+use crate::domain::time::Micros;
+use crate::limits;
+
+pub struct Failures {
+    /// 0: they are not bounded.
+    most: u32,
+    minute: Mutex<Minute>,
+}
+
+#[derive(Default)]
+struct Minute {
+    since: Micros,
+    of: HashMap<Who, u32>,
+}
+
+/// An address, and whether it asks where operators do: a crowd outside behind a
+/// proxy on this machine does not lock them out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Who {
+    address: IpAddr,
+    is_admin: bool,
+}
+
+impl Who {
+    pub fn new(peer: IpAddr, surface: Surface) -> Self {
+        Self {
+            address: network::owner(peer),
+            is_admin: surface == Surface::Admin,
+        }
+    }
+}
+
+impl Failures {
+    pub fn new(most: u32) -> Self {
+        Self {
+            most,
+            minute: Mutex::default(),
+        }
+    }
+
+    pub fn note(&self, who: Who, now: Micros) {
+        let mut minute = self.minute.lock().unwrap_or_else(PoisonError::into_inner);
+        // A clock that was set back begins anew too.
+        if !(0..Micros::MINUTE).contains(&(now.0 - minute.since.0)) {
+            minute.since = now;
+            minute.of.clear();
+        }
+        let has_room = minute.of.len() < limits::PEERS_COUNTED;
+        if let Some(failures) = minute.of.get_mut(&who) {
+            *failures = failures.saturating_add(1);
+        } else if has_room {
+            minute.of.insert(who, 1);
+        }
+    }
+
+    /// Seconds until this address may try again, if it failed too often.
+    pub fn refused(&self, who: Who, now: Micros) -> Option<u64> {
+        if self.most == 0 {
+            return None;
+        }
+        let minute = self.minute.lock().unwrap_or_else(PoisonError::into_inner);
+        let passed = now.0 - minute.since.0;
+        let counts = (0..Micros::MINUTE).contains(&passed);
+        let failures = minute.of.get(&who).filter(|_| counts)?;
+        let left = u64::try_from(Micros::MINUTE - passed).unwrap_or(0);
+        (*failures >= self.most).then(|| left.div_ceil(1_000_000).max(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn who(number: u32) -> Who {
+        Who::new(IpAddr::from(number.to_be_bytes()), Surface::Gateway)
+    }
+
+    #[test]
+    fn an_address_that_failed_too_often_waits_for_the_next_minute() {
+        let failures = Failures::new(2);
+        let start = Micros(Micros::HOUR);
+        failures.note(who(1), start);
+        assert_eq!(failures.refused(who(1), start), None);
+        failures.note(who(1), start);
+        assert_eq!(failures.refused(who(1), start), Some(60));
+        let operator = Who::new(IpAddr::from(1_u32.to_be_bytes()), Surface::Admin);
+        assert_eq!(failures.refused(operator, start), None);
+        assert_eq!(failures.refused(who(2), start), None);
+        let later = Micros(start.0 + Micros::MINUTE);
+        assert_eq!(failures.refused(who(1), later), None);
+        assert_eq!(failures.refused(who(1), Micros(0)), None);
+    }
+
+    #[test]
+    fn what_is_counted_stays_bounded() {
+        let failures = Failures::new(1);
+        for number in 0..=u32::try_from(limits::PEERS_COUNTED).expect("few") {
+            failures.note(who(number), Micros(1));
+        }
+        let minute = failures.minute.lock().expect("not poisoned");
+        assert_eq!(minute.of.len(), limits::PEERS_COUNTED);
+    }
+
+    #[test]
+    fn without_a_bound_nobody_is_refused() {
+        let failures = Failures::new(0);
+        failures.note(who(1), Micros(1));
+        assert_eq!(failures.refused(who(1), Micros(1)), None);
+    }
+}

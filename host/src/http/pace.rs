@@ -1,0 +1,97 @@
+//! How often one may come, on this host: a rate with a burst, by the generic cell
+//! rate algorithm as in `rate`, but for bounds that protect this host alone, and
+//! so in its memory.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Mutex, PoisonError};
+
+use crate::domain::time::Micros;
+use crate::limits;
+
+pub struct Pace<K> {
+    /// Microseconds that one pays off; 0: there is no bound.
+    each: i64,
+    /// Microseconds that may be owed.
+    burst: i64,
+    /// Until when what came is paid off.
+    paid: Mutex<HashMap<K, i64>>,
+}
+
+impl<K: Hash + Eq + Clone> Pace<K> {
+    /// So many in this time, in one burst or spread; 0: as many as like.
+    pub fn new(many: u32, time: i64) -> Self {
+        let each = time
+            .checked_div(i64::from(many))
+            .map_or(0, |each| each.max(1));
+        Self {
+            each,
+            burst: each * i64::from(many),
+            paid: Mutex::default(),
+        }
+    }
+
+    /// Seconds after which this one may come, if not now. Who is refused pays nothing.
+    pub fn ask(&self, who: &K, now: Micros) -> Result<(), u64> {
+        if self.each == 0 {
+            return Ok(());
+        }
+        let mut paid = self.paid.lock().unwrap_or_else(PoisonError::into_inner);
+        if paid.len() >= limits::PACED && !paid.contains_key(who) {
+            paid.retain(|_, until| *until > now.0);
+            if paid.len() >= limits::PACED {
+                paid.clear();
+            }
+        }
+        let until = match paid.get(who) {
+            // A clock that was set back costs a burst at most.
+            Some(until) => (*until).clamp(now.0, now.0 + self.burst),
+            None => now.0,
+        };
+        let owed = until + self.each - now.0;
+        if owed > self.burst {
+            let wait = u64::try_from(owed - self.burst).unwrap_or(0);
+            return Err(wait.div_ceil(1_000_000).max(1));
+        }
+        match paid.get_mut(who) {
+            Some(known) => *known = until + self.each,
+            None => drop(paid.insert(who.clone(), until + self.each)),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_of_a_seconds_worth_is_let_in_and_then_the_rate() {
+        let pace = Pace::new(10, Micros::SECOND);
+        for _ in 0..10 {
+            assert_eq!(pace.ask(&1, Micros(0)), Ok(()));
+        }
+        assert_eq!(pace.ask(&1, Micros(0)), Err(1));
+        assert_eq!(pace.ask(&2, Micros(0)), Ok(()), "another one");
+        assert_eq!(pace.ask(&1, Micros(99_999)), Err(1));
+        assert_eq!(pace.ask(&1, Micros(100_000)), Ok(()));
+        assert_eq!(pace.ask(&1, Micros(100_000)), Err(1));
+    }
+
+    #[test]
+    fn without_a_rate_everybody_is_let_in() {
+        let pace = Pace::new(0, Micros::MINUTE);
+        for _ in 0..1_000 {
+            assert_eq!(pace.ask(&1, Micros(0)), Ok(()));
+        }
+    }
+
+    #[test]
+    fn who_is_remembered_stays_bounded() {
+        let pace = Pace::new(1, Micros::SECOND);
+        for number in 0..=limits::PACED {
+            assert_eq!(pace.ask(&number, Micros(0)), Ok(()));
+        }
+        assert!(pace.paid.lock().expect("not poisoned").len() <= limits::PACED);
+    }
+}

@@ -1,0 +1,70 @@
+//! Who asks. Behind a proxy everybody has the proxy's address; a proxy that the
+//! operator trusts says whom it asks for in `X-Forwarded-For`. What others say
+//! there is not believed: anybody can write it.
+
+use std::net::{IpAddr, SocketAddr};
+
+use hyper::HeaderMap;
+
+use crate::domain::network::Networks;
+
+/// The nearest address that no trusted proxy has.
+pub fn of(trusted: &Networks, far_end: IpAddr, headers: &HeaderMap) -> IpAddr {
+    let mut peer = far_end.to_canonical();
+    // Each proxy adds whom it was asked by, at the end.
+    let mut named = headers
+        .get_all("x-forwarded-for")
+        .iter()
+        .rev()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.rsplit(','));
+    while trusted.contain(peer) {
+        match named.next().and_then(address) {
+            Some(next) => peer = next,
+            None => break,
+        }
+    }
+    peer
+}
+
+/// An address, some proxies add the port.
+fn address(text: &str) -> Option<IpAddr> {
+    let text = text.trim();
+    text.parse()
+        .ok()
+        .or_else(|| text.parse().ok().map(|address: SocketAddr| address.ip()))
+        .map(|address: IpAddr| address.to_canonical())
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::HeaderValue;
+
+    use super::*;
+
+    fn peer(trusted: &str, far_end: &str, named: &[&'static str]) -> String {
+        let trusted = Networks::try_from(trusted.to_owned()).expect("networks");
+        let mut headers = HeaderMap::new();
+        for value in named {
+            headers.append("x-forwarded-for", HeaderValue::from_static(value));
+        }
+        of(&trusted, far_end.parse().expect("an address"), &headers).to_string()
+    }
+
+    #[test]
+    fn only_a_trusted_proxy_is_believed() {
+        let named = ["198.51.100.1, 203.0.113.9"];
+        assert_eq!(peer("", "10.0.0.1", &named), "10.0.0.1");
+        assert_eq!(peer("10.0.0.0/8", "10.0.0.1", &named), "203.0.113.9");
+        assert_eq!(peer("10.0.0.0/8", "11.0.0.1", &named), "11.0.0.1");
+    }
+
+    #[test]
+    fn a_chain_of_trusted_proxies_is_followed_and_no_further() {
+        let named = ["6.6.6.6, 203.0.113.9:4711", "10.2.0.1"];
+        assert_eq!(peer("10.0.0.0/8", "10.0.0.1", &named), "203.0.113.9");
+        assert_eq!(peer("10.0.0.0/8", "10.0.0.1", &[]), "10.0.0.1");
+        assert_eq!(peer("10.0.0.0/8", "10.0.0.1", &["unknown"]), "10.0.0.1");
+        assert_eq!(peer("::1", "::1", &["[2001:db8::1]:80"]), "2001:db8::1");
+    }
+}

@@ -1,0 +1,357 @@
+//! What a deal keeps of its lead: everything that has no column of its own, as far
+//! as there is room. Most important first: where it came from, what was said and by
+//! whom, what it is about; then attributes. What has no room stays in the raw
+//! delivery, and a note on that says so.
+
+use serde_json::{Map, Value, json};
+
+use super::connections::Live;
+use crate::domain::json as text;
+use crate::domain::lead::Lead;
+use crate::domain::phone::Phone;
+use crate::domain::time;
+use crate::domain::{contact, deal};
+use crate::limits;
+use crate::store::ItemResult;
+
+/// The end of a message that was cut.
+const CUT: &str = " […]";
+
+/// Properties, and the names of what had no room among them.
+pub struct Kept {
+    pub props: Map<String, Value>,
+    pub left_out: Vec<String>,
+}
+
+pub fn of_lead(live: &Live, lead: &Lead, name: Option<&str>, phones: &[Phone]) -> Kept {
+    let mut kept = Filling::new(limits::DEAL_PROPS_BYTES);
+    let connection = &live.connection;
+    let source = lead.source.as_deref().unwrap_or(&connection.name);
+    kept.put("source", json!(source));
+    kept.put("connection", json!(connection.name));
+    if lead.is_test {
+        kept.put(deal::TEST, json!(true));
+    }
+    if let Some(at) = &lead.occurred_at {
+        let read = time::parse_source(at, &connection.time_zone).map(|time| time.text());
+        kept.put("occurredAt", json!(read.as_deref().unwrap_or(at)));
+    }
+    if let Some(message) = lead.message.as_deref().filter(|text| !text.is_empty()) {
+        kept.message(message);
+    }
+    kept.said(said(name, phones, &lead.emails));
+    // What was not understood as a phone or an address is not lost.
+    let unread = phones
+        .iter()
+        .filter(|phone| phone.e164.is_none() && !phone.raw.is_empty());
+    kept.list("unreadPhones", unread.map(|phone| json!(phone.raw)));
+    let unread = lead
+        .emails
+        .iter()
+        .filter(|raw| !raw.trim().is_empty() && contact::email(raw).is_none());
+    kept.list("unreadEmails", unread.map(|raw| json!(raw)));
+    let listings = lead
+        .listings
+        .iter()
+        .map(|listing| json!({"kind": listing.kind, "reference": listing.reference}));
+    kept.list("listings", listings);
+    let campaign = lead.campaign.iter();
+    kept.fields(
+        "campaign",
+        campaign.map(|(name, value)| (name, json!(value))),
+    );
+    let consents = lead.consents.iter().map(|consent| {
+        json!({"purpose": consent.purpose, "granted": consent.granted, "text": consent.text})
+    });
+    kept.list("consents", consents);
+    let attributes = lead.attributes.iter();
+    kept.fields(
+        deal::ATTRIBUTES,
+        attributes.map(|(name, value)| (name, value.clone())),
+    );
+    kept.done()
+}
+
+/// What was said of a deal's person, for [`contact::SAID`]. The contact may be
+/// somebody who was known before and keeps what was known; nothing of what came is
+/// lost by that.
+pub fn said(name: Option<&str>, phones: &[Phone], emails: &[String]) -> Map<String, Value> {
+    let mut said = Map::new();
+    if let Some(name) = name {
+        said.insert("name".into(), json!(name));
+    }
+    let phones: Vec<_> = phones
+        .iter()
+        .map(|phone| phone.e164.as_deref().unwrap_or(&phone.raw))
+        .filter(|phone| !phone.is_empty())
+        .collect();
+    if !phones.is_empty() {
+        said.insert("phones".into(), json!(phones));
+    }
+    let emails: Vec<_> = emails
+        .iter()
+        .map(|raw| contact::email(raw).unwrap_or_else(|| raw.trim().to_owned()))
+        .filter(|email| !email.is_empty())
+        .collect();
+    if !emails.is_empty() {
+        said.insert("emails".into(), json!(emails));
+    }
+    said
+}
+
+/// Says in the notes what leads had no room for.
+pub fn note_left_out<'r>(results: impl Iterator<Item = &'r ItemResult>, notes: &mut Vec<String>) {
+    let mut leads = results.filter_map(|result| match result {
+        ItemResult::Lead(lead) if !lead.left_out.is_empty() => Some(lead),
+        _ => None,
+    });
+    for lead in leads.by_ref().take(limits::LEFT_OUT_LEADS) {
+        let whose = match &lead.external_id {
+            Some(id) => format!("lead {}", short(id)),
+            None => "a lead".to_owned(),
+        };
+        let note = deal::no_room(&whose, &lead.left_out);
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    let others = leads.count();
+    if others > 0 {
+        notes.push(format!(
+            "{others} more leads have more than their deals have room for"
+        ));
+    }
+}
+
+/// Properties as they are put together.
+struct Filling {
+    props: Map<String, Value>,
+    /// Bytes that are left.
+    room: usize,
+    left_out: Vec<String>,
+}
+
+impl Filling {
+    fn new(bytes: usize) -> Self {
+        Self {
+            props: Map::new(),
+            room: bytes.saturating_sub("{}".len()),
+            left_out: Vec::new(),
+        }
+    }
+
+    fn done(self) -> Kept {
+        Kept {
+            props: self.props,
+            left_out: self.left_out,
+        }
+    }
+
+    /// Takes that many bytes of the room, if they are there.
+    fn takes(&mut self, bytes: usize) -> bool {
+        let left = self.room.checked_sub(bytes);
+        self.room = left.unwrap_or(self.room);
+        left.is_some()
+    }
+
+    fn put(&mut self, name: &str, value: Value) {
+        if self.takes(bytes_of(name, &value)) {
+            self.props.insert(name.to_owned(), value);
+        } else {
+            self.left_out.push(name.to_owned());
+        }
+    }
+
+    fn message(&mut self, message: &str) {
+        let most = limits::DEAL_MESSAGE_BYTES;
+        if text::length(&message) <= most {
+            return self.put("message", json!(message));
+        }
+        let kept = prefix(message, most - CUT.len());
+        self.left_out.push(format!(
+            "the last {} bytes of message",
+            message.len() - kept.len()
+        ));
+        self.put("message", json!(format!("{kept}{CUT}")));
+    }
+
+    /// The name whatever comes, and of phones and e-mails the best ones.
+    fn said(&mut self, mut said: Map<String, Value>) {
+        for list in ["emails", "phones"] {
+            while bytes_of(contact::SAID, &said) > self.room
+                && let Some(Value::Array(values)) = said.get_mut(list)
+                && values.pop().is_some()
+            {
+                let place = values.len();
+                self.left_out
+                    .push(format!("{}.{list}[{place}]", contact::SAID));
+            }
+        }
+        if !said.is_empty() {
+            self.put(contact::SAID, Value::Object(said));
+        }
+    }
+
+    /// The first ones, as many as there is room for.
+    fn list(&mut self, name: &str, values: impl Iterator<Item = Value>) {
+        let mut values = values.enumerate().peekable();
+        if values.peek().is_none() {
+            return;
+        }
+        let mut kept = Vec::new();
+        if self.takes(bytes_of(name, &json!([]))) {
+            while let Some((_, value)) = values.peek()
+                && self.takes(text::length(value) + ",".len())
+            {
+                kept.extend(values.next().map(|(_, value)| value));
+            }
+        }
+        self.left_out
+            .extend(values.map(|(place, _)| format!("{name}[{place}]")));
+        if !kept.is_empty() {
+            self.props.insert(name.to_owned(), Value::Array(kept));
+        }
+    }
+
+    /// Every one that there is room for.
+    fn fields<'v>(&mut self, name: &str, values: impl Iterator<Item = (&'v String, Value)>) {
+        let mut kept = Map::new();
+        let mut values = values.peekable();
+        let has_room = values.peek().is_none() || self.takes(bytes_of(name, &json!({})));
+        for (key, value) in values {
+            if has_room && self.takes(bytes_of(key, &value)) {
+                kept.insert(key.clone(), value);
+            } else {
+                self.left_out.push(format!("{name}.{}", short(key)));
+            }
+        }
+        if !kept.is_empty() {
+            self.props.insert(name.to_owned(), Value::Object(kept));
+        }
+    }
+}
+
+/// Of a member with its colon and comma.
+fn bytes_of(name: &str, value: &impl serde::Serialize) -> usize {
+    text::length(&name) + text::length(value) + ":,".len()
+}
+
+/// As much of the beginning as has so many bytes as JSON text, quotes included.
+fn prefix(message: &str, bytes: usize) -> &str {
+    let mut room = bytes.saturating_sub("\"\"".len());
+    let mut buffer = [0; 4];
+    for (at, character) in message.char_indices() {
+        let character = &*character.encode_utf8(&mut buffer);
+        let own = text::length(&character) - "\"\"".len();
+        match room.checked_sub(own) {
+            Some(left) => room = left,
+            None => return &message[..at],
+        }
+    }
+    message
+}
+
+/// A name as a note can show it.
+fn short(name: &str) -> String {
+    const SHOWN: usize = 64;
+    match name.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", &name[..end]),
+        None => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(bytes: usize, fill: impl FnOnce(&mut Filling)) -> Kept {
+        let mut filling = Filling::new(bytes);
+        fill(&mut filling);
+        let kept = filling.done();
+        let length = text::length(&kept.props);
+        assert!(length <= bytes, "{length} of {bytes}");
+        kept
+    }
+
+    #[test]
+    fn what_has_no_room_is_named_and_what_is_shorter_goes_on() {
+        let long = "x".repeat(80);
+        let kept = filled(100, |filling| {
+            filling.put("source", json!("site"));
+            filling.put("long", json!(long));
+            let fields = [("a".to_owned(), json!(long)), ("b".to_owned(), json!(1.50))];
+            filling.fields(
+                "attributes",
+                fields.iter().map(|(name, value)| (name, value.clone())),
+            );
+            filling.list("consents", [json!(1), json!(long), json!(2)].into_iter());
+            filling.list("none", [].into_iter());
+        });
+        assert_eq!(
+            Value::Object(kept.props),
+            json!({"source": "site", "attributes": {"b": 1.50}, "consents": [1]})
+        );
+        assert_eq!(
+            kept.left_out,
+            ["long", "attributes.a", "consents[1]", "consents[2]"]
+        );
+    }
+
+    #[test]
+    fn properties_of_every_size_keep_within_their_bytes() {
+        let texts = ["", "é\"\n", "\u{1}\u{1}\u{1}", "plain", "\\\\", "😀"];
+        let fields: Vec<_> = (0..40)
+            .map(|at| {
+                (
+                    format!("n{at}\u{1}"),
+                    json!(texts[at % texts.len()].repeat(at)),
+                )
+            })
+            .collect();
+        for bytes in (2..3_000).step_by(31) {
+            filled(bytes, |filling| {
+                filling.put("source", json!("a source"));
+                filling.list("listings", fields.iter().map(|(_, value)| value.clone()));
+                let values = fields.iter().map(|(name, value)| (name, value.clone()));
+                filling.fields("attributes", values);
+            });
+        }
+    }
+
+    #[test]
+    fn a_long_message_ends_with_a_mark_and_its_json_is_no_longer_than_it_may_be() {
+        let most = limits::DEAL_MESSAGE_BYTES;
+        for text in ["x", "é", "\u{1}", "\"", "😀"] {
+            let message = text.repeat(most);
+            let kept = filled(limits::DEAL_PROPS_BYTES, |filling| {
+                filling.message(&message)
+            });
+            let shown = kept.props["message"].as_str().expect("a text");
+            assert!(shown.ends_with(CUT) && message.starts_with(shown.trim_end_matches(CUT)));
+            let length = text::length(&kept.props["message"]);
+            assert!(length <= most && length > most - 16, "{text:?}: {length}");
+            assert!(
+                kept.left_out[0].ends_with("bytes of message"),
+                "{:?}",
+                kept.left_out
+            );
+        }
+        let whole = "x".repeat(most - 2);
+        let kept = filled(limits::DEAL_PROPS_BYTES, |filling| filling.message(&whole));
+        assert_eq!(kept.props["message"], json!(whole));
+        assert!(kept.left_out.is_empty());
+    }
+
+    #[test]
+    fn of_many_words_on_a_person_the_best_are_kept() {
+        let emails: Vec<_> = (0..20)
+            .map(|at| format!("{at}{}", "\u{1}".repeat(1_000)))
+            .collect();
+        let said = said(Some("Ana"), &[], &emails);
+        let kept = filled(limits::DEAL_PROPS_BYTES, |filling| filling.said(said));
+        let said = &kept.props[contact::SAID];
+        assert_eq!(said["name"], "Ana");
+        assert_eq!(said["emails"].as_array().map(Vec::len), Some(10));
+        assert_eq!(kept.left_out.len(), 10);
+    }
+}

@@ -1,0 +1,508 @@
+//! Which versions are not tried for a connection, because they just failed for
+//! it several times in a row: by time, by a trap, by memory, by a huge answer.
+//!
+//! Failures of functions that different people bring about are counted apart:
+//! nobody stops leads by asking for a handshake. Each digest, lane and function
+//! has two circuits. The one for requests opens after calls
+//! that ran out of the time inside a request: requests do not try then, and the
+//! worker, which has more time, does as always. The one for all opens after
+//! faults: then the worker alone tries, one call at a time, after pauses that
+//! grow. An answer closes it, one inside a request closes both. A new version has a new digest, and so closed
+//! circuits.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::Budget;
+use super::error::CallError;
+use crate::clock::SharedClock;
+use crate::domain::plugin::Digest;
+use crate::domain::time::Micros;
+use crate::limits;
+
+/// A circuit that is open, for those who watch.
+#[derive(Clone, Debug)]
+pub struct Open {
+    pub digest: Digest,
+    /// The connection's id.
+    pub lane: String,
+    pub function: Function,
+    /// Only requests do not try; the worker does.
+    pub inline_only: bool,
+    pub reason: String,
+    pub failures: u32,
+    pub since: Micros,
+    /// When it is tried next.
+    pub until: Micros,
+}
+
+pub struct Breakers {
+    clock: SharedClock,
+    pairs: Mutex<HashMap<Key, Pair>>,
+}
+
+/// What is done with a plugin, as far as failures count together. Reading the
+/// answer to a call that was made, and templates, are not among them: there is
+/// nothing to be gained by not trying.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Function {
+    Checks,
+    Handshake,
+    /// Converting a delivery, reading a webhook.
+    Delivery,
+    /// Completing a fetch.
+    Fetch,
+    /// Making the request that sends a message.
+    Send,
+}
+
+impl Function {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Checks => "sender-checks",
+            Self::Handshake => "handshake",
+            Self::Delivery => "deliveries",
+            Self::Fetch => "fetches",
+            Self::Send => "sends",
+        }
+    }
+}
+
+type Key = (Digest, Arc<str>, Function);
+
+#[derive(Default)]
+struct Pair {
+    inline: Circuit,
+    all: Circuit,
+    /// The worker's one call to a pair that failed last time.
+    probing: bool,
+    /// Calls turned away since the circuit for all opened: each is told a later
+    /// time, so that they do not all come back at once.
+    turned_away: u32,
+}
+
+#[derive(Default)]
+struct Circuit {
+    /// In a row.
+    failures: u32,
+    open: Option<Opened>,
+}
+
+struct Opened {
+    since: Micros,
+    until: Micros,
+    reason: String,
+}
+
+impl Circuit {
+    fn fail(&mut self, now: Micros, reason: String) {
+        self.failures = self.failures.saturating_add(1);
+        let Some(beyond) = self.failures.checked_sub(limits::BREAKER_FAILURES) else {
+            return;
+        };
+        let seconds =
+            (limits::BREAKER_FIRST_SECONDS << beyond.min(16)).min(limits::BREAKER_LONGEST_SECONDS);
+        let since = self.open.as_ref().map_or(now, |open| open.since);
+        self.open = Some(Opened {
+            since,
+            until: now.plus_seconds(seconds),
+            reason,
+        });
+    }
+}
+
+impl Breakers {
+    pub fn new(clock: SharedClock) -> Self {
+        Self {
+            clock,
+            pairs: Mutex::default(),
+        }
+    }
+
+    /// A version serves no more: what it failed at says nothing of the next one.
+    pub fn forget(&self, digest: &Digest) {
+        self.lock().retain(|(of, _, _), _| of != digest);
+    }
+
+    /// Whether a call may be made. What came of it goes to [`Pass::report`].
+    ///
+    /// # Errors
+    /// [`CallError::CircuitOpen`] where it may not.
+    pub fn admit(
+        &self,
+        digest: &Digest,
+        lane: &str,
+        function: Function,
+        budget: Budget,
+    ) -> Result<Pass<'_>, CallError> {
+        let key = (digest.clone(), Arc::from(lane), function);
+        let mut pass = Pass {
+            breakers: self,
+            key,
+            budget,
+            probe: false,
+            reported: false,
+        };
+        let mut pairs = self.lock();
+        let Some(pair) = pairs.get_mut(&pass.key) else {
+            return Ok(pass);
+        };
+        let now = self.clock.now();
+        match budget {
+            Budget::Trial | Budget::Operator => {}
+            Budget::Inline | Budget::Brief => {
+                if let Some(open) = &pair.all.open {
+                    return Err(pair.turned_away(open.until, &open.reason.clone()));
+                }
+                if let Some(open) = pair.inline.open.as_ref().filter(|open| open.until > now) {
+                    // The worker may try at once.
+                    let reason = open.reason.clone();
+                    return Err(CallError::CircuitOpen { reason, until: now });
+                }
+            }
+            Budget::Worker if pair.all.failures > 0 => {
+                let open = pair.all.open.as_ref();
+                let until = open.map_or(now, |open| open.until);
+                if pair.probing || until > now {
+                    let reason = open.map_or_else(
+                        || "it just failed, and one call at a time finds out more".to_owned(),
+                        |open| open.reason.clone(),
+                    );
+                    let next = now.plus_seconds(limits::BREAKER_FIRST_SECONDS);
+                    return Err(pair.turned_away(until.max(next), &reason));
+                }
+                pair.probing = true;
+                pass.probe = true;
+            }
+            Budget::Worker => {}
+        }
+        Ok(pass)
+    }
+
+    /// Closes all: what made them fail may be mended.
+    pub fn close_all(&self) {
+        self.lock().clear();
+    }
+
+    pub fn open(&self) -> Vec<Open> {
+        let mut list: Vec<Open> = self
+            .lock()
+            .iter()
+            .filter_map(|((digest, lane, function), pair)| {
+                let (circuit, inline_only) = match (&pair.all.open, &pair.inline.open) {
+                    (Some(_), _) => (&pair.all, false),
+                    (None, Some(_)) => (&pair.inline, true),
+                    (None, None) => return None,
+                };
+                let open = circuit.open.as_ref().expect("looked at above");
+                Some(Open {
+                    digest: digest.clone(),
+                    lane: lane.to_string(),
+                    function: *function,
+                    inline_only,
+                    reason: open.reason.clone(),
+                    failures: circuit.failures,
+                    since: open.since,
+                    until: open.until,
+                })
+            })
+            .collect();
+        list.sort_by_key(|open| (open.digest.clone(), open.lane.clone(), open.function));
+        list
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Pair>> {
+        self.pairs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Pair {
+    fn turned_away(&mut self, until: Micros, reason: &str) -> CallError {
+        let place = self.turned_away % limits::BREAKER_SPREAD_SECONDS;
+        self.turned_away = self.turned_away.wrapping_add(1);
+        CallError::CircuitOpen {
+            reason: reason.to_owned(),
+            until: until.plus_seconds(i64::from(place)),
+        }
+    }
+}
+
+/// A call that was let through.
+pub struct Pass<'a> {
+    breakers: &'a Breakers,
+    key: Key,
+    budget: Budget,
+    probe: bool,
+    reported: bool,
+}
+
+impl Pass<'_> {
+    pub fn report<T>(mut self, answer: &Result<T, CallError>) {
+        self.reported = true;
+        if self.budget == Budget::Trial {
+            return;
+        }
+        let mut pairs = self.breakers.lock();
+        let now = self.breakers.clock.now();
+        match answer {
+            Ok(_) => {
+                let Some(pair) = pairs.get_mut(&self.key) else {
+                    return;
+                };
+                let was_open = pair.is_open();
+                pair.all = Circuit::default();
+                pair.probing = false;
+                pair.turned_away = 0;
+                // What the worker has time for may still be too long for a request.
+                if matches!(self.budget, Budget::Inline | Budget::Brief) {
+                    pair.inline = Circuit::default();
+                }
+                if was_open && !pair.is_open() {
+                    tracing::info!(
+                        digest = self.key.0.short(),
+                        connection = hint(&self.key.1),
+                        function = self.key.2.name(),
+                        "a plugin answers again; it is tried as usual"
+                    );
+                }
+                if pair.inline.failures == 0 {
+                    pairs.remove(&self.key);
+                }
+            }
+            Err(error) => {
+                let inline = matches!(error, CallError::OutOfTime { inline: true, .. });
+                let fault = matches!(
+                    error,
+                    CallError::Trapped { .. }
+                        | CallError::OutOfTime { inline: false, .. }
+                        | CallError::OutOfMemory { .. }
+                        | CallError::TooMuchOutput { .. }
+                );
+                if inline || fault {
+                    let pair = room_for(&mut pairs, &self.key);
+                    let circuit = if inline {
+                        &mut pair.inline
+                    } else {
+                        &mut pair.all
+                    };
+                    let was_open = circuit.open.is_some();
+                    circuit.fail(now, error.to_string());
+                    if !was_open && circuit.open.is_some() {
+                        tracing::warn!(
+                            digest = self.key.0.short(),
+                            connection = hint(&self.key.1),
+                            function = self.key.2.name(),
+                            inline_only = inline,
+                            %error,
+                            "a plugin failed several times in a row; it is tried less often for this connection"
+                        );
+                    }
+                }
+                if self.probe
+                    && let Some(pair) = pairs.get_mut(&self.key)
+                {
+                    pair.probing = false;
+                }
+            }
+        }
+    }
+}
+
+/// The beginning of a connection's id, which is the secret part of its address.
+fn hint(lane: &str) -> String {
+    let beginning: String = lane.chars().take(4).collect();
+    format!("{beginning}…")
+}
+
+impl Drop for Pass<'_> {
+    fn drop(&mut self) {
+        // The caller went away.
+        if self.probe
+            && !self.reported
+            && let Some(pair) = self.breakers.lock().get_mut(&self.key)
+        {
+            pair.probing = false;
+        }
+    }
+}
+
+impl Pair {
+    fn is_open(&self) -> bool {
+        self.all.open.is_some() || self.inline.open.is_some()
+    }
+}
+
+fn room_for<'a>(pairs: &'a mut HashMap<Key, Pair>, key: &Key) -> &'a mut Pair {
+    if pairs.len() >= limits::BREAKERS_KEPT && !pairs.contains_key(key) {
+        // Those that failed now and then are known again soon enough.
+        pairs.retain(|_, pair| pair.is_open());
+        if pairs.len() >= limits::BREAKERS_KEPT {
+            pairs.clear();
+        }
+    }
+    pairs.entry(key.clone()).or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::ManualClock;
+
+    struct World {
+        clock: Arc<ManualClock>,
+        breakers: Breakers,
+        digest: Digest,
+    }
+
+    fn world() -> World {
+        let clock = ManualClock::at(Micros(1_000_000_000_000));
+        World {
+            breakers: Breakers::new(Arc::<ManualClock>::clone(&clock)),
+            clock,
+            digest: Digest::of(b"a component"),
+        }
+    }
+
+    impl World {
+        fn call(&self, budget: Budget, answer: Result<(), CallError>) -> Result<(), CallError> {
+            let pass = self.admit(budget)?;
+            pass.report(&answer);
+            answer
+        }
+
+        fn admit(&self, budget: Budget) -> Result<Pass<'_>, CallError> {
+            self.breakers
+                .admit(&self.digest, "lane", Function::Delivery, budget)
+        }
+
+        fn faults(&self, count: u32) {
+            for _ in 0..count {
+                self.clock.advance_seconds(limits::BREAKER_LONGEST_SECONDS);
+                let error = self.call(Budget::Worker, Err(trap())).expect_err("a fault");
+                assert_eq!(error, trap(), "the call is made");
+            }
+        }
+
+        fn until(&self, budget: Budget) -> Option<Micros> {
+            match self.admit(budget) {
+                Err(CallError::CircuitOpen { until, .. }) => Some(until),
+                Err(error) => panic!("{error}"),
+                Ok(_) => None,
+            }
+        }
+
+        fn now(&self) -> Micros {
+            self.breakers.clock.now()
+        }
+    }
+
+    fn trap() -> CallError {
+        CallError::Trapped {
+            message: "as asked".to_owned(),
+            log: Vec::new(),
+        }
+    }
+
+    fn late() -> CallError {
+        CallError::OutOfTime {
+            budget_ms: 50,
+            inline: true,
+        }
+    }
+
+    #[test]
+    fn after_several_faults_in_a_row_requests_do_not_try() {
+        let world = world();
+        world.faults(limits::BREAKER_FAILURES - 1);
+        assert_eq!(world.until(Budget::Inline), None);
+        world.faults(1);
+        assert!(world.until(Budget::Inline).is_some());
+        let other = Digest::of(b"another component");
+        let admits = |digest: &Digest, lane: &str, function| {
+            let admitted = world.breakers.admit(digest, lane, function, Budget::Inline);
+            admitted.is_ok()
+        };
+        assert!(admits(&other, "lane", Function::Delivery));
+        assert!(admits(&world.digest, "another", Function::Delivery));
+        assert!(admits(&world.digest, "lane", Function::Handshake));
+    }
+
+    #[test]
+    fn the_worker_tries_one_call_at_a_time_when_the_pause_is_over() {
+        let world = world();
+        world.faults(limits::BREAKER_FAILURES);
+        let until = world.until(Budget::Worker).expect("a pause");
+        assert!(until > world.now());
+        world.clock.set(until);
+        let probe = world.admit(Budget::Worker);
+        let probe = probe.expect("the pause is over");
+        assert!(world.until(Budget::Worker).is_some(), "one at a time");
+        assert!(world.until(Budget::Inline).is_some());
+        probe.report::<()>(&Err(trap()));
+        assert!(world.until(Budget::Worker).is_some(), "a longer pause");
+    }
+
+    #[test]
+    fn a_probe_whose_caller_goes_away_makes_room_for_another() {
+        let world = world();
+        world.faults(limits::BREAKER_FAILURES);
+        world.clock.advance_seconds(limits::BREAKER_LONGEST_SECONDS);
+        drop(world.admit(Budget::Worker));
+        assert_eq!(world.until(Budget::Worker), None);
+    }
+
+    #[test]
+    fn an_answer_closes_the_circuit() {
+        let world = world();
+        world.faults(limits::BREAKER_FAILURES + 5);
+        assert_eq!(world.breakers.open().len(), 1);
+        world.clock.advance_seconds(limits::BREAKER_LONGEST_SECONDS);
+        world.call(Budget::Worker, Ok(())).expect("an answer");
+        assert_eq!(world.until(Budget::Inline), None);
+        assert!(world.breakers.open().is_empty());
+    }
+
+    #[test]
+    fn pauses_grow_up_to_a_bound() {
+        let world = world();
+        world.faults(limits::BREAKER_FAILURES);
+        let first = world.breakers.open()[0].until.0 - world.now().0;
+        world.faults(40);
+        let longest = world.breakers.open()[0].until.0 - world.now().0;
+        assert_eq!(first, limits::BREAKER_FIRST_SECONDS * Micros::SECOND);
+        assert_eq!(longest, limits::BREAKER_LONGEST_SECONDS * Micros::SECOND);
+    }
+
+    #[test]
+    fn what_is_only_too_slow_for_a_request_is_left_to_the_worker() {
+        let world = world();
+        for _ in 0..limits::BREAKER_FAILURES {
+            let error = world
+                .call(Budget::Inline, Err(late()))
+                .expect_err("too late");
+            assert_eq!(error, late());
+        }
+        assert_eq!(world.until(Budget::Inline), Some(world.now()));
+        assert!(world.breakers.open()[0].inline_only);
+        let both = [(); 2].map(|()| world.admit(Budget::Worker));
+        assert!(both.iter().all(Result::is_ok), "many at once");
+        world.call(Budget::Worker, Ok(())).expect("an answer");
+        assert!(world.until(Budget::Inline).is_some(), "it was the worker's");
+        world.clock.advance_seconds(limits::BREAKER_LONGEST_SECONDS);
+        assert_eq!(world.until(Budget::Inline), None, "requests try again");
+        world.call(Budget::Inline, Ok(())).expect("an answer");
+        assert!(world.breakers.open().is_empty());
+    }
+
+    #[test]
+    fn what_is_not_the_versions_fault_opens_nothing() {
+        let world = world();
+        for _ in 0..2 * limits::BREAKER_FAILURES {
+            let error = world
+                .call(Budget::Worker, Err(CallError::Busy))
+                .expect_err("busy");
+            assert_eq!(error, CallError::Busy);
+        }
+        assert_eq!(world.until(Budget::Inline), None);
+    }
+}

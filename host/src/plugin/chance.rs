@@ -1,0 +1,30 @@
+//! Numbers that look like chance and are the same in every run, for tests that
+//! try what nobody thought of.
+
+pub struct Chance(pub u64);
+
+impl Chance {
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % end
+    }
+
+    /// A text as plugins could give it: empty, odd, right or very long.
+    pub fn text(&mut self) -> String {
+        let characters = [
+            "a", "-", "7", ".", "é", "\u{0}", "\u{1b}", "{", "\"", "😀", "/", "*",
+        ];
+        let length = match self.below(6) {
+            0 => 0,
+            1 => 100_000,
+            _ => self.below(40),
+        };
+        let mut text = String::new();
+        for _ in 0..length {
+            text.push_str(characters[self.below(characters.len() as u64) as usize]);
+        }
+        text
+    }
+}

@@ -1,0 +1,472 @@
+//! What a component supplies, changed by chance: its bytes and custom sections, its
+//! golden cases, what it says of itself, its checks, replies, requests, templates and
+//! events. Whatever it is, the verdict comes without a panic, what is taken keeps to
+//! its bounds, and what is refused is refused in few words, since these go into logs
+//! and answers.
+//!
+//! The same in each run: a failure names its seed and its round. More rounds with
+//! `LEADHOST_CHANCE_ROUNDS`. This stands in the place of a fuzzer that is guided by
+//! coverage, which needs a compiler of its own.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use leadhost_golden::{
+    Call, Case, MAX_CASES, MAX_NAME_BYTES, MAX_PACKED_BYTES, append_custom, append_section,
+    normalise, pack, read_section, unpack,
+};
+use serde_json::{Value, json};
+
+use super::chance::Chance;
+use super::error::LoadError;
+use super::load::Read;
+use super::{compile, replies, rules, signature};
+use crate::domain::channel::{Accepted, EventBody, StatusUpdate, Template, TemplateChange};
+use crate::domain::exchange::{
+    HandshakeAnswer, HttpRequest, Location, Reply, Requirement, Segment, SenderCheck, SenderChecks,
+    SignedPart, Slot, SlotArgument,
+};
+use crate::domain::plugin::{Description, SecretDeclaration};
+use crate::limits;
+
+const SEED: u64 = 0x1eaf_5eed;
+
+/// A refusal in words, with what is said around what it repeats.
+const FEW_WORDS: usize = 2 * limits::REFUSAL_BYTES;
+
+fn rounds(what: &str, otherwise: u64, case: impl Fn(&mut Chance)) {
+    let asked = std::env::var_os("LEADHOST_CHANCE_ROUNDS");
+    let count = asked.map_or(otherwise, |text| {
+        let number = text.to_str().and_then(|text| text.parse().ok());
+        number.expect("LEADHOST_CHANCE_ROUNDS is a whole number")
+    });
+    for round in 0..count {
+        // A round of its own, so that one that fails is had again without the others.
+        let mut chance = Chance(SEED ^ (round + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        if catch_unwind(AssertUnwindSafe(|| case(&mut chance))).is_err() {
+            panic!("{what}: seed {SEED:#x}, round {round}");
+        }
+    }
+}
+
+fn in_few_words<T, E: ToString>(verdict: Result<T, E>) -> Option<T> {
+    match verdict {
+        Ok(taken) => Some(taken),
+        Err(why) => {
+            let why = why.to_string();
+            assert!(
+                !why.is_empty() && why.len() <= FEW_WORDS,
+                "{} bytes: {}",
+                why.len(),
+                &why[..why.floor_char_boundary(200)]
+            );
+            None
+        }
+    }
+}
+
+// ---- bytes
+
+impl Chance {
+    fn index(&mut self, end: usize) -> usize {
+        self.below(end.max(1) as u64) as usize
+    }
+
+    fn one_of<'a, T: ?Sized>(&mut self, all: &[&'a T]) -> &'a T {
+        all[self.index(all.len())]
+    }
+
+    /// Flips, inserts, takes out or doubles some of the bytes from `from` on.
+    fn change(&mut self, bytes: &mut Vec<u8>, from: usize) {
+        for _ in 0..=self.below(4) {
+            let from = from.min(bytes.len());
+            let begin = from + self.index(bytes.len() - from + 1);
+            let end = begin + self.index((bytes.len() - begin).min(64) + 1);
+            match self.below(5) {
+                0 if begin < bytes.len() => bytes[begin] ^= 1 << self.below(8),
+                1 if begin < bytes.len() => {
+                    // Where lengths are wrong, and what JSON is made of.
+                    let odd = b"\x00\x01\x7f\x80\xff\"{}[]:,\\u0-9e+";
+                    bytes[begin] = odd[self.index(odd.len())];
+                }
+                2 => {
+                    let more: Vec<u8> = (0..self.below(9)).map(|_| self.below(256) as u8).collect();
+                    bytes.splice(begin..begin, more);
+                }
+                3 => drop(bytes.drain(begin..end)),
+                _ => {
+                    let again = bytes[begin..end].to_vec();
+                    bytes.splice(begin..begin, again);
+                }
+            }
+        }
+    }
+
+    /// Puts something else in some places of a value.
+    fn change_value(&mut self, value: &mut Value) {
+        if self.below(12) == 0 {
+            *value = match self.below(9) {
+                0 => Value::Null,
+                1 => json!(self.below(3) == 0),
+                2 => json!(u64::MAX),
+                3 => json!(-1.5e300),
+                4 => Value::String(self.text()),
+                5 => Value::Array(vec![value.clone(); self.index(40)]),
+                6 => json!({ self.text(): value.clone() }),
+                7 => json!({"function": "basic", "args": [{"secret": self.text()}]}),
+                _ => Value::Array(Vec::new()),
+            };
+            return;
+        }
+        match value {
+            Value::Array(values) => values.iter_mut().for_each(|value| self.change_value(value)),
+            Value::Object(fields) => {
+                fields
+                    .values_mut()
+                    .for_each(|value| self.change_value(value));
+                if self.below(30) == 0 {
+                    fields.insert(self.text(), Value::Null);
+                }
+            }
+            Value::String(text) if self.below(6) == 0 => *text = self.text(),
+            _ => {}
+        }
+    }
+}
+
+/// A component with a nested module that does nothing, and a section of names.
+fn component() -> Vec<u8> {
+    let mut bytes = b"\0asm\x0d\0\x01\0".to_vec();
+    bytes.extend([1, 8]);
+    bytes.extend(b"\0asm\x01\0\0\0");
+    append_custom(&bytes, "component-name", b"\0\x02\x01a").expect("it is a component")
+}
+
+/// Cases of several calls, with replies, requests, bodies and secrets.
+fn cases() -> Vec<Case> {
+    let slot = json!({"slot": {"function": "hmac-sha256-hex", "args": [{"secret": "k"}, {"literal": "c"}]}});
+    let reply =
+        json!({"status": 200, "contentType": "text/plain", "body": [{"literal": "x"}, slot]});
+    let request = json!({
+        "method": "GET", "scheme": "https", "authority": "a.example", "path": [{"literal": "/"}],
+        "query": [], "headers": [["a", [slot]]], "body": [{"bytes": {"base64": "/w=="}}]
+    });
+    let case = |name: &str, call, body: &[u8], expect: Value| Case {
+        about: "what it shows".to_owned(),
+        body: body.to_vec(),
+        expect: Some(json!({ "ok": expect })),
+        ..Case::new(name, call)
+    };
+    let describe = json!({"name": "a", "version": "1.0.0", "configSchema": {"type": "object"}});
+    vec![
+        case("says", Call::Describe, b"", describe),
+        case(
+            "shakes",
+            Call::Handshake,
+            b"",
+            json!({"require": [], "reply": reply}),
+        ),
+        case(
+            "converts",
+            Call::Convert,
+            br#"{"a":1}"#,
+            json!({"reply": reply, "items": [
+                {"route": [], "outcome": {"fetch": {"request": request, "state": "s"}}}
+            ]}),
+        ),
+        case("completes", Call::Complete, &[0xff, 0], json!([])),
+        case("reads", Call::ReadAnswer, b"x", json!({"unknown": "why"})),
+    ]
+}
+
+fn packed() -> Vec<u8> {
+    pack(&cases()).expect("they are few")
+}
+
+/// The verdict over a component's bytes; what is taken keeps to its bounds.
+fn read(component: &[u8]) -> Option<Read> {
+    let limit = 1 << 20;
+    let read = Read::of(component, limit);
+    // It is what waits for files to be whole, and walks the same sections.
+    let _ = in_few_words(read_section(component));
+    let read = in_few_words(read)?;
+    assert!(component.len() <= limit && read.cases.len() <= MAX_CASES);
+    assert!(read.reply_slots.len() <= limits::REPLY_SLOTS);
+    for slot in &read.reply_slots {
+        assert!(slot.secret.len() <= limits::SENDER_CHECK_BYTES);
+    }
+    let bodies: usize = read.cases.iter().map(|case| case.body.len()).sum();
+    assert!(bodies <= MAX_PACKED_BYTES);
+    assert!(
+        read.cases
+            .iter()
+            .all(|case| case.name.len() <= MAX_NAME_BYTES)
+    );
+    Some(read)
+}
+
+#[test]
+fn a_component_by_chance_is_read_or_refused_in_few_words() {
+    let key = signature::new_key().expect("a key");
+    let own = signature::public_key(&key);
+    let golden = append_section(&component(), &packed()).expect("a component");
+    let whole = signature::sign(&golden, &key)
+        .expect("a component")
+        .expect("a key");
+    assert_eq!(read(&whole).and_then(|read| read.signer), own);
+    // Anywhere, in the code, in the cases, in the signature.
+    let starts = [0, 8, component().len(), golden.len(), golden.len() + 20];
+    rounds("a component", 2_000, |chance| {
+        let mut changed = whole.clone();
+        let from = starts[chance.index(starts.len())];
+        chance.change(&mut changed, from);
+        if let Some(read) = read(&changed)
+            && changed != whole
+            && read.signer == own
+        {
+            panic!("bytes that nobody signed pass as signed");
+        }
+        if chance.below(16) == 0
+            && let Err(why) = compile::translate(&changed)
+        {
+            assert!(!why.is_empty());
+        }
+    });
+}
+
+#[test]
+fn a_golden_section_by_chance_is_unpacked_or_refused_in_few_words() {
+    let good = packed();
+    rounds("a golden section", 1_500, |chance| {
+        let bytes = if chance.below(2) == 0 {
+            let mut bytes = good.clone();
+            chance.change(&mut bytes, 0);
+            bytes
+        } else {
+            let mut value: Value = serde_json::from_slice(&good).expect("it is JSON");
+            chance.change_value(&mut value);
+            value.to_string().into_bytes()
+        };
+        let component = append_section(&component(), &bytes).expect("a component");
+        let read = read(&component);
+        // What is unpacked can be packed again, so no case grows in it.
+        if let Some(read) = read {
+            let again: Vec<Case> = read.cases.iter().map(|case| Case::clone(case)).collect();
+            let again = pack(&again).expect("what came out goes in");
+            let cases = unpack(&again).expect("and comes out");
+            assert!(cases.iter().eq(read.cases.iter().map(|case| &**case)));
+        }
+    });
+}
+
+#[test]
+fn an_answer_to_a_golden_case_by_chance_has_a_difference_in_few_words() {
+    let cases = cases();
+    rounds("an answer", 1_000, |chance| {
+        let case = &cases[chance.index(cases.len())];
+        let mut answer = case.expect.clone().expect("each expects something");
+        chance.change_value(&mut answer);
+        let difference = case.difference(&normalise(answer.clone()));
+        // Twenty lines, each with a place and two quotes of three hundred characters.
+        assert!(difference.is_none_or(|told| told.len() < 21 * 3 * 310 * 4));
+        let changed = Case {
+            expect: Some(answer),
+            ..case.clone()
+        };
+        let _ = in_few_words(replies::shown_in(&[changed]).map_err(LoadError::Answer));
+    });
+}
+
+// ---- what it says
+
+/// Texts and pieces that are right, nearly right, or anything.
+impl Chance {
+    fn word(&mut self, right: &[&str]) -> String {
+        if self.below(5) == 0 {
+            self.text()
+        } else {
+            self.one_of(right).to_owned()
+        }
+    }
+
+    /// Few as a rule, and sometimes more than are taken.
+    fn many<T: Clone>(&mut self, most: usize, one: impl Fn(&mut Self) -> T) -> Vec<T> {
+        match self.below(8) {
+            0 => vec![one(self); most + 1],
+            _ => (0..self.index(3)).map(|_| one(self)).collect(),
+        }
+    }
+
+    fn description(&mut self) -> Description {
+        Description {
+            name: self.word(&["site-form", "a"]),
+            version: self.word(&["1.0.0", "1.2.3-rc.1+build"]),
+            summary: self.word(&[""]),
+            config_schema: self.word(&["", "{}", r#"{"$ref":"/"#]),
+            secrets: self.many(limits::DESCRIBED_SECRETS, |chance| SecretDeclaration {
+                name: chance.word(&["key", "page-token/*", "*"]),
+                kind: chance.word(&rules::SECRET_KINDS),
+                summary: chance.word(&["", "what it is"]),
+                required: chance.below(2) == 0,
+            }),
+            hosts: self.many(limits::DESCRIBED_HOSTS, |chance| {
+                chance.word(&["a.example", "a.example:8443", "https://x"])
+            }),
+        }
+    }
+
+    fn location(&mut self) -> Location {
+        Location {
+            place: self.word(&rules::PLACES),
+            name: self.word(&["x-signature", "a.b.0.c", ""]),
+        }
+    }
+
+    fn checks(&mut self) -> SenderChecks {
+        SenderChecks {
+            checks: self.many(limits::SENDER_CHECKS, |chance| SenderCheck {
+                secret: chance.word(&["key"]),
+                scheme: chance.word(&rules::SCHEMES),
+                proof: chance.location(),
+                encoding: chance.word(&rules::ENCODINGS),
+                prefix: chance.word(&["", "sha256="]),
+                timestamp_header: chance.word(&["", "x-time"]),
+                tolerance_seconds: chance.below(u64::from(u32::MAX)) as u32,
+                signed: chance.many(limits::SENDER_CHECKS, |chance| SignedPart {
+                    kind: chance.word(&rules::SIGNED_PARTS),
+                    value: chance.word(&["", "x"]),
+                }),
+            }),
+            carried_secrets: self.many(limits::SENDER_CHECKS, Self::location),
+        }
+    }
+
+    fn segments(&mut self) -> Vec<Segment> {
+        self.many(limits::SEGMENTS, |chance| match chance.below(3) {
+            0 => Segment::Literal(chance.word(&["", "/v1"])),
+            1 => Segment::Bytes(chance.word(&["x"]).into_bytes()),
+            _ => Segment::Slot(Slot {
+                function: chance.word(&rules::SLOT_FUNCTIONS),
+                args: (0..chance.below(4))
+                    .map(|_| match chance.below(2) {
+                        0 => SlotArgument::Secret(chance.word(&["key"])),
+                        _ => SlotArgument::Literal(chance.word(&["challenge"])),
+                    })
+                    .collect(),
+            }),
+        })
+    }
+
+    fn reply(&mut self) -> Reply {
+        Reply {
+            status: self.below(700) as u16,
+            content_type: self.word(&rules::REPLY_TYPES),
+            body: self.segments(),
+        }
+    }
+
+    fn request(&mut self) -> HttpRequest {
+        let fields = |chance: &mut Self| {
+            chance.many(limits::REQUEST_FIELDS, |chance| {
+                (
+                    chance.word(&["a"]),
+                    vec![Segment::Literal(chance.word(&[""]))],
+                )
+            })
+        };
+        HttpRequest {
+            method: self.word(&rules::METHODS),
+            scheme: self.word(&["https", "http", "file"]),
+            authority: self.word(&["", "a.example"]),
+            path: self.segments(),
+            query: fields(self),
+            headers: fields(self),
+            body: self.segments(),
+        }
+    }
+
+    fn template(&mut self) -> Template {
+        Template {
+            name: self.word(&["welcome", ""]),
+            text: self.word(&["hello {{1}}"]),
+            components: self.word(&["[]"]),
+            language: self.word(&["pt_BR"]),
+            status: self.word(&["approved"]),
+            category: String::new(),
+            reason: self.word(&[""]),
+            placeholders: Vec::new(),
+        }
+    }
+
+    fn pairs(&mut self) -> Vec<(String, String)> {
+        self.many(limits::ROUTE_FIELDS, |chance| {
+            (chance.word(&["page-id"]), chance.word(&["1"]))
+        })
+    }
+}
+
+#[test]
+fn what_a_plugin_says_by_chance_is_taken_or_refused_in_few_words() {
+    rounds("what it says", 500, |chance| {
+        let description = chance.description();
+        if in_few_words(rules::description(&description)).is_some() {
+            assert!(description.name.len() <= 64 && description.version.len() <= 64);
+            assert!(description.secrets.len() <= limits::DESCRIBED_SECRETS);
+            assert!(description.hosts.len() <= limits::DESCRIBED_HOSTS);
+        }
+        let _ = in_few_words(super::schema::Bounded::read(&description.config_schema));
+        let checks = chance.checks();
+        if in_few_words(rules::sender_checks(&checks)).is_some() {
+            assert!(checks.checks.len() <= limits::SENDER_CHECKS);
+        }
+        let reply = chance.reply();
+        if in_few_words(rules::reply(&reply)).is_some() {
+            assert!(reply.body.len() <= limits::SEGMENTS);
+        }
+        let _ = in_few_words(rules::reply_type(&reply.content_type));
+        let handshake = HandshakeAnswer {
+            require: chance.many(limits::REQUIREMENTS, |chance| Requirement {
+                secret: chance.word(&["key"]),
+                query_field: chance.word(&["token"]),
+            }),
+            reply,
+        };
+        let _ = in_few_words(rules::handshake(&handshake));
+        let _ = in_few_words(rules::request(&chance.request()));
+    });
+}
+
+#[test]
+fn what_an_adapter_says_by_chance_is_taken_or_refused_in_few_words() {
+    rounds("what an adapter says", 500, |chance| {
+        let template = chance.template();
+        if in_few_words(rules::channel::template(&template)).is_some() {
+            assert!(template.components.len() <= limits::TEMPLATE_BYTES);
+        }
+        let _ = in_few_words(rules::channel::route(&chance.pairs()));
+        let accepted = Accepted {
+            external_ids: chance.many(limits::EXTERNAL_IDS_PER_MESSAGE, |chance| {
+                chance.word(&["wamid.1", ""])
+            }),
+            recipient_id: Some(chance.word(&["551199"])),
+            status: chance.word(&["sent"]),
+        };
+        let _ = in_few_words(rules::channel::accepted(&accepted));
+        let body = match chance.below(2) {
+            0 => EventBody::Status(Box::new(StatusUpdate {
+                external_id: chance.word(&["wamid.1"]),
+                message_id: None,
+                status: chance.word(&["delivered"]),
+                occurred_at: None,
+                recipient_id: Some(chance.word(&["551199"])),
+                errors: Vec::new(),
+            })),
+            _ => EventBody::Template(TemplateChange {
+                name: chance.word(&["welcome"]),
+                language: chance.word(&["pt_BR"]),
+                status: chance.word(&["approved"]),
+                reason: chance.word(&[""]),
+            }),
+        };
+        let _ = in_few_words(rules::channel::event(&body).map_err(|(what, _)| what));
+    });
+}

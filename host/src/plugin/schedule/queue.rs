@@ -1,0 +1,507 @@
+//! The order of work, without threads and clocks: what is ready, whose turn it
+//! is, and how much may be begun.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::domain::plugin::Digest;
+use crate::limits;
+
+/// How much there may be at once. A lane's share is that part of each.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Calls that wait to begin.
+    pub waiting: usize,
+    /// Calls that have begun: each holds an instance.
+    pub begun: usize,
+    /// Of these, calls that are not quick.
+    pub slow: usize,
+    pub share_percent: usize,
+}
+
+impl Bounds {
+    fn share(self, of: usize) -> usize {
+        (of * self.share_percent / 100).max(1)
+    }
+}
+
+/// Why a piece of work is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// Too much waits already, in this lane or in all.
+    Full,
+    Closed,
+}
+
+/// Which threads ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Those with the priority of what serves.
+    Quick,
+    /// Those that run when nobody else wants the processor.
+    Slow,
+}
+
+/// What is known of a piece of work.
+#[derive(Clone, Debug)]
+pub struct About {
+    pub lane: Arc<str>,
+    /// Whose plugin it is, so that the digest pays for what is not ordinary.
+    pub digest: Digest,
+    /// Holds an instance from its first slice to its end.
+    pub instance: bool,
+}
+
+/// A piece of work that is ready, or runs.
+#[derive(Debug)]
+pub struct Entry<J> {
+    pub job: J,
+    about: About,
+    /// Processor time so far, in nanoseconds.
+    ran: u64,
+    begun: bool,
+    /// Counted among the slow ones, where it holds an instance.
+    slow: bool,
+    /// By the queue's clock of moments: since when it waits for its next slice.
+    since: Duration,
+}
+
+struct Lane<J> {
+    /// Virtual time: nanoseconds of the processor, never behind the queue's own
+    /// when the lane becomes active.
+    time: u64,
+    /// Nanoseconds that a call of it takes, on average over the last few.
+    average: u64,
+    fresh: VecDeque<Entry<J>>,
+    /// Begun and quick so far.
+    quick: VecDeque<Entry<J>>,
+    slow: VecDeque<Entry<J>>,
+    begun: usize,
+    begun_slow: usize,
+    running: usize,
+}
+
+impl<J> Lane<J> {
+    fn new(time: u64) -> Self {
+        Self {
+            time,
+            average: 0,
+            fresh: VecDeque::new(),
+            quick: VecDeque::new(),
+            slow: VecDeque::new(),
+            begun: 0,
+            begun_slow: 0,
+            running: 0,
+        }
+    }
+
+    fn has_ready(&self) -> bool {
+        !(self.fresh.is_empty() && self.quick.is_empty() && self.slow.is_empty())
+    }
+
+    fn is_slow(&self) -> bool {
+        self.average > nanos(limits::QUICK_CALL)
+    }
+}
+
+pub struct Queue<J> {
+    bounds: Bounds,
+    lanes: HashMap<Arc<str>, Lane<J>>,
+    /// Lanes with something ready, by virtual time.
+    turn: BTreeSet<(u64, Arc<str>)>,
+    /// What digests owe, as a virtual time that their lanes may not be ahead of.
+    digests: HashMap<Digest, u64>,
+    /// The virtual time of the lane that was served last; never goes back.
+    now: u64,
+    waiting: usize,
+    begun: usize,
+    begun_slow: usize,
+    running: usize,
+    closed: bool,
+    /// When a slow call last got a slice as if it were quick.
+    relieved: Duration,
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl<J> Queue<J> {
+    pub fn new(bounds: Bounds) -> Self {
+        Self {
+            bounds,
+            lanes: HashMap::new(),
+            turn: BTreeSet::new(),
+            digests: HashMap::new(),
+            now: 0,
+            waiting: 0,
+            begun: 0,
+            begun_slow: 0,
+            running: 0,
+            closed: false,
+            relieved: Duration::ZERO,
+        }
+    }
+
+    /// Work that waits to begin, and work that has begun or runs.
+    pub fn load(&self) -> (usize, usize) {
+        let ready: usize = self
+            .lanes
+            .values()
+            .map(|lane| lane.quick.len() + lane.slow.len())
+            .sum();
+        (self.waiting, self.running + ready)
+    }
+
+    /// Whether nothing is ready.
+    pub fn is_empty(&self) -> bool {
+        self.turn.is_empty()
+    }
+
+    /// Whether nothing runs any more and nothing will.
+    pub fn is_done(&self) -> bool {
+        self.closed && self.turn.is_empty() && self.running == 0
+    }
+
+    /// `moment` is any clock that only goes forward.
+    pub fn push(&mut self, about: About, job: J, moment: Duration) -> Result<Class, Refused> {
+        if self.closed {
+            return Err(Refused::Closed);
+        }
+        if self.waiting >= self.bounds.waiting {
+            return Err(Refused::Full);
+        }
+        let most = self.bounds.share(self.bounds.waiting);
+        let name = Arc::clone(&about.lane);
+        let now = self.now;
+        let lane = self
+            .lanes
+            .entry(Arc::clone(&name))
+            .or_insert_with(|| Lane::new(now));
+        if lane.fresh.len() >= most {
+            return Err(Refused::Full);
+        }
+        if !lane.has_ready() {
+            lane.time = lane.time.max(now);
+            self.turn.insert((lane.time, Arc::clone(&name)));
+        }
+        let class = if lane.is_slow() {
+            Class::Slow
+        } else {
+            Class::Quick
+        };
+        lane.fresh.push_back(Entry {
+            job,
+            about,
+            ran: 0,
+            begun: false,
+            slow: false,
+            since: moment,
+        });
+        self.waiting += 1;
+        Ok(class)
+    }
+
+    /// What runs next on a thread of this class.
+    pub fn pop(&mut self, class: Class, moment: Duration) -> Option<Entry<J>> {
+        let mut passed: Option<(u64, Arc<str>)> = None;
+        loop {
+            let from = match &passed {
+                None => self.turn.first(),
+                Some(key) => self
+                    .turn
+                    .range((std::ops::Bound::Excluded(key), std::ops::Bound::Unbounded))
+                    .next(),
+            };
+            let key = from?.clone();
+            if self.pays_for_its_digest(&key) {
+                continue;
+            }
+            let Some(found) = self.ready_in(&key.1, class, moment) else {
+                passed = Some(key);
+                continue;
+            };
+            if passed.is_none() {
+                // Only from the lane that used least: else one with debts would
+                // carry whoever joins behind those that have been here for long.
+                self.now = self.now.max(key.0);
+            }
+            let entry = self.take(&key, found);
+            if class == Class::Quick && entry.slow {
+                self.relieved = moment;
+            }
+            return Some(entry);
+        }
+    }
+
+    /// A lane whose next work is of a digest that owes goes behind what it owes.
+    fn pays_for_its_digest(&mut self, key: &(u64, Arc<str>)) -> bool {
+        let lane = self.lanes.get_mut(&key.1).expect("a lane whose turn it is");
+        let next = lane
+            .quick
+            .front()
+            .or_else(|| lane.fresh.front())
+            .or_else(|| lane.slow.front())
+            .expect("a lane whose turn it is has something ready");
+        let owed = self.digests.get(&next.about.digest).copied().unwrap_or(0);
+        if owed <= lane.time {
+            return false;
+        }
+        lane.time = owed;
+        self.turn.remove(key);
+        self.turn.insert((owed, Arc::clone(&key.1)));
+        true
+    }
+
+    fn ready_in(&self, name: &Arc<str>, class: Class, moment: Duration) -> Option<From> {
+        let lane = &self.lanes[name];
+        let fresh = lane.fresh.front();
+        let begins_slow = lane.is_slow();
+        let may_begin = |entry: &Entry<J>| {
+            !entry.about.instance
+                || (self.begun < self.bounds.begun
+                    && lane.begun < self.bounds.share(self.bounds.begun))
+        };
+        let may_be_slow = |entry: &Entry<J>| {
+            !entry.about.instance
+                || (self.begun_slow < self.bounds.slow
+                    && lane.begun_slow < self.bounds.share(self.bounds.slow))
+        };
+        // What the slow threads did not come to for so long gets a slice anyway.
+        let relief = moment.saturating_sub(self.relieved) >= limits::SLOW_WAIT;
+        let starves =
+            |entry: &Entry<J>| relief && moment.saturating_sub(entry.since) >= limits::SLOW_WAIT;
+        let fresh_slow =
+            fresh.filter(|entry| begins_slow && may_begin(entry) && may_be_slow(entry));
+        match class {
+            Class::Quick => {
+                if !lane.quick.is_empty() {
+                    return Some(From::Quick);
+                }
+                if !begins_slow && fresh.is_some_and(may_begin) {
+                    return Some(From::Fresh);
+                }
+                if lane.slow.front().is_some_and(starves) {
+                    return Some(From::Slow);
+                }
+                fresh_slow
+                    .filter(|entry| starves(entry))
+                    .map(|_| From::Fresh)
+            }
+            Class::Slow => {
+                if !lane.slow.is_empty() {
+                    return Some(From::Slow);
+                }
+                fresh_slow.map(|_| From::Fresh)
+            }
+        }
+    }
+
+    fn take(&mut self, key: &(u64, Arc<str>), from: From) -> Entry<J> {
+        let lane = self.lanes.get_mut(&key.1).expect("a lane whose turn it is");
+        let slow_lane = lane.is_slow();
+        let list = match from {
+            From::Fresh => &mut lane.fresh,
+            From::Quick => &mut lane.quick,
+            From::Slow => &mut lane.slow,
+        };
+        let mut entry = list.pop_front().expect("looked at above");
+        if !entry.begun {
+            entry.begun = true;
+            self.waiting -= 1;
+            entry.slow = slow_lane;
+            if entry.about.instance {
+                lane.begun += 1;
+                self.begun += 1;
+                if entry.slow {
+                    lane.begun_slow += 1;
+                    self.begun_slow += 1;
+                }
+            }
+        }
+        lane.running += 1;
+        self.running += 1;
+        if !lane.has_ready() {
+            self.turn.remove(key);
+        }
+        entry
+    }
+
+    /// Takes a piece of work back after a slice of `ran` nanoseconds. It is given
+    /// up, and returned, where too many are slow already.
+    pub fn put_back(
+        &mut self,
+        mut entry: Entry<J>,
+        ran: u64,
+        moment: Duration,
+    ) -> Option<Entry<J>> {
+        self.charge(&mut entry, ran);
+        let becomes_slow = !entry.slow && entry.ran >= nanos(limits::QUICK_CALL);
+        let mut given_up = None;
+        if becomes_slow {
+            if entry.about.instance {
+                let most = self.bounds.share(self.bounds.slow);
+                let lane = &self.lanes[&entry.about.lane];
+                if lane.begun_slow >= most {
+                    return Some(self.forget(entry));
+                }
+                if self.begun_slow >= self.bounds.slow {
+                    match self.dearest(lane.time) {
+                        Some(lane) => given_up = Some(self.give_up_one(&lane)),
+                        None => return Some(self.forget(entry)),
+                    }
+                }
+                let lane = self.lane(&entry.about.lane);
+                lane.begun_slow += 1;
+                self.begun_slow += 1;
+            }
+            entry.slow = true;
+        }
+        entry.since = moment;
+        let name = Arc::clone(&entry.about.lane);
+        let lane = self.lane(&name);
+        lane.running -= 1;
+        if !lane.has_ready() {
+            let key = (lane.time, Arc::clone(&name));
+            self.turn.insert(key);
+        }
+        let lane = self.lane(&name);
+        if entry.slow {
+            lane.slow.push_back(entry);
+        } else {
+            // What has begun ends before the lane begins more: fewer instances.
+            lane.quick.push_front(entry);
+        }
+        self.running -= 1;
+        given_up
+    }
+
+    /// The work has ended; its last slice took `ran` nanoseconds.
+    pub fn finish(&mut self, mut entry: Entry<J>, ran: u64) -> Entry<J> {
+        self.charge(&mut entry, ran);
+        self.forget(entry)
+    }
+
+    /// The lane whose slow work is waiting and which used most, if more than `time`.
+    fn dearest(&self, time: u64) -> Option<Arc<str>> {
+        let (name, lane) = self
+            .lanes
+            .iter()
+            .filter(|(_, lane)| lane.slow.iter().any(|entry| entry.about.instance))
+            .max_by_key(|(_, lane)| lane.time)?;
+        (lane.time > time).then(|| Arc::clone(name))
+    }
+
+    fn give_up_one(&mut self, name: &Arc<str>) -> Entry<J> {
+        let lane = self.lane(name);
+        let position = lane
+            .slow
+            .iter()
+            .position(|entry| entry.about.instance)
+            .expect("looked for above");
+        let entry = lane.slow.remove(position).expect("found above");
+        // As if it had run, so that leaving is one path.
+        lane.running += 1;
+        let key = (lane.time, Arc::clone(name));
+        if !lane.has_ready() {
+            self.turn.remove(&key);
+        }
+        self.running += 1;
+        self.forget(entry)
+    }
+
+    /// Nothing of this work is left in the counts.
+    fn forget(&mut self, entry: Entry<J>) -> Entry<J> {
+        let lane = self.lane(&entry.about.lane);
+        lane.running -= 1;
+        // An average over the last four or so.
+        lane.average = (lane.average * 3 + entry.ran) / 4;
+        if entry.about.instance {
+            lane.begun -= 1;
+            if entry.slow {
+                lane.begun_slow -= 1;
+            }
+            self.begun -= 1;
+            if entry.slow {
+                self.begun_slow -= 1;
+            }
+        }
+        self.running -= 1;
+        self.tidy(&entry.about.lane);
+        entry
+    }
+
+    fn charge(&mut self, entry: &mut Entry<J>, ran: u64) {
+        let ordinary = nanos(limits::QUICK_CALL);
+        let before = entry.ran;
+        entry.ran = before.saturating_add(ran);
+        let name = Arc::clone(&entry.about.lane);
+        let lane = self.lane(&name);
+        let key = (lane.time, Arc::clone(&name));
+        // A slice too short to measure costs its handling.
+        lane.time = lane
+            .time
+            .saturating_add(ran.max(nanos(limits::SLICE_LEAST)));
+        let after = (lane.time, name);
+        if lane.has_ready() {
+            self.turn.remove(&key);
+            self.turn.insert(after);
+        }
+        let beyond = entry.ran.saturating_sub(before.max(ordinary));
+        if beyond > 0 {
+            let now = self.now;
+            let owed = self
+                .digests
+                .entry(entry.about.digest.clone())
+                .or_insert(now);
+            *owed = (*owed).max(now).saturating_add(beyond);
+        }
+    }
+
+    /// Forgets a lane that is at rest and owes nothing, and digests that owe nothing.
+    fn tidy(&mut self, name: &Arc<str>) {
+        let lane = &self.lanes[name];
+        let at_rest = |lane: &Lane<J>| lane.running == 0 && !lane.has_ready();
+        if at_rest(lane) && lane.time <= self.now && !lane.is_slow() {
+            self.lanes.remove(name);
+        }
+        if self.lanes.len() > limits::LANES_KEPT {
+            self.lanes.retain(|_, lane| !at_rest(lane));
+        }
+        if self.digests.len() > limits::DIGESTS_KEPT {
+            let now = self.now;
+            self.digests.retain(|_, owed| *owed > now);
+        }
+    }
+
+    fn lane(&mut self, name: &Arc<str>) -> &mut Lane<J> {
+        self.lanes
+            .get_mut(name)
+            .expect("a lane with work has an entry")
+    }
+
+    /// Takes no more. What has not begun is given back; what has runs to its end.
+    pub fn close(&mut self) -> Vec<Entry<J>> {
+        self.closed = true;
+        self.waiting = 0;
+        let mut dropped = Vec::new();
+        self.turn.clear();
+        for (name, lane) in &mut self.lanes {
+            dropped.extend(lane.fresh.drain(..));
+            if lane.has_ready() {
+                self.turn.insert((lane.time, Arc::clone(name)));
+            }
+        }
+        dropped
+    }
+}
+
+enum From {
+    Fresh,
+    Quick,
+    Slow,
+}

@@ -1,0 +1,233 @@
+//! Whose turn it is: work in, an order out.
+
+use super::*;
+
+const MS: u64 = 1_000_000;
+const NOW: Duration = Duration::ZERO;
+
+fn queue() -> Queue<&'static str> {
+    Queue::new(Bounds {
+        waiting: 8,
+        begun: 8,
+        slow: 4,
+        share_percent: 50,
+    })
+}
+
+/// Each lane has a plugin of its own.
+fn about(lane: &str) -> About {
+    About {
+        lane: Arc::from(lane),
+        digest: Digest::of(lane.as_bytes()),
+        instance: true,
+    }
+}
+
+fn push(queue: &mut Queue<&'static str>, lane: &str, job: &'static str) {
+    queue.push(about(lane), job, NOW).expect("room");
+}
+
+fn quick(queue: &mut Queue<&'static str>) -> Option<Entry<&'static str>> {
+    queue.pop(Class::Quick, NOW)
+}
+
+fn slow(queue: &mut Queue<&'static str>) -> Option<Entry<&'static str>> {
+    queue.pop(Class::Slow, NOW)
+}
+
+fn job(entry: Option<Entry<&'static str>>) -> Option<&'static str> {
+    entry.map(|entry| entry.job)
+}
+
+/// Runs the next piece of work to its end.
+fn run(queue: &mut Queue<&'static str>, ran: u64) -> Option<&'static str> {
+    let entry = quick(queue)?;
+    Some(queue.finish(entry, ran).job)
+}
+
+#[test]
+fn the_lane_that_used_least_is_next() {
+    let mut queue = queue();
+    for job in ["a1", "a2", "a3"] {
+        push(&mut queue, "a", job);
+    }
+    for job in ["b1", "b2", "b3"] {
+        push(&mut queue, "b", job);
+    }
+    let order: Vec<_> = std::iter::from_fn(|| {
+        let next = quick(&mut queue)?;
+        let ran = if next.job.starts_with('a') {
+            3 * MS
+        } else {
+            MS
+        };
+        Some(queue.finish(next, ran).job)
+    })
+    .collect();
+    assert_eq!(order, ["a1", "b1", "b2", "b3", "a2", "a3"]);
+}
+
+#[test]
+fn who_comes_now_does_not_pay_for_what_others_used_before() {
+    let mut queue = queue();
+    for _ in 0..900 {
+        push(&mut queue, "old", "old1");
+        assert_eq!(run(&mut queue, MS), Some("old1"));
+    }
+    push(&mut queue, "old", "old2");
+    push(&mut queue, "new", "new1");
+    assert_eq!(run(&mut queue, MS), Some("new1"));
+    assert_eq!(run(&mut queue, MS), Some("old2"));
+}
+
+#[test]
+fn a_rest_saves_up_nothing() {
+    let mut queue = queue();
+    push(&mut queue, "rests", "r1");
+    run(&mut queue, MS);
+    for _ in 0..100 {
+        push(&mut queue, "busy", "b");
+        run(&mut queue, MS);
+    }
+    push(&mut queue, "busy", "b1");
+    push(&mut queue, "busy", "b2");
+    push(&mut queue, "rests", "r2");
+    push(&mut queue, "rests", "r3");
+    let order: Vec<_> = std::iter::from_fn(|| run(&mut queue, MS)).collect();
+    assert_eq!(order, ["r2", "b1", "r3", "b2"]);
+}
+
+#[test]
+fn a_call_that_is_not_quick_goes_on_with_the_slow_ones() {
+    let mut queue = queue();
+    push(&mut queue, "a", "a1");
+    let entry = quick(&mut queue).expect("ready");
+    assert!(queue.put_back(entry, 5 * MS, NOW).is_none());
+    let entry = quick(&mut queue).expect("quick so far");
+    assert!(queue.put_back(entry, 5 * MS, NOW).is_none());
+    assert_eq!(job(quick(&mut queue)), None);
+    assert_eq!(job(slow(&mut queue)), Some("a1"));
+}
+
+#[test]
+fn a_slow_call_that_nobody_came_to_gets_a_quick_slice() {
+    let mut queue = queue();
+    push(&mut queue, "a", "a1");
+    let entry = quick(&mut queue).expect("ready");
+    queue.put_back(entry, 15 * MS, NOW);
+    assert!(queue.pop(Class::Quick, limits::SLOW_WAIT / 2).is_none());
+    let entry = queue.pop(Class::Quick, limits::SLOW_WAIT).expect("starves");
+    let soon = limits::SLOW_WAIT + limits::SLOW_WAIT / 2;
+    queue.put_back(entry, MS, soon);
+    assert!(
+        queue.pop(Class::Quick, soon).is_none(),
+        "it has just had one"
+    );
+}
+
+#[test]
+fn a_lane_whose_calls_are_slow_begins_with_the_slow_ones_until_they_are_quick_again() {
+    let mut queue = queue();
+    push(&mut queue, "a", "a1");
+    run(&mut queue, 100 * MS);
+    let mut begun_slow = 0;
+    for _ in 0..40 {
+        push(&mut queue, "a", "a");
+        if let Some(entry) = slow(&mut queue) {
+            begun_slow += 1;
+            queue.finish(entry, MS / 10);
+        } else {
+            assert_eq!(run(&mut queue, MS / 10), Some("a"));
+        }
+    }
+    assert!((1..39).contains(&begun_slow), "{begun_slow}");
+}
+
+#[test]
+fn a_digest_pays_in_every_lane_for_what_is_not_ordinary() {
+    let mut queue = queue();
+    push(&mut queue, "a", "a1");
+    run(&mut queue, 500 * MS);
+    let same = About {
+        digest: Digest::of(b"a"),
+        ..about("b")
+    };
+    queue.push(same, "same digest", NOW).expect("room");
+    push(&mut queue, "c", "another");
+    assert_eq!(run(&mut queue, MS), Some("another"));
+    assert_eq!(run(&mut queue, MS), Some("same digest"));
+}
+
+#[test]
+fn a_lane_begins_no_more_than_its_share() {
+    let mut queue = queue();
+    for _ in 0..4 {
+        push(&mut queue, "a", "a");
+        assert!(quick(&mut queue).is_some());
+    }
+    push(&mut queue, "a", "one more");
+    assert_eq!(job(quick(&mut queue)), None);
+    push(&mut queue, "b", "b1");
+    assert_eq!(job(quick(&mut queue)), Some("b1"));
+}
+
+/// Makes a call of the lane slow.
+fn make_slow(queue: &mut Queue<&'static str>, lane: &str, job: &'static str, ran: u64) {
+    push(queue, lane, job);
+    let entry = quick(queue).expect("ready");
+    assert!(queue.put_back(entry, ran, NOW).is_none(), "{job}");
+}
+
+#[test]
+fn where_too_many_are_slow_the_lane_that_used_most_gives_one_up() {
+    let mut queue = queue();
+    make_slow(&mut queue, "a", "a1", 50 * MS);
+    make_slow(&mut queue, "a", "a2", 50 * MS);
+    make_slow(&mut queue, "b", "b1", 10 * MS);
+    make_slow(&mut queue, "c", "c1", 20 * MS);
+    push(&mut queue, "d", "d1");
+    let entry = quick(&mut queue).expect("ready");
+    let given_up = queue.put_back(entry, 15 * MS, NOW);
+    assert_eq!(job(given_up), Some("a1"));
+    assert_eq!(queue.load(), (0, 4));
+}
+
+#[test]
+fn who_used_most_itself_is_given_up() {
+    let mut queue = queue();
+    for (lane, name) in [("a", "a1"), ("b", "b1"), ("c", "c1"), ("d", "d1")] {
+        make_slow(&mut queue, lane, name, 15 * MS);
+    }
+    push(&mut queue, "e", "e1");
+    let entry = quick(&mut queue).expect("ready");
+    assert_eq!(job(queue.put_back(entry, 500 * MS, NOW)), Some("e1"));
+    assert_eq!(queue.load(), (0, 4));
+}
+
+#[test]
+fn a_full_lane_is_refused_while_another_still_has_room() {
+    let mut queue = queue();
+    for job in ["a1", "a2", "a3", "a4"] {
+        push(&mut queue, "a", job);
+    }
+    assert_eq!(queue.push(about("a"), "a5", NOW), Err(Refused::Full));
+    for job in ["b1", "b2", "b3", "b4"] {
+        push(&mut queue, "b", job);
+    }
+    assert_eq!(queue.push(about("c"), "c1", NOW), Err(Refused::Full));
+}
+
+#[test]
+fn a_closed_queue_gives_back_what_has_not_begun_and_lets_the_rest_end() {
+    let mut queue = queue();
+    push(&mut queue, "a", "a1");
+    let entry = quick(&mut queue).expect("ready");
+    push(&mut queue, "a", "a2");
+    let dropped: Vec<_> = queue.close().into_iter().map(|entry| entry.job).collect();
+    assert_eq!(dropped, ["a2"]);
+    assert!(!queue.is_done());
+    assert!(queue.put_back(entry, MS, NOW).is_none());
+    assert_eq!(queue.push(about("a"), "a3", NOW), Err(Refused::Closed));
+    assert_eq!(run(&mut queue, MS), Some("a1"));
+    assert!(queue.is_done());
+}

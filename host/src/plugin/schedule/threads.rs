@@ -1,0 +1,289 @@
+//! The threads that work runs on. A thread takes what is next, polls it once,
+//! which is a slice, charges its lane for the processor time, and puts it back.
+
+use std::cell::Cell;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+
+use super::queue::{About, Bounds, Class, Entry, Queue, Refused};
+use crate::domain::plugin::Digest;
+use crate::limits;
+use crate::plugin::error::EngineError;
+
+/// A piece of work. It gives way by being pending once: nothing wakes it, it is
+/// polled again when its turn comes.
+pub struct Work {
+    pub future: Pin<Box<dyn Future<Output = ()> + Send>>,
+    /// Set before the future is dropped because too much is slow already.
+    pub evicted: Arc<Evicted>,
+}
+
+/// Whether a piece of work was given up for the sake of others.
+#[derive(Debug, Default)]
+pub struct Evicted(AtomicBool);
+
+impl Evicted {
+    fn set(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+/// Work that waits to begin, and work that has begun.
+pub type Load = (usize, usize);
+
+pub struct Threads {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    queue: Mutex<Queue<Work>>,
+    quick: Condvar,
+    slow: Condvar,
+    /// Threads of each class that wait for work.
+    resting: [AtomicUsize; 2],
+}
+
+impl Threads {
+    /// As many threads of each class.
+    pub fn start(threads: usize, bounds: Bounds) -> Result<Self, EngineError> {
+        let shared = Arc::new(Shared {
+            queue: Mutex::new(Queue::new(bounds)),
+            quick: Condvar::new(),
+            slow: Condvar::new(),
+            resting: Default::default(),
+        });
+        let started = Self {
+            shared: Arc::clone(&shared),
+        };
+        for index in 0..threads {
+            for (class, name) in [(Class::Quick, "plugin"), (Class::Slow, "plugin-slow")] {
+                let shared = Arc::clone(&shared);
+                std::thread::Builder::new()
+                    .name(format!("{name}-{index}"))
+                    .spawn(move || {
+                        if class == Class::Slow {
+                            stand_back();
+                        }
+                        work(&shared, class);
+                    })
+                    .map_err(EngineError::Thread)?;
+            }
+        }
+        Ok(started)
+    }
+
+    /// Puts work into its lane's queue, or refuses at once.
+    pub fn submit(
+        &self,
+        lane: &str,
+        digest: &Digest,
+        instance: bool,
+        work: Work,
+    ) -> Result<(), Refused> {
+        let about = About {
+            lane: Arc::from(lane),
+            digest: digest.clone(),
+            instance,
+        };
+        let class = self.shared.lock().push(about, work, moment())?;
+        self.shared.wake(class);
+        Ok(())
+    }
+
+    /// Takes no more work and drops what has not begun; what has ends by itself.
+    pub fn close(&self) {
+        let dropped = self.shared.lock().close();
+        self.shared.wake_all();
+        // Their callers hear of it by the drop, outside the lock.
+        drop(dropped);
+    }
+
+    pub fn load(&self) -> Load {
+        self.shared.lock().load()
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Queue<Work>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn condition(&self, class: Class) -> &Condvar {
+        match class {
+            Class::Quick => &self.quick,
+            Class::Slow => &self.slow,
+        }
+    }
+
+    fn wake_all(&self) {
+        self.quick.notify_all();
+        self.slow.notify_all();
+    }
+
+    /// Waking nobody is a system call all the same.
+    fn wake(&self, class: Class) {
+        if self.resting[class as usize].load(Ordering::Relaxed) > 0 {
+            self.condition(class).notify_one();
+        }
+    }
+}
+
+fn work(shared: &Shared, class: Class) {
+    let other = match class {
+        Class::Quick => Class::Slow,
+        Class::Slow => Class::Quick,
+    };
+    let mut queue = shared.lock();
+    loop {
+        if let Some(mut entry) = queue.pop(class, moment()) {
+            let more = !queue.is_empty();
+            drop(queue);
+            if more {
+                // Another thread of this class may find something too.
+                shared.wake(class);
+            }
+            let (polled, ran) = slice(&mut entry);
+            queue = shared.lock();
+            let over = match polled {
+                Polled::Ended => Some(queue.finish(entry, ran)),
+                Polled::GaveWay => {
+                    let over = queue.put_back(entry, ran, moment());
+                    if let Some(over) = &over {
+                        over.job.evicted.set();
+                    }
+                    over
+                }
+            };
+            let (more, done) = (!queue.is_empty(), queue.is_done());
+            drop(queue);
+            // Dropping ends what is still suspended, which takes its time.
+            drop(over);
+            if more {
+                // What ended made room, and what was put back may be slow by now.
+                shared.wake(other);
+            }
+            if done {
+                shared.wake_all();
+            }
+            queue = shared.lock();
+        } else if queue.is_done() {
+            return;
+        } else {
+            let resting = &shared.resting[class as usize];
+            resting.fetch_add(1, Ordering::Relaxed);
+            let condition = shared.condition(class);
+            queue = if queue.is_empty() || class == Class::Slow {
+                condition
+                    .wait(queue)
+                    .unwrap_or_else(PoisonError::into_inner)
+            } else {
+                // What is ready is slow, and the slow threads may not get a processor.
+                let woken = condition.wait_timeout(queue, limits::SLOW_WAIT);
+                woken.unwrap_or_else(PoisonError::into_inner).0
+            };
+            resting.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+enum Polled {
+    Ended,
+    GaveWay,
+}
+
+fn slice(entry: &mut Entry<Work>) -> (Polled, u64) {
+    let began = processor_time();
+    SLICE.set(Some(began));
+    let future = entry.job.future.as_mut();
+    let mut context = Context::from_waker(Waker::noop());
+    let polled = std::panic::catch_unwind(AssertUnwindSafe(|| future.poll(&mut context)));
+    SLICE.set(None);
+    let ran = processor_time().saturating_sub(began);
+    let ran = u64::try_from(ran.as_nanos()).unwrap_or(u64::MAX);
+    let polled = match polled {
+        Ok(Poll::Pending) => Polled::GaveWay,
+        Ok(Poll::Ready(())) => Polled::Ended,
+        // A panic is a defect of the host; the caller hears that no answer
+        // came, and the thread goes on.
+        Err(_) => {
+            tracing::error!("a plugin call panicked inside the host");
+            Polled::Ended
+        }
+    };
+    (polled, ran)
+}
+
+thread_local! {
+    /// Processor time of this thread when its slice began.
+    static SLICE: Cell<Option<Duration>> = const { Cell::new(None) };
+}
+
+/// Processor time that the slice on this thread has taken so far.
+pub fn processor_time_of_slice() -> Duration {
+    SLICE
+        .get()
+        .map(|began| processor_time().saturating_sub(began))
+        .unwrap_or_default()
+}
+
+/// To be awaited between the steps of the host's own work: ends the slice when
+/// it has lasted long enough.
+pub async fn give_way() {
+    if processor_time_of_slice() < limits::SLICE {
+        return;
+    }
+    let mut gave_way = false;
+    std::future::poll_fn(|_| {
+        if std::mem::replace(&mut gave_way, true) {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    })
+    .await;
+}
+
+fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::try_from(time).unwrap_or_default()
+}
+
+fn moment() -> Duration {
+    let time = clock_gettime(ClockId::Monotonic);
+    Duration::try_from(time).unwrap_or_default()
+}
+
+/// From now on this thread runs when no other one wants the processor, and gives
+/// it up at once to any that wakes.
+#[expect(
+    unsafe_code,
+    reason = "no crate of ours offers this call, which changes the calling thread alone"
+)]
+fn stand_back() {
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: zero is the calling thread, and the pointer is to a value that lives
+    // until the call has returned.
+    let done = unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameters) };
+    if done != 0 {
+        tracing::warn!(
+            error = %std::io::Error::last_os_error(),
+            "slow plugin calls cannot be made to stand back; they share the processor with the rest"
+        );
+    }
+}

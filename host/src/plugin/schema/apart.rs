@@ -1,0 +1,172 @@
+//! Where schemas are compiled and evaluated: in a child process of this program,
+//! which bounds its own memory and processor time before it reads a byte. What
+//! takes too long there ends there, and nothing that serves notices.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::io::AsyncWriteExt as _;
+use tokio::sync::{Semaphore, oneshot};
+
+use super::{Answer, Bounded, Fault, Question, answer};
+use crate::limits;
+use crate::plugin::compile::Compiler;
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum Refused {
+    /// The schema's fault.
+    #[error("{0}")]
+    Schema(String),
+    /// Not the schema's fault: ask again.
+    #[error("{0}")]
+    Host(String),
+}
+
+pub struct Apart {
+    place: Compiler,
+    /// At once: more would only take turns on the same processors.
+    permits: Semaphore,
+}
+
+impl Apart {
+    pub fn new(place: Compiler) -> Self {
+        Self {
+            place,
+            permits: Semaphore::new(limits::SCHEMA_CHECKS_AT_ONCE),
+        }
+    }
+
+    /// What each of these configurations breaks. Without any, only whether the
+    /// schema is one.
+    pub async fn faults(
+        &self,
+        schema: &Bounded,
+        configs: &[Value],
+    ) -> Result<Vec<Vec<Fault>>, Refused> {
+        let mut found = Vec::with_capacity(configs.len());
+        let mut rest = configs;
+        loop {
+            let (taken, refused) = taken(schema, rest);
+            let question = Question {
+                schema: schema.text.clone(),
+                configs: rest[..taken].to_vec(),
+            };
+            // With nothing to ask the schema is looked at all the same, once.
+            if taken > 0 || configs.is_empty() {
+                match self.ask(question).await? {
+                    Answer::Faults(faults) if faults.len() == taken => found.extend(faults),
+                    Answer::Faults(_) => {
+                        return Err(Refused::Host("its check answered for others".to_owned()));
+                    }
+                    Answer::Refused(why) => return Err(Refused::Schema(why)),
+                }
+            }
+            rest = &rest[taken..];
+            if let Some(what) = refused {
+                found.push(vec![Fault {
+                    place: String::new(),
+                    what,
+                }]);
+                rest = &rest[1..];
+            }
+            if rest.is_empty() {
+                return Ok(found);
+            }
+        }
+    }
+
+    async fn ask(&self, question: Question) -> Result<Answer, Refused> {
+        let _permit = self.permits.acquire().await;
+        match &self.place {
+            Compiler::Child(program) => {
+                let text = serde_json::to_vec(&question)
+                    .map_err(|error| Refused::Host(error.to_string()))?;
+                in_child(program, text).await
+            }
+            Compiler::InProcess => on_thread(question).await,
+        }
+    }
+}
+
+/// How many of the first configurations are asked about at once, and why the one
+/// after them is not asked about at all.
+fn taken(schema: &Bounded, configs: &[Value]) -> (usize, Option<String>) {
+    let mut left = limits::CONFIG_STEPS;
+    for (index, config) in configs.iter().enumerate() {
+        match schema.steps_for(config) {
+            Err(why) => return (index, Some(why)),
+            Ok(steps) if steps > left || index >= limits::CONFIGS_AT_ONCE => return (index, None),
+            Ok(steps) => left -= steps,
+        }
+    }
+    (configs.len(), None)
+}
+
+const TOO_LONG: &str = "checking it took too long";
+
+async fn in_child(program: &std::path::Path, question: Vec<u8>) -> Result<Answer, Refused> {
+    let host = |what: &str, error: std::io::Error| {
+        Refused::Host(format!("the process that checks schemas {what}: {error}"))
+    };
+    let mut child = tokio::process::Command::new(program)
+        .arg("examine")
+        .arg(limits::SCHEMA_CHECK_MEMORY_MIB.to_string())
+        .arg(limits::SCHEMA_CHECK_SECONDS.to_string())
+        // The child sees none of the service's environment, which may hold keys.
+        .env_clear()
+        .env("MALLOC_ARENA_MAX", "2")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .map_err(|error| host("cannot be started", error))?;
+    let mut input = child.stdin.take().expect("it is piped");
+    let asked = async {
+        // It reads all before it answers. Where it broke off, its end says more.
+        let _ = input.write_all(&question).await;
+        drop(input);
+        child.wait_with_output().await
+    };
+    let patience = Duration::from_secs(limits::SCHEMA_CHECK_WALL_SECONDS);
+    let output = tokio::time::timeout(patience, asked)
+        .await
+        .map_err(|_| Refused::Schema(TOO_LONG.to_owned()))?
+        .map_err(|error| host("cannot be waited for", error))?;
+    if output.status.success() {
+        return serde_json::from_slice(&output.stdout)
+            .map_err(|error| Refused::Host(format!("its check answered no JSON: {error}")));
+    }
+    match output.status.code() {
+        Some(code) => Err(Refused::Host(format!(
+            "the process that checks schemas ended with exit code {code}: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        ))),
+        None => Err(Refused::Schema(format!(
+            "checking it took more than {} seconds of processor time or {} MiB of memory",
+            limits::SCHEMA_CHECK_SECONDS,
+            limits::SCHEMA_CHECK_MEMORY_MIB
+        ))),
+    }
+}
+
+/// For programs that only embed the library. It cannot be stopped, only left
+/// behind; what `Bounded` allows ends by itself.
+async fn on_thread(question: Question) -> Result<Answer, Refused> {
+    let (say, said) = oneshot::channel();
+    std::thread::Builder::new()
+        .name("plugin-schema".to_owned())
+        .stack_size(limits::SCHEMA_CHECK_STACK_BYTES)
+        .spawn(move || {
+            let _ = say.send(answer(&question));
+        })
+        .map_err(|error| Refused::Host(format!("no thread for the schema's check: {error}")))?;
+    let patience = Duration::from_secs(limits::SCHEMA_CHECK_WALL_SECONDS);
+    match tokio::time::timeout(patience, said).await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(_)) => Err(Refused::Schema("it broke its check".to_owned())),
+        Err(_) => Err(Refused::Schema(TOO_LONG.to_owned())),
+    }
+}

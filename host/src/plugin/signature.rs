@@ -1,0 +1,126 @@
+//! Who made a component, where it says so: an Ed25519 signature over everything
+//! else in the file, in a custom section of its own. The signature proves that
+//! whoever holds the key made these bytes; whether the name is theirs is decided
+//! when a version is activated.
+
+use leadhost_golden::{SectionError, append_custom, read_custom, without_custom};
+use ring::rand::SystemRandom;
+use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
+use sha2::Digest as _;
+use zeroize::Zeroizing;
+
+use crate::domain::publisher::PublicKey;
+
+/// The section's name. It holds the public key and then the signature.
+pub const SECTION: &str = "leadhost:signature";
+
+/// What a signature is for stands before what is signed.
+const PURPOSE: &[u8] = b"leadhost component, version 1\n";
+
+const KEY_BYTES: usize = 32;
+const SIGNATURE_BYTES: usize = 64;
+
+/// A new signing key, as PKCS #8.
+pub fn new_key() -> Option<Zeroizing<Vec<u8>>> {
+    let document = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).ok()?;
+    Some(Zeroizing::new(document.as_ref().to_vec()))
+}
+
+pub fn public_key(signing_key: &[u8]) -> Option<PublicKey> {
+    public(&read_key(signing_key)?)
+}
+
+/// The component with a signature, in place of any that it had. None: the key is
+/// no Ed25519 key.
+pub fn sign(component: &[u8], signing_key: &[u8]) -> Result<Option<Vec<u8>>, SectionError> {
+    let bare = without_custom(component, SECTION)?;
+    let Some((pair, public)) = read_key(signing_key).and_then(|pair| {
+        let public = public(&pair)?;
+        Some((pair, public))
+    }) else {
+        return Ok(None);
+    };
+    let signature = pair.sign(&signed(&bare));
+    let payload = [&public.0[..], signature.as_ref()].concat();
+    append_custom(&bare, SECTION, &payload).map(Some)
+}
+
+/// The key that the component is signed with, if it is signed. The error says
+/// what is wrong with its signature.
+pub fn signer(component: &[u8]) -> Result<Option<PublicKey>, String> {
+    let Some(payload) = read_custom(component, SECTION).map_err(|error| error.to_string())? else {
+        return Ok(None);
+    };
+    if payload.len() != KEY_BYTES + SIGNATURE_BYTES {
+        return Err(format!(
+            "it has {} bytes, where a key and a signature have {}",
+            payload.len(),
+            KEY_BYTES + SIGNATURE_BYTES
+        ));
+    }
+    let (key, signature) = payload.split_at(KEY_BYTES);
+    let bare = without_custom(component, SECTION).map_err(|error| error.to_string())?;
+    UnparsedPublicKey::new(&ED25519, key)
+        .verify(&signed(&bare), signature)
+        .map_err(|_| "it is not one over these bytes: sign the component again".to_owned())?;
+    let key = key.try_into().expect("it was cut to that length");
+    Ok(Some(PublicKey(key)))
+}
+
+fn read_key(signing_key: &[u8]) -> Option<Ed25519KeyPair> {
+    // Keys of other programs may be without their public half.
+    Ed25519KeyPair::from_pkcs8_maybe_unchecked(signing_key).ok()
+}
+
+fn public(pair: &Ed25519KeyPair) -> Option<PublicKey> {
+    let key = pair.public_key().as_ref();
+    Some(PublicKey(key.try_into().ok()?))
+}
+
+fn signed(bare: &[u8]) -> Vec<u8> {
+    [PURPOSE, &sha2::Sha256::digest(bare)].concat()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
+
+    #[test]
+    fn a_signed_component_names_its_key_and_an_unsigned_one_none() {
+        let key = new_key().unwrap();
+        let signed = sign(COMPONENT, &key).unwrap().unwrap();
+        assert_eq!(signer(COMPONENT), Ok(None));
+        assert_eq!(signer(&signed), Ok(public_key(&key)));
+        let other = new_key().unwrap();
+        let again = sign(&signed, &other).unwrap().unwrap();
+        assert_eq!(signer(&again), Ok(public_key(&other)));
+        assert_eq!(again.len(), signed.len());
+    }
+
+    #[test]
+    fn a_changed_byte_anywhere_breaks_the_signature() {
+        let key = new_key().unwrap();
+        let golden = append_custom(COMPONENT, "leadhost:golden", b"cases").unwrap();
+        let signed = sign(&golden, &key).unwrap().unwrap();
+        let unsigned = Ok(None);
+        for index in COMPONENT.len()..signed.len() {
+            let mut changed = signed.clone();
+            changed[index] ^= 1;
+            let found = signer(&changed);
+            assert!(found.is_err() || found == unsigned, "byte {index}");
+        }
+        let stale = append_custom(&signed, "leadhost:golden", b"others").unwrap();
+        assert!(signer(&stale).is_err(), "other cases are other bytes");
+        let mut twice = signed.clone();
+        twice.extend_from_slice(&signed[golden.len()..]);
+        assert!(signer(&twice).is_err());
+    }
+
+    #[test]
+    fn a_text_is_no_key() {
+        assert_eq!(sign(COMPONENT, b"hello"), Ok(None));
+    }
+}

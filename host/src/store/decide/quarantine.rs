@@ -1,0 +1,264 @@
+//! What leaves a quarantine that is full: the address that holds the largest
+//! part of it loses its oldest deliveries until the new one fits. So each address
+//! has a fair share, and of one address the newest deliveries stay. Junk of one
+//! sender does not push out the lead of another, before it or after it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
+
+use super::known::Known;
+use crate::domain::id::{ConnectionId, DeliveryId, WorkspaceId};
+use crate::limits;
+
+/// The fixed cost of a delivery, in bytes. With it, a share is full by count at
+/// the same measure as by bytes: many small deliveries weigh as much as few large.
+const FIXED_COST: u64 =
+    limits::QUARANTINED_BYTES_PER_CONNECTION / limits::QUARANTINED_PER_CONNECTION;
+
+/// A delivery in quarantine.
+#[derive(Clone, Copy, Debug)]
+pub struct Quarantined {
+    pub id: DeliveryId,
+    pub bytes: u64,
+    /// The owner of the network that it came from. Deliveries that were stored
+    /// before addresses were noted have `None`, and share one part.
+    pub peer: Option<IpAddr>,
+    /// Someone has a lease on it, also one that has run out: its holder may still
+    /// commit. It counts, and is not evicted.
+    pub leased: bool,
+}
+
+impl Quarantined {
+    fn cost(&self) -> u64 {
+        self.bytes.saturating_add(FIXED_COST)
+    }
+}
+
+/// The quarantine of one connection.
+#[derive(Debug, Default)]
+pub struct Quarantine {
+    count: u64,
+    bytes: u64,
+    /// Ordered, so that every store picks the same of two that are as large.
+    shares: BTreeMap<Option<IpAddr>, Share>,
+}
+
+/// What one address has in it.
+#[derive(Debug, Default)]
+struct Share {
+    /// Of all its deliveries, those with a lease included.
+    cost: u64,
+    /// Those that may be evicted, oldest first.
+    free: VecDeque<Quarantined>,
+}
+
+impl Quarantine {
+    /// Each delivery comes after those that are older.
+    pub fn add(&mut self, delivery: Quarantined) {
+        self.count += 1;
+        self.bytes = self.bytes.saturating_add(delivery.bytes);
+        let share = self.shares.entry(delivery.peer).or_default();
+        share.cost = share.cost.saturating_add(delivery.cost());
+        if !delivery.leased {
+            share.free.push_back(delivery);
+        }
+    }
+
+    /// Evicts until the new delivery fits. `None`: it cannot fit, and nothing was
+    /// evicted for it.
+    fn make_room(&mut self, new: &Quarantined) -> Option<Vec<Quarantined>> {
+        if new.bytes > limits::QUARANTINED_BYTES_PER_CONNECTION {
+            return None;
+        }
+        let mut evicted = Vec::new();
+        while self.count >= limits::QUARANTINED_PER_CONNECTION
+            || self.bytes.saturating_add(new.bytes) > limits::QUARANTINED_BYTES_PER_CONNECTION
+        {
+            let Some(oldest) = self.evict(new) else {
+                for delivery in evicted.into_iter().rev() {
+                    self.put_back(delivery);
+                }
+                return None;
+            };
+            evicted.push(oldest);
+        }
+        Some(evicted)
+    }
+
+    /// The oldest delivery of the largest share. The share of the new delivery
+    /// counts with it, and goes first among those that are as large: without an
+    /// older delivery of its own address, the new one itself is what has to go.
+    fn evict(&mut self, new: &Quarantined) -> Option<Quarantined> {
+        let own = self.shares.get(&new.peer).map_or(0, |share| share.cost) + new.cost();
+        let largest = self
+            .shares
+            .iter()
+            .filter(|(peer, share)| **peer != new.peer && !share.free.is_empty())
+            .max_by_key(|(_, share)| share.cost)
+            .filter(|(_, share)| share.cost > own)
+            .map_or(new.peer, |(peer, _)| *peer);
+        let share = self.shares.get_mut(&largest)?;
+        let oldest = share.free.pop_front()?;
+        share.cost -= oldest.cost();
+        self.count -= 1;
+        self.bytes -= oldest.bytes;
+        Some(oldest)
+    }
+
+    fn put_back(&mut self, delivery: Quarantined) {
+        self.count += 1;
+        self.bytes += delivery.bytes;
+        let share = self.shares.entry(delivery.peer).or_default();
+        share.cost += delivery.cost();
+        share.free.push_front(delivery);
+    }
+}
+
+/// Takes a delivery into the quarantine of its connection, and says how many it
+/// evicts. `None`: there is no room for it, and nothing changes.
+pub fn admit(
+    known: &mut Known,
+    workspace: WorkspaceId,
+    connection: &ConnectionId,
+    new: Quarantined,
+) -> Option<u32> {
+    // Not loaded: it has room for all that the batch brings.
+    let Some(quarantine) = known.quarantine.get_mut(connection) else {
+        return Some(0);
+    };
+    let evicted = quarantine.make_room(&new)?;
+    quarantine.add(new);
+    for delivery in &evicted {
+        let row = known.deliveries.remove(&delivery.id);
+        // One that this batch brings is not stored yet, and never will be.
+        if row.is_none_or(|row| row.brought_by.is_none()) {
+            known.evicted.push((workspace, delivery.id));
+        }
+    }
+    Some(u32::try_from(evicted.len()).unwrap_or(u32::MAX))
+}
+
+/// The same for a delivery that is stored already, and that the worker found to
+/// be unproven. Its sender was answered 200, so it stays even without room.
+pub fn admit_stored(
+    known: &mut Known,
+    workspace: WorkspaceId,
+    connection: &ConnectionId,
+    stored: Quarantined,
+) -> u32 {
+    let evicted = admit(known, workspace, connection, stored);
+    if evicted.is_none()
+        && let Some(quarantine) = known.quarantine.get_mut(connection)
+    {
+        quarantine.add(stored);
+    }
+    evicted.unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::id::uuid_at;
+    use crate::domain::time::Micros;
+
+    const MIB: u64 = 1 << 20;
+    const COUNT: u64 = limits::QUARANTINED_PER_CONNECTION;
+
+    fn of(address: u8, bytes: u64) -> Quarantined {
+        Quarantined {
+            id: DeliveryId(uuid_at(Micros(0))),
+            bytes,
+            peer: Some(IpAddr::from([192, 0, 2, address])),
+            leased: false,
+        }
+    }
+
+    fn filled(deliveries: impl IntoIterator<Item = Quarantined>) -> Quarantine {
+        let mut quarantine = Quarantine::default();
+        for delivery in deliveries {
+            quarantine.add(delivery);
+        }
+        quarantine
+    }
+
+    /// The ids that leave; `None`: the new delivery is refused.
+    fn leave(quarantine: &mut Quarantine, new: Quarantined) -> Option<Vec<DeliveryId>> {
+        let evicted = quarantine.make_room(&new)?;
+        quarantine.add(new);
+        Some(evicted.iter().map(|delivery| delivery.id).collect())
+    }
+
+    #[test]
+    fn the_largest_address_loses_its_oldest() {
+        let lead = of(1, 300);
+        let junk: Vec<_> = (1..COUNT).map(|_| of(2, 10)).collect();
+        let mut quarantine = filled([lead].into_iter().chain(junk.clone()));
+        assert_eq!(leave(&mut quarantine, of(2, 10)), Some(vec![junk[0].id]));
+        assert_eq!(leave(&mut quarantine, of(3, 300)), Some(vec![junk[1].id]));
+        assert_eq!(leave(&mut quarantine, of(1, 300)), Some(vec![junk[2].id]));
+    }
+
+    #[test]
+    fn bytes_and_count_weigh_by_the_bounds() {
+        // Half of the count is more than a quarter of the bytes.
+        let small: Vec<_> = (0..COUNT / 2).map(|_| of(1, 1)).collect();
+        let large: Vec<_> = (0..4).map(|_| of(2, 4 * MIB)).collect();
+        let more: Vec<_> = (0..12).map(|_| of(3, 4 * MIB - 1_000)).collect();
+        let all = small.iter().chain(&large).chain(&more).copied();
+        let mut quarantine = filled(all);
+        let gone = leave(&mut quarantine, of(4, 1_000_000));
+        assert_eq!(gone, Some(vec![more[0].id]));
+    }
+
+    #[test]
+    fn shares_become_equal_and_the_own_goes_first_among_equals() {
+        let first: Vec<_> = (0..COUNT).map(|_| of(1, 0)).collect();
+        let mut quarantine = filled(first.clone());
+        let second: Vec<_> = (0..COUNT / 2).map(|_| of(2, 0)).collect();
+        for (new, old) in second.iter().zip(&first) {
+            assert_eq!(leave(&mut quarantine, *new), Some(vec![old.id]));
+        }
+        let gone = leave(&mut quarantine, of(2, 0));
+        assert_eq!(gone, Some(vec![second[0].id]));
+    }
+
+    #[test]
+    fn what_alone_is_the_largest_share_is_refused_and_evicts_nothing() {
+        let mut quarantine = filled((0..16).map(|address| of(address, 4 * MIB)));
+        assert_eq!(leave(&mut quarantine, of(16, 4 * MIB)), None);
+        assert_eq!((quarantine.count, quarantine.bytes), (16, 64 * MIB));
+        let mut own = of(16, 1);
+        own.leased = true;
+        let mut quarantine = filled((0..15).map(|address| of(address, 4 * MIB)).chain([own]));
+        // Older ones of its own would go; the one that is leased does not.
+        quarantine.add(of(16, 4 * MIB - 1));
+        let before = quarantine.bytes;
+        assert_eq!(leave(&mut quarantine, of(16, 8 * MIB)), None);
+        assert_eq!((quarantine.count, quarantine.bytes), (17, before));
+        assert_eq!(leave(&mut quarantine, of(17, 64 * MIB + 1)), None);
+    }
+
+    #[test]
+    fn what_has_a_lease_counts_and_stays() {
+        let mut junk: Vec<_> = (0..COUNT).map(|_| of(1, 10)).collect();
+        junk[0].leased = true;
+        let mut quarantine = filled(junk.clone());
+        assert_eq!(leave(&mut quarantine, of(2, 10)), Some(vec![junk[1].id]));
+        let all = junk.iter_mut().map(|delivery| {
+            delivery.leased = true;
+            *delivery
+        });
+        assert_eq!(leave(&mut filled(all), of(2, 10)), None);
+    }
+
+    #[test]
+    fn a_large_delivery_takes_the_place_of_many_small() {
+        let junk: Vec<_> = (0..900).map(|_| of(1, 74_000)).collect();
+        let mut quarantine = filled(junk.clone());
+        let gone = leave(&mut quarantine, of(2, 4 * MIB)).expect("it fits");
+        let needed = junk.len() - gone.len();
+        assert!(needed * 74_000 <= 60 * MIB as usize);
+        assert!((needed + 1) * 74_000 > 60 * MIB as usize);
+        assert_eq!(gone[0], junk[0].id);
+    }
+}

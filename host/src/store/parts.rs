@@ -1,0 +1,116 @@
+//! How much a write asks of the store, and how a large conversion is committed in
+//! parts, so that no delivery keeps the writer from the others for long.
+
+use std::collections::HashSet;
+
+use super::write::{ConversionResult, DedupeKey, ItemResult, NewItem, Part, Reconversion, Write};
+use crate::domain::id::ConnectionId;
+use crate::limits;
+use crate::store::FetchOutcome;
+
+/// What an item costs the store, about: a lead is read and written in some ten
+/// tables, an event and a pointer in some four, and what is only told in one.
+fn cost(item: &ItemResult) -> usize {
+    match item {
+        ItemResult::Lead(lead) => {
+            limits::LEAD_COST + (lead.contact_keys.len() + lead.products.len()) / 4
+        }
+        ItemResult::Event(_) | ItemResult::Fetch(_) => limits::LEAD_COST / 2,
+        ItemResult::Ignored(_) | ItemResult::Invalid(_) | ItemResult::Unrouted(_) => 1,
+    }
+}
+
+fn cost_of<'a>(items: impl Iterator<Item = &'a NewItem>) -> usize {
+    items.map(|item| cost(&item.result)).sum()
+}
+
+impl ConversionResult {
+    /// Too large for one write.
+    pub fn is_large(&self) -> bool {
+        cost_of(self.items.iter()) > limits::WRITE_COST
+    }
+}
+
+impl Write {
+    /// What it costs the store, about; one that brings no items counts as a lead.
+    pub fn cost(&self) -> usize {
+        let of_items = match self {
+            Self::Accept(acceptance) => cost_of(acceptance.result.items.iter()),
+            Self::Convert(again) => cost_of(again.result.items.iter()),
+            Self::Settle(settlement) => match &settlement.outcome {
+                FetchOutcome::Items(items) => items.iter().map(cost).sum(),
+                _ => 0,
+            },
+            _ => 0,
+        };
+        of_items.max(limits::LEAD_COST)
+    }
+}
+
+impl Reconversion {
+    /// The writes by which it is committed, in their order: itself unless it is large.
+    pub fn in_parts(self) -> Vec<Self> {
+        if !self.result.is_large() {
+            return vec![self];
+        }
+        let Self {
+            delivery,
+            lease,
+            mode,
+            mut result,
+            ..
+        } = self;
+        let items = std::mem::take(&mut result.items);
+        let of = items.last().map_or(0, |item| item.index + 1);
+        let mut parts = Vec::new();
+        let mut used: HashSet<(ConnectionId, String)> = HashSet::new();
+        let mut add = |items: Vec<NewItem>| {
+            let (Some(first), Some(last)) = (items.first(), items.last()) else {
+                return;
+            };
+            let places = (first.index, last.index);
+            let keys: Vec<_> = items.iter().filter_map(key).collect();
+            let repeats = keys.iter().filter(|key| used.contains(*key)).cloned();
+            let part = Part {
+                of,
+                places,
+                used: repeats.collect(),
+                until: None,
+            };
+            used.extend(keys);
+            parts.push(Self {
+                delivery,
+                lease,
+                mode,
+                result: ConversionResult {
+                    items,
+                    ..result.clone()
+                },
+                part: Some(part),
+            });
+        };
+        let mut part = Vec::new();
+        let mut size = 0;
+        for item in items {
+            let more = cost(&item.result);
+            if size + more > limits::PART_COST && !part.is_empty() {
+                add(std::mem::take(&mut part));
+                size = 0;
+            }
+            size += more;
+            part.push(item);
+        }
+        add(part);
+        parts
+    }
+}
+
+fn key(item: &NewItem) -> Option<(ConnectionId, String)> {
+    let of =
+        |connection: &ConnectionId, dedupe: &DedupeKey| (connection.clone(), dedupe.key.clone());
+    match &item.result {
+        ItemResult::Lead(lead) => Some(of(&lead.connection, lead.dedupe.as_ref()?)),
+        ItemResult::Fetch(fetch) => Some(of(&fetch.connection, fetch.dedupe.as_ref()?)),
+        _ => None,
+    }
+}

@@ -1,0 +1,330 @@
+//! Writes that somebody waits for, before they are committed: a line for each
+//! connection. Lines take turns, so that what one connection sends in masses keeps
+//! no other from the next commit, and a commit in which several have a part is short.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{Notify, oneshot};
+
+use super::{StoreError, Write, Written};
+use crate::domain::id::ConnectionId;
+use crate::limits;
+
+pub(super) struct Waiting {
+    pub write: Write,
+    pub answer: oneshot::Sender<Result<Written, StoreError>>,
+}
+
+/// The connection of what comes from outside; one line for all that people and the
+/// service itself do.
+type Whose = Option<ConnectionId>;
+
+pub(super) struct Lines {
+    inner: Mutex<Inner>,
+    came: Notify,
+}
+
+struct Inner {
+    /// Places of a line in a commit that several share.
+    of_one: usize,
+    lines: HashMap<Whose, VecDeque<Waiting>>,
+    /// Whose turn it is, each line once.
+    turns: VecDeque<Whose>,
+    count: usize,
+    closed: bool,
+    /// Whose write was taken last.
+    last: Option<Whose>,
+    /// So many more batches are shared ones.
+    shared: u32,
+}
+
+/// Why no write can be added.
+pub(super) enum Refused {
+    Full,
+    Closed,
+}
+
+impl Lines {
+    pub fn new(of_one: usize) -> Self {
+        Self {
+            inner: Mutex::new(Inner::new(of_one)),
+            came: Notify::new(),
+        }
+    }
+
+    pub fn push(&self, waiting: Waiting) -> Result<(), Refused> {
+        let mut inner = self.inner();
+        if inner.closed {
+            return Err(Refused::Closed);
+        }
+        if inner.count >= limits::WRITES_WAITING {
+            return Err(Refused::Full);
+        }
+        inner.add(waiting);
+        drop(inner);
+        self.came.notify_one();
+        Ok(())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.inner().count == 0
+    }
+
+    /// Returns when a write was added since the last time.
+    pub async fn came(&self) {
+        self.came.notified().await;
+    }
+
+    /// Takes no more.
+    pub fn close(&self) {
+        self.inner().closed = true;
+    }
+
+    /// Adds what goes into the next commit, at most so many in all; whether it has
+    /// as many bytes as a commit may have.
+    pub fn take(&self, most: usize, batch: &mut Vec<Waiting>) -> bool {
+        self.inner().take(most, batch)
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    fn new(of_one: usize) -> Self {
+        Self {
+            of_one,
+            lines: HashMap::new(),
+            turns: VecDeque::new(),
+            count: 0,
+            closed: false,
+            last: None,
+            shared: 0,
+        }
+    }
+
+    fn add(&mut self, waiting: Waiting) {
+        let whose = whose(&waiting.write);
+        self.count += 1;
+        match self.lines.get_mut(&whose) {
+            Some(line) => line.push_back(waiting),
+            None => {
+                self.turns.push_back(whose.clone());
+                self.lines.insert(whose, VecDeque::from([waiting]));
+            }
+        }
+    }
+
+    fn take(&mut self, most: usize, batch: &mut Vec<Waiting>) -> bool {
+        let of_each = self.of_each(most);
+        let is_full = self.take_rounds(of_each, most, batch);
+        self.last = batch.last().map(|waiting| whose(&waiting.write));
+        is_full
+    }
+
+    fn take_rounds(&mut self, of_each: usize, most: usize, batch: &mut Vec<Waiting>) -> bool {
+        let mut bytes = 0;
+        // A round gives each line one place.
+        for _ in 0..of_each {
+            for _ in 0..self.turns.len() {
+                let Some(whose) = self.turns.front() else {
+                    return false;
+                };
+                let line = self
+                    .lines
+                    .get_mut(whose)
+                    .expect("who has a turn has a line");
+                let next = line.front().expect("a line is never empty");
+                bytes += size(&next.write);
+                let is_full = !batch.is_empty() && bytes > limits::BYTES_PER_COMMIT;
+                if is_full || batch.len() >= most {
+                    return is_full;
+                }
+                batch.extend(line.pop_front());
+                self.count -= 1;
+                let ended = line.is_empty();
+                if let Some(whose) = self.turns.pop_front() {
+                    if ended {
+                        self.lines.remove(&whose);
+                    } else {
+                        self.turns.push_back(whose);
+                    }
+                }
+            }
+        }
+        bytes > limits::BYTES_PER_COMMIT
+    }
+
+    /// How many of one line: all while there is one only, a few while there are others
+    /// that will wait for this commit, or were lately.
+    fn of_each(&mut self, most: usize) -> usize {
+        let another = match (&self.last, self.turns.front()) {
+            (Some(last), Some(next)) => last != next,
+            _ => false,
+        };
+        if self.lines.len() > 1 || another {
+            self.shared = limits::SHARED_COMMITS;
+        }
+        if self.shared == 0 {
+            return most;
+        }
+        self.shared -= 1;
+        self.of_one
+    }
+}
+
+fn whose(write: &Write) -> Whose {
+    match write {
+        Write::Accept(acceptance) => Some(acceptance.delivery.connection.clone()),
+        Write::Notify(notification) => Some(notification.channel.connection.clone()),
+        _ => None,
+    }
+}
+
+/// What a write holds in memory, roughly: its bodies.
+fn size(write: &Write) -> usize {
+    match write {
+        Write::Accept(acceptance) => acceptance.delivery.body.len(),
+        Write::Answer(answer) => answer.response.body.len(),
+        Write::Notify(notification) => notification.message.payload.len(),
+        Write::Convert(_)
+        | Write::Release { .. }
+        | Write::Settle(_)
+        | Write::Remember(_)
+        | Write::Begin(_)
+        | Write::Sent(_)
+        | Write::Resolve(_)
+        | Write::Elapse(_)
+        | Write::PatchDeal(_)
+        | Write::CreateDeal(_)
+        | Write::LogDeal(_)
+        | Write::PatchTicket(_) => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::id::{DeliveryId, WorkspaceId};
+    use crate::domain::time::Micros;
+    use crate::store::{Acceptance, ConversionResult, NewDelivery};
+
+    /// Places of one beside others.
+    const FEW: usize = 16;
+
+    fn id(letter: char) -> ConnectionId {
+        let text: String = std::iter::repeat_n(letter, 22).collect();
+        text.parse().expect("22 characters")
+    }
+
+    fn write(letter: char, bytes: usize) -> Waiting {
+        let delivery = NewDelivery {
+            id: DeliveryId::new(Micros(0)),
+            workspace: WorkspaceId::new(Micros(0)),
+            connection: id(letter),
+            received_at: Micros(0),
+            method: String::new(),
+            path: String::new(),
+            query: Vec::new(),
+            headers: Vec::new(),
+            body: vec![0; bytes],
+        };
+        let acceptance = Acceptance {
+            delivery,
+            result: ConversionResult {
+                status: None,
+                items: Vec::new(),
+                ran: None,
+                error: None,
+                notes: Vec::new(),
+                attempts: 0,
+                next_attempt_at: None,
+                presented: None,
+            },
+            peer: None,
+        };
+        Waiting {
+            write: Write::Accept(Box::new(acceptance)),
+            answer: oneshot::channel().0,
+        }
+    }
+
+    fn lines(words: &[(char, usize)]) -> Inner {
+        let mut inner = Inner::new(FEW);
+        for (letter, count) in words {
+            (0..*count).for_each(|_| inner.add(write(*letter, 0)));
+        }
+        inner
+    }
+
+    /// How many of a batch are whose.
+    fn taken(inner: &mut Inner, most: usize) -> Vec<(char, usize)> {
+        let mut batch = Vec::new();
+        inner.take(most, &mut batch);
+        let mut count = std::collections::BTreeMap::<char, usize>::new();
+        for waiting in batch {
+            let whose = whose(&waiting.write).expect("a connection's");
+            let letter = whose.as_str().chars().next().expect("a letter");
+            *count.entry(letter).or_default() += 1;
+        }
+        count.into_iter().collect()
+    }
+
+    #[test]
+    fn one_connection_alone_fills_a_commit() {
+        let mut lines = lines(&[('a', 100)]);
+        assert_eq!(taken(&mut lines, 60), [('a', 60)]);
+        assert_eq!(taken(&mut lines, 60), [('a', 40)]);
+        assert!(lines.lines.is_empty() && lines.turns.is_empty() && lines.count == 0);
+    }
+
+    #[test]
+    fn beside_others_each_gets_a_few_places() {
+        let mut lines = lines(&[('a', 1_000), ('b', 2), ('c', FEW + 5)]);
+        let expect = [('a', FEW), ('b', 2), ('c', FEW)];
+        assert_eq!(taken(&mut lines, 512), expect);
+        assert_eq!(taken(&mut lines, 512), [('a', FEW), ('c', 5)]);
+        // Who was there just now may come again.
+        assert_eq!(taken(&mut lines, 512), [('a', FEW)]);
+        for _ in 0..limits::SHARED_COMMITS {
+            taken(&mut lines, 1);
+        }
+        assert_eq!(
+            taken(&mut lines, 512).first().map(|(_, n)| *n > FEW),
+            Some(true)
+        );
+    }
+
+    #[test]
+    fn connections_that_come_by_turns_share_too() {
+        let mut lines = lines(&[('a', 1)]);
+        assert_eq!(taken(&mut lines, 512), [('a', 1)]);
+        (0..100).for_each(|_| lines.add(write('b', 0)));
+        assert_eq!(taken(&mut lines, 512), [('b', FEW)]);
+    }
+
+    #[test]
+    fn a_place_too_few_is_the_next_ones_first() {
+        let mut lines = lines(&[('a', 2), ('b', 2)]);
+        assert_eq!(taken(&mut lines, 3), [('a', 2), ('b', 1)]);
+        assert_eq!(taken(&mut lines, 3), [('b', 1)]);
+    }
+
+    #[test]
+    fn a_commit_has_an_end_of_bytes_and_one_that_is_longer_goes_alone() {
+        let mut inner = Inner::new(FEW);
+        let most = limits::BYTES_PER_COMMIT;
+        for bytes in [most - 1, 1, 1, most + 1, 1] {
+            inner.add(write('a', bytes));
+        }
+        let mut sizes = Vec::new();
+        while inner.count > 0 {
+            let mut batch = Vec::new();
+            inner.take(512, &mut batch);
+            sizes.push(batch.len());
+        }
+        assert_eq!(sizes, [2, 1, 1, 1]);
+    }
+}

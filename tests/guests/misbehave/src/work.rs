@@ -1,0 +1,71 @@
+//! Ways to use time, memory and the stack.
+
+use std::hint::black_box;
+
+pub fn for_ever() -> ! {
+    loop {
+        black_box(());
+    }
+}
+
+/// So many rounds; then it ends well.
+pub fn burn(rounds: usize) -> u64 {
+    let mut sum = 0_u64;
+    for round in 0..rounds as u64 {
+        sum = black_box(sum.wrapping_mul(31).wrapping_add(round));
+    }
+    sum
+}
+
+#[allow(unconditional_recursion, reason = "the stack is to run out")]
+pub fn recurse(left: u64) -> u64 {
+    let here = black_box([left; 64]);
+    recurse(left.wrapping_sub(1)).wrapping_add(here[7])
+}
+
+/// More memory, a mebibyte at a time, until there is none.
+pub fn grow_until_refused() -> ! {
+    let mut kept: Vec<Vec<u8>> = Vec::new();
+    loop {
+        kept.push(black_box(vec![1; 1 << 20]));
+    }
+}
+
+/// Page after page up to so many mebibytes, which the limit allows, and then
+/// each of them again and again.
+pub fn touch(mebibytes: usize) -> ! {
+    const PAGE: usize = 4 << 10;
+    let most = bytes(mebibytes) / PAGE;
+    let mut pages: Vec<Vec<u8>> = Vec::new();
+    while pages.len() < most {
+        pages.push(black_box(vec![1; PAGE]));
+    }
+    loop {
+        for page in &mut pages {
+            page[7] = black_box(page[7].wrapping_add(1));
+        }
+    }
+}
+
+/// Writes the whole of so many mebibytes by one instruction, for ever.
+pub fn fill(mebibytes: usize) -> ! {
+    let mut memory = vec![1_u8; bytes(mebibytes)];
+    loop {
+        black_box(&mut memory).fill(black_box(7));
+    }
+}
+
+/// Copies the one half of so many mebibytes to the other by one instruction, for ever.
+pub fn copy(mebibytes: usize) -> ! {
+    let mut memory = vec![1_u8; bytes(mebibytes)];
+    let half = memory.len() / 2;
+    loop {
+        black_box(&mut memory).copy_within(..half, half);
+    }
+}
+
+/// Where nothing is said: most of what an instance may have by default.
+fn bytes(mebibytes: usize) -> usize {
+    let mebibytes = if mebibytes == 0 { 96 } else { mebibytes };
+    mebibytes.saturating_mul(1 << 20)
+}

@@ -1,0 +1,153 @@
+//! Bodies: strangers' are not read, and nobody takes all the room.
+
+use std::time::Duration;
+
+use leadhost::domain::id::ConnectionId;
+use leadhost_tests::{Host, On, Options, Service, until};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::crash::{address, prepare, start};
+
+leadhost_tests::on_every_store! {
+    bodies_to_an_address_that_nobody_has_take_no_room,
+    who_fills_one_connection_leaves_room_for_the_others,
+}
+
+/// Far more than anything here takes.
+const LONG: Duration = Duration::from_secs(120);
+
+const LARGEST: usize = 4 << 20;
+
+/// The least that can be configured and still takes two deliveries.
+fn narrow(on: On) -> Options {
+    Options::on(on).with("server.bodies_mib", 8)
+}
+
+fn head(connection: &str, length: usize) -> String {
+    format!(
+        "POST /ingest-lead/{connection} HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n"
+    )
+}
+
+/// What is said first.
+async fn status(stream: &mut TcpStream) -> String {
+    let mut bytes = [0; 12];
+    timeout(LONG, stream.read_exact(&mut bytes))
+        .await
+        .expect("an answer")
+        .expect("open");
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+async fn bodies_to_an_address_that_nobody_has_take_no_room(on: On) {
+    let host = Host::start(narrow(on)).await;
+    let seeded = host.workspace("demo").await;
+    let mut strangers = Vec::new();
+    for _ in 0..70 {
+        let mut stream = host.raw().await;
+        let made_up = ConnectionId::generate();
+        let head = head(made_up.as_str(), LARGEST);
+        stream.write_all(head.as_bytes()).await.expect("open");
+        stream.write_all(&[b'x'; 64 << 10]).await.expect("open");
+        strangers.push(stream);
+    }
+    let target = format!("/ingest-lead/{}", seeded.connection);
+    for _ in 0..5 {
+        host.post(&target).body("{}").send().await.expect(200);
+    }
+    // They hear it before they have sent the rest.
+    for stream in &mut strangers {
+        assert_eq!(status(stream).await, "HTTP/1.1 404");
+    }
+    let metrics = host.admin("GET", "/metrics").send().await.expect(200);
+    let line = "leadhost_addresses_unknown_total 70";
+    assert!(metrics.text().contains(line), "{}", metrics.text());
+}
+
+async fn who_fills_one_connection_leaves_room_for_the_others(on: On) {
+    let host = Host::start(narrow(on)).await;
+    let (bad, good) = (host.workspace("bad").await, host.workspace("good").await);
+    let mut first = host.raw().await;
+    let head = head(bad.connection.as_str(), LARGEST);
+    first.write_all(head.as_bytes()).await.expect("open");
+    let target = format!("/ingest-lead/{}", bad.connection);
+    until("the first one's room is taken", async || {
+        let answer = host.post(&target).body("{}").send().await;
+        (answer.status == 503).then(|| {
+            assert_eq!(answer.header("retry-after"), "1");
+            assert!(
+                answer.text().contains("this connection"),
+                "{}",
+                answer.text()
+            );
+        })
+    })
+    .await;
+    // Two of them have one address' whole share, but for what it still has.
+    let target = format!("/ingest-lead/{}", good.connection);
+    let answer = host.post(&target).body("{}").send().await;
+    assert_eq!(answer.status, 503, "the address has its share");
+    assert!(answer.text().contains("Your address"), "{}", answer.text());
+    drop(first);
+    until("the room is given back", async || {
+        let answer = host.post(&target).body("{}").send().await;
+        (answer.status == 200).then_some(())
+    })
+    .await;
+}
+
+/// The most memory that the process had at once, without what it maps of files.
+fn peak(service: &Service) -> u64 {
+    let file = format!("/proc/{}/status", service.process().as_raw_nonzero());
+    let text = std::fs::read_to_string(file).expect("the system tells");
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let number = line.and_then(|line| line.split_whitespace().next());
+    let kibibytes: u64 = number
+        .and_then(|number| number.parse().ok())
+        .expect("it says so many kB");
+    kibibytes << 10
+}
+
+/// As a host with 256 MiB has it: a sixteenth is for bodies.
+#[tokio::test(flavor = "multi_thread")]
+async fn many_large_deliveries_at_once_are_shed_within_the_memory_of_a_small_host() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let keys = prepare(folder.path()).await;
+    let path = address(&keys);
+    let flags = ["--set", "server.bodies_mib=16"];
+    let service = start(folder.path(), &flags).await;
+    let padding = "x".repeat(3_900_000);
+    let senders = (0..64).map(|number| {
+        let lead = format!(
+            r#"{{"leadOrigin":"Grupo OLX","originLeadId":"large-{number}","name":"Ana","phone":"11987654321","message":"{padding}"}}"#
+        );
+        let ask = service.ask("gateway", "POST", &path).body(lead);
+        tokio::spawn(async move {
+            let answer = ask.try_send().await;
+            answer.map(|answer| (answer.status, answer.header("retry-after").to_owned()))
+        })
+    });
+    let senders: Vec<_> = senders.collect();
+    let (mut taken, mut shed) = (0, 0);
+    for sender in senders {
+        match sender.await.expect("no panic") {
+            Some((503, again)) => {
+                assert_eq!(again, "1");
+                shed += 1;
+            }
+            // Refused while it was still sending, and closed.
+            None => shed += 1,
+            Some(_) => taken += 1,
+        }
+    }
+    assert!(taken > 0 && shed > 0, "{taken} taken, {shed} shed");
+    let peak = peak(&service);
+    assert!(peak < 256 << 20, "{} MiB at most", peak >> 20);
+    service
+        .ask("gateway", "GET", "/health/live")
+        .send()
+        .await
+        .expect(200);
+}

@@ -1,0 +1,109 @@
+//! Connections that idle make room for those that ask.
+
+use std::time::Duration;
+
+use leadhost_tests::{Host, On, Options};
+use rustix::process::{Resource, getrlimit, setrlimit};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::crash::{prepare, start};
+
+leadhost_tests::on_every_store! {
+    who_comes_is_let_in_and_who_has_idled_longest_goes,
+    an_address_past_its_bound_loses_its_own_idle_connections,
+}
+
+/// Far more than anything here takes.
+const LONG: Duration = Duration::from_secs(120);
+
+const ASK: &[u8] = b"GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n";
+
+/// One request and its answer; whether there was one.
+async fn is_served(stream: &mut TcpStream) -> bool {
+    if stream.write_all(ASK).await.is_err() {
+        return false;
+    }
+    let mut text = Vec::new();
+    while !text.ends_with(b"{\"status\":\"live\"}") {
+        let mut bytes = [0; 512];
+        match timeout(LONG, stream.read(&mut bytes))
+            .await
+            .expect("an end")
+        {
+            Ok(count) if count > 0 => text.extend_from_slice(&bytes[..count]),
+            _ => return false,
+        }
+    }
+    true
+}
+
+async fn crowd(options: Options) {
+    let host = Host::start(options).await;
+    let mut idle = Vec::new();
+    for _ in 0..4 {
+        let mut stream = host.raw().await;
+        assert!(is_served(&mut stream).await);
+        idle.push(stream);
+    }
+    // The first is the youngest by now.
+    assert!(is_served(&mut idle[0]).await);
+    let mut fifth = host.raw().await;
+    assert!(is_served(&mut fifth).await, "there is room for who comes");
+    let mut end = [0; 1];
+    let closed = timeout(LONG, idle[1].read(&mut end)).await.expect("an end");
+    assert!(matches!(closed, Ok(0) | Err(_)), "the second idled longest");
+    for at in [0, 2, 3] {
+        assert!(is_served(&mut idle[at]).await, "{at} stays");
+    }
+    let metrics = host.admin("GET", "/metrics").send().await.expect(200);
+    let line = "leadhost_connections_sent_away_total 1";
+    assert!(metrics.text().contains(line), "{}", metrics.text());
+}
+
+async fn who_comes_is_let_in_and_who_has_idled_longest_goes(on: On) {
+    crowd(Options::on(on).with("server.connections", 4)).await;
+}
+
+async fn an_address_past_its_bound_loses_its_own_idle_connections(on: On) {
+    crowd(Options::on(on).with("server.connections_per_peer", 4)).await;
+}
+
+/// Idle connections that a host has to bear.
+const MANY: usize = 10_000;
+
+#[tokio::test(flavor = "multi_thread")]
+#[expect(clippy::print_stderr, reason = "a test that is left out is said aloud")]
+async fn ten_thousand_idle_connections_fit_in_a_small_memory() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    let raised = setrlimit(Resource::Nofile, limit).is_ok();
+    let needed = MANY as u64 + 2_000;
+    if !raised || limit.maximum.is_some_and(|most| most < needed) {
+        eprintln!("LEFT OUT: {needed} files may not be open here; crowds of four stand for it");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    drop(prepare(folder.path()).await);
+    let service = start(folder.path(), &[]).await;
+    let address = service.address("gateway");
+    let mut idle = Vec::with_capacity(MANY);
+    for number in 0..MANY {
+        let mut stream = TcpStream::connect(address).await.expect("it listens");
+        // Of every two one has asked before.
+        if number % 2 == 0 {
+            assert!(is_served(&mut stream).await);
+        }
+        idle.push(stream);
+    }
+    let mut late = TcpStream::connect(address).await.expect("it listens");
+    assert!(is_served(&mut late).await);
+    let memory = service.memory();
+    eprintln!("{MANY} idle connections: {} MiB", memory >> 20);
+    assert!(memory < 250_000_000, "{memory} bytes");
+    assert!(
+        is_served(&mut idle[MANY - 2]).await,
+        "a young one is still there"
+    );
+}

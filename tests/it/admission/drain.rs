@@ -1,0 +1,116 @@
+//! A stop under load cuts no request off.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::crash::{address, prepare, start};
+
+/// Clients at work when the service stops.
+const CLIENTS: usize = 16;
+
+/// Answers before the stop, so that all of them are at work.
+const WARM: usize = 100;
+
+/// Far more than an answer takes.
+const LONG: Duration = Duration::from_secs(120);
+
+/// Stops in one run; more with `LEADHOST_STOPS`.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how much is tested is the tester's wish"
+)]
+fn stops() -> usize {
+    std::env::var("LEADHOST_STOPS").map_or(20, |text| text.parse().expect("a number"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_under_load_cuts_no_request_off() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let keys = prepare(folder.path()).await;
+    let path: Arc<str> = address(&keys).into();
+    let mut cut = 0;
+    for stop in 0..stops() {
+        let service = start(folder.path(), &[]).await;
+        let to = service.address("gateway");
+        let answered = Arc::new(AtomicUsize::new(0));
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|number| {
+                let (path, answered) = (Arc::clone(&path), Arc::clone(&answered));
+                tokio::spawn(client(to, path, format!("{stop}-{number}"), answered))
+            })
+            .collect();
+        while answered.load(Ordering::Relaxed) < WARM {
+            tokio::task::yield_now().await;
+        }
+        let ends = tokio::task::spawn_blocking(move || service.stop());
+        for client in clients {
+            cut += client.await.expect("no panic");
+        }
+        assert!(ends.await.expect("no panic"), "it ends well");
+    }
+    assert_eq!(cut, 0, "requests were cut off");
+}
+
+/// Asks until nobody listens any more: how many requests got no answer.
+async fn client(to: SocketAddr, path: Arc<str>, name: String, answered: Arc<AtomicUsize>) -> usize {
+    let mut cut = 0;
+    let mut number = 0;
+    while let Ok(mut stream) = TcpStream::connect(to).await {
+        loop {
+            number += 1;
+            let lead = format!(
+                r#"{{"leadOrigin":"Grupo OLX","originLeadId":"{name}-{number}","name":"Ana","phone":"11987654321"}}"#
+            );
+            let request = format!(
+                "POST {path} HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{lead}",
+                lead.len()
+            );
+            match ask(&mut stream, &request).await {
+                Some(true) => drop(answered.fetch_add(1, Ordering::Relaxed)),
+                Some(false) => break,
+                None => {
+                    cut += 1;
+                    break;
+                }
+            }
+        }
+    }
+    cut
+}
+
+/// Whether the connection goes on after its answer; None without one.
+async fn ask(stream: &mut TcpStream, request: &str) -> Option<bool> {
+    stream.write_all(request.as_bytes()).await.ok()?;
+    let mut text = Vec::new();
+    loop {
+        let mut bytes = [0; 4096];
+        let count = timeout(LONG, stream.read(&mut bytes))
+            .await
+            .expect("an end")
+            .ok()?;
+        if count == 0 {
+            return None;
+        }
+        text.extend_from_slice(&bytes[..count]);
+        let seen = String::from_utf8_lossy(&text);
+        let Some((head, body)) = seen.split_once("\r\n\r\n") else {
+            continue;
+        };
+        let length = head
+            .lines()
+            .find_map(|line| line.strip_prefix("content-length: "));
+        if body.len()
+            >= length
+                .and_then(|length| length.parse().ok())
+                .expect("a length")
+        {
+            return Some(!head.contains("\r\nconnection: close"));
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Keys that fail, and those who come too often.
+
+use leadhost::domain::key::{KeyKind, PlainKey};
+use leadhost_tests::{Host, On, Options};
+
+leadhost_tests::on_every_store! {
+    an_address_whose_keys_fail_is_slowed_and_known_keys_go_on,
+    a_client_behind_a_trusted_proxy_is_slowed_alone,
+    a_partner_past_its_rate_is_told_when_to_come_again,
+    a_connection_past_its_rate_is_told_when_to_come_again_and_others_are_not,
+}
+
+async fn an_address_whose_keys_fail_is_slowed_and_known_keys_go_on(on: On) {
+    let host = Host::start(Options::on(on).with("server.failed_keys", 3)).await;
+    let seeded = host.workspace("demo").await;
+    let good = || host.get("/v1/whoami").bearer(&seeded.workspace_key);
+    good().send().await.expect(200);
+    let wrong = || {
+        let key = PlainKey::generate(KeyKind::Workspace);
+        host.get("/v1/whoami").bearer(&key)
+    };
+    for _ in 0..3 {
+        wrong().send().await.expect(401);
+    }
+    let refused = wrong().send().await.expect(429);
+    assert_eq!(refused.header("retry-after"), "60");
+    assert!(refused.json()["error"].is_string());
+    let partner = PlainKey::generate(KeyKind::Partner);
+    let refused = host.get("/deal?phone=1").partner(&partner).send().await;
+    assert_eq!(refused.expect(429).json()["statusCode"], 429);
+    good().send().await.expect(200);
+    // Also when it has to be asked for again.
+    host.advance(2).await;
+    good().send().await.expect(200);
+    let metrics = host.admin("GET", "/metrics").send().await.expect(200);
+    let line = "leadhost_keys_failed_total 5";
+    assert!(metrics.text().contains(line), "{}", metrics.text());
+    host.advance(60).await;
+    wrong().send().await.expect(401);
+}
+
+async fn a_client_behind_a_trusted_proxy_is_slowed_alone(on: On) {
+    let options = Options::on(on)
+        .with("server.failed_keys", 1)
+        .with("server.trusted_proxies", "127.0.0.0/8");
+    let host = Host::start(options).await;
+    let wrong = |client: &str| {
+        let key = PlainKey::generate(KeyKind::Workspace);
+        let ask = host.get("/v1/whoami").bearer(&key);
+        ask.header("x-forwarded-for", client)
+    };
+    wrong("203.0.113.1").send().await.expect(401);
+    wrong("203.0.113.1").send().await.expect(429);
+    // What the client itself wrote there stands before what the proxy added.
+    wrong("203.0.113.9, 203.0.113.1").send().await.expect(429);
+    wrong("203.0.113.2").send().await.expect(401);
+}
+
+async fn a_partner_past_its_rate_is_told_when_to_come_again(on: On) {
+    let host = Host::start(Options::on(on).with("server.partner_rate", 2)).await;
+    let seeded = host.workspace("demo").await;
+    let ask = || {
+        host.get("/deal?email=a@example.com")
+            .partner(&seeded.partner_key)
+    };
+    for _ in 0..2 {
+        ask().send().await.expect(200);
+    }
+    let refused = ask().send().await.expect(429);
+    assert_eq!(refused.header("retry-after"), "30");
+    assert_eq!(refused.json()["statusCode"], 429);
+    let other = host.workspace("other").await;
+    let ask_other = host.get("/deal?email=a@example.com");
+    ask_other
+        .partner(&other.partner_key)
+        .send()
+        .await
+        .expect(200);
+    host.advance(30).await;
+    ask().send().await.expect(200);
+}
+
+async fn a_connection_past_its_rate_is_told_when_to_come_again_and_others_are_not(on: On) {
+    let host = Host::start(Options::on(on).with("intake.connection_rate", 1)).await;
+    let (bad, good) = (host.workspace("bad").await, host.workspace("good").await);
+    let post = |connection| host.post(&format!("/ingest-lead/{connection}")).body("{}");
+    post(&bad.connection).send().await.expect(200);
+    let refused = post(&bad.connection).send().await.expect(429);
+    assert_eq!(refused.header("retry-after"), "1");
+    post(&good.connection).send().await.expect(200);
+    host.advance(1).await;
+    post(&bad.connection).send().await.expect(200);
+}

@@ -1,0 +1,64 @@
+//! Readiness is true: a host that cannot write says so, and why.
+
+use std::process::Command;
+
+use leadhost_tests::load::post;
+use leadhost_tests::{Service, until};
+
+use crate::crash::{address, prepare};
+
+/// A disk whose writes fail with EIO, put between the program and the system's
+/// library by the loader.
+fn failing_disk(folder: &std::path::Path) -> std::path::PathBuf {
+    let library = folder.join("eio.so");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/it/admission/eio.c");
+    let built = Command::new("cc")
+        .args(["-shared", "-fPIC", "-O1", "-o"])
+        .arg(&library)
+        .arg(source)
+        .arg("-ldl")
+        .status()
+        .expect("a C compiler, as Rust's linker needs it");
+    assert!(built.success(), "{source} compiles");
+    library
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_whose_disk_fails_is_not_ready_until_a_commit_goes_well() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let keys = prepare(folder.path()).await;
+    let path = address(&keys);
+    let tools = tempfile::tempdir().expect("a folder");
+    let fails = tools.path().join("fails");
+    let library = failing_disk(tools.path());
+    let environment = [
+        ("LD_PRELOAD", library.as_os_str()),
+        ("FAILS_WHILE", fails.as_os_str()),
+    ];
+    let service = Service::start_with(folder.path(), &environment, &[]);
+    let ready = async || service.ask("gateway", "GET", "/health/ready").send().await;
+    let took = async |id: &str| post(&mut None, service.address("gateway"), &path, id).await;
+    assert_eq!(took("before").await, Some(true));
+    ready().await.expect(200);
+
+    std::fs::write(&fails, "").expect("a file");
+    assert_ne!(took("while").await, Some(true));
+    let lead = service.ask("gateway", "POST", &path).body(
+        r#"{"leadOrigin":"Grupo OLX","originLeadId":"while-2","name":"Ana","phone":"11987654321"}"#,
+    );
+    let refused = lead.send().await;
+    assert_eq!(refused.status, 503, "{}", refused.text());
+    assert!(!refused.text().contains("room"), "{}", refused.text());
+    let unready = ready().await.expect(503).json();
+    let reasons = unready["reasons"].to_string();
+    assert!(reasons.contains("nothing can be written"), "{reasons}");
+    // Looking does not make it well.
+    ready().await.expect(503);
+
+    std::fs::remove_file(&fails).expect("it is there");
+    until("the host finds out that it can write again", async || {
+        (ready().await.status == 200).then_some(())
+    })
+    .await;
+    assert_eq!(took("after").await, Some(true));
+}

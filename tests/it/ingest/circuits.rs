@@ -1,0 +1,110 @@
+//! A version that fails for a connection several times in a row is not tried in
+//! requests any more: its deliveries are kept and answered at once.
+
+use leadhost::domain::delivery::DeliveryStatus;
+use leadhost_tests::guests::{self, Variant};
+use leadhost_tests::{Host, On};
+use serde_json::Value;
+
+use super::harm;
+
+leadhost_tests::on_every_store! {
+    after_several_faults_a_delivery_is_kept_without_a_call,
+    a_change_by_an_operator_closes_the_circuit,
+    another_version_converts_what_was_kept,
+}
+
+/// Calls into the plugin so far that ended like this.
+async fn calls(host: &Host, outcome: &str) -> u64 {
+    let metrics = host.admin("GET", "/metrics").send().await.expect(200);
+    let labels = [r#"plugin="misbehave""#, &format!(r#"outcome="{outcome}""#)];
+    let counted = metrics
+        .text()
+        .lines()
+        .find(|line| {
+            line.starts_with("leadhost_plugin_calls_total")
+                && labels.iter().all(|label| line.contains(label))
+        })
+        .and_then(|line| line.rsplit(' ').next()?.parse().ok());
+    counted.unwrap_or(0)
+}
+
+async fn circuits(host: &Host) -> Vec<Value> {
+    let key = host.admin_key().await;
+    let asked = host.admin("GET", "/admin/v1/plugins").bearer(&key);
+    let list = asked.send().await.expect(200).json();
+    let plugin = &list["plugins"][0];
+    plugin["circuits"].as_array().expect("a list").clone()
+}
+
+async fn after_several_faults_a_delivery_is_kept_without_a_call(on: On) {
+    let host = Host::working(on).await;
+    host.converter(guests::misbehave()).await;
+    let file = [harm("trap", "trap", 0), harm("good", "", 0)].concat();
+    let declared = host.declare(&file).await;
+    for _ in 0..3 {
+        host.post(&declared.address("trap"))
+            .send()
+            .await
+            .expect(200);
+    }
+    assert_eq!(calls(&host, "trapped").await, 3);
+
+    let answer = host.post(&declared.address("trap")).send().await;
+    let answer = answer.expect(200);
+    assert_eq!(answer.json()["status"], "queued");
+    assert_eq!(calls(&host, "trapped").await, 3);
+    let kept = host.delivery(&answer).await.summary;
+    assert_eq!(kept.status, DeliveryStatus::Failed);
+    let error = kept.error.expect("a reason");
+    assert!(error.contains("not tried for this connection"), "{error}");
+    assert!(error.contains("unreachable"), "{error}");
+
+    let open = circuits(&host).await;
+    assert_eq!(open.len(), 1, "{open:?}");
+    assert_eq!(open[0]["function"], "deliveries");
+    assert_eq!(open[0]["inlineOnly"], false);
+    // Another connection of the same version is served.
+    let answer = host.post(&declared.address("good")).send().await;
+    assert_eq!(answer.expect(200).json()["status"], "converted");
+}
+
+async fn a_change_by_an_operator_closes_the_circuit(on: On) {
+    let host = Host::working(on).await;
+    host.converter(guests::misbehave()).await;
+    let declared = host.declare(&harm("one", "trap", 0)).await;
+    for _ in 0..3 {
+        host.post(&declared.address("one")).send().await.expect(200);
+    }
+    assert_eq!(circuits(&host).await.len(), 1);
+    let declared = host.declare(&harm("one", "", 0)).await;
+    assert!(circuits(&host).await.is_empty());
+    let answer = host.post(&declared.address("one")).send().await;
+    assert_eq!(answer.expect(200).json()["status"], "converted");
+}
+
+async fn another_version_converts_what_was_kept(on: On) {
+    let host = Host::working(on).await;
+    let first = Variant {
+        version: "1.0.0",
+        ..Variant::default()
+    };
+    host.converter(first.component()).await;
+    let declared = host.declare(&harm("trap", "trap", 0)).await;
+    let mut last = None;
+    for _ in 0..6 {
+        let answer = host.post(&declared.address("trap")).send().await;
+        last = Some(host.delivery(&answer.expect(200)).await.summary.id);
+    }
+    let mended = Variant {
+        version: "1.0.1",
+        mended: "trap",
+        ..Variant::default()
+    };
+    host.converter(mended.component()).await;
+    // Without the clock being moved: it does not wait for its time.
+    host.becomes(last.expect("six came"), DeliveryStatus::Converted)
+        .await;
+    let answer = host.post(&declared.address("trap")).send().await;
+    assert_eq!(answer.expect(200).json()["status"], "converted");
+}

@@ -1,0 +1,99 @@
+//! A delivery that brings more than is taken in within its request.
+
+use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
+use leadhost::limits;
+use leadhost::pipeline::replay::{self, ReplayOptions};
+use leadhost_tests::{Host, On, guests};
+
+use super::harm;
+use crate::crash;
+
+leadhost_tests::on_every_store! {
+    #[tokio::test(flavor = "multi_thread")]
+    a_large_delivery_is_answered_queued_and_shows_the_whole_at_the_end,
+    a_large_delivery_that_is_killed_half_way_brings_each_lead_once,
+}
+
+async fn a_large_delivery_is_answered_queued_and_shows_the_whole_at_the_end(on: On) {
+    let host = Host::working(on).await;
+    host.converter(guests::misbehave()).await;
+    let most = (limits::WRITE_COST / limits::LEAD_COST) as u64;
+    let few = harm("few", "leads", most / 2);
+    let many = harm("many", "leads", 300);
+    let declared = host.declare(&format!("{few}{many}")).await;
+    let small = host.post(&declared.address("few")).send().await.expect(200);
+    assert_eq!(small.json()["status"], "converted");
+    let large = host
+        .post(&declared.address("many"))
+        .send()
+        .await
+        .expect(200);
+    assert_eq!(large.json()["status"], "queued");
+    assert_eq!(large.json()["leads"].as_array().map(Vec::len), Some(0));
+    let id = host.delivery(&large).await.summary.id;
+    let stored = host.becomes(id, DeliveryStatus::Converted).await;
+    assert_eq!(stored.items.len(), 300);
+    assert_eq!(stored.summary.error, None);
+    let new = |item: &leadhost::store::ItemOutcome| item.status == ItemStatus::Converted;
+    assert!(stored.items.iter().all(new));
+    let deals = host.rows(&declared, "deals").await.len();
+    assert_eq!(deals as u64, 300 + most / 2);
+
+    let again = replay::one(&host.app, id, ReplayOptions::default()).await;
+    let again = again.expect("it is replayed");
+    assert_eq!(again.status, DeliveryStatus::Converted);
+    assert_eq!(again.items.len(), 300);
+    assert_eq!(host.rows(&declared, "deals").await.len(), deals);
+}
+
+const WORKSPACE: &str = r#"
+[workspace]
+slug = "crash"
+name = "Crash"
+
+[[partners]]
+name = "crm"
+
+[[instances]]
+name = "assistant"
+
+[[connections]]
+name = "portal"
+partner = "crm"
+instance = "assistant"
+plugin = "misbehave"
+config = { do = "leads", size = 1500 }
+"#;
+
+async fn a_large_delivery_that_is_killed_half_way_brings_each_lead_once(on: On) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let keys = crash::applied_on(&on, folder.path(), &guests::misbehave(), WORKSPACE).await;
+    let path = crash::address(&keys);
+    let flags = ["--set", "worker.lease_seconds=8"];
+    let mut service = crash::start_on(&on, folder.path(), &flags).await;
+    let answer = service
+        .ask("gateway", "POST", &path)
+        .send()
+        .await
+        .expect(200);
+    assert_eq!(answer.json()["status"], "queued");
+    let items = "select count(*) from items";
+    for least in [1, 150, 500] {
+        leadhost_tests::until("some of it is there", async || {
+            (on.count(folder.path(), items).await >= least).then_some(())
+        })
+        .await;
+        service.kill();
+        assert!(on.count(folder.path(), items).await < 1_500);
+        service = crash::start_on(&on, folder.path(), &flags).await;
+    }
+    let done = "select count(*) from deliveries where status = 'converted'";
+    leadhost_tests::until("all of it is there", async || {
+        (on.count(folder.path(), done).await == 1).then_some(())
+    })
+    .await;
+    assert_eq!(on.count(folder.path(), items).await, 1_500);
+    let deals = "select count(*) from deals";
+    assert_eq!(on.count(folder.path(), deals).await, 1_500);
+    assert!(service.stop());
+}

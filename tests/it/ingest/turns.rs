@@ -1,0 +1,102 @@
+//! Two connections, of which one has much waiting: the other does not notice.
+
+use leadhost::domain::delivery::DeliveryStatus;
+use leadhost_tests::guests::{self, Variant};
+use leadhost_tests::{Host, On, Options};
+
+use super::fetches::pointer;
+use super::harm;
+use super::meta::double;
+
+leadhost_tests::on_every_store! {
+    #[tokio::test(flavor = "multi_thread")]
+    a_fetched_lead_is_not_behind_the_loops_of_another_connection,
+    a_sender_is_told_to_come_again_for_its_own_backlog_only,
+    what_waits_is_known_after_a_restart,
+}
+
+/// Deliveries that loop.
+const LOOPS: usize = 24;
+
+async fn a_fetched_lead_is_not_behind_the_loops_of_another_connection(on: On) {
+    let options = Options::on(on)
+        .with("plugins.inline_ms", 50)
+        .with("plugins.deadline_ms", 500)
+        .with("worker.concurrency", 4);
+    let host = Host::start(options).await;
+    let double = double();
+    let fetch = format!("http://{}/leads", double.address());
+    let variant = Variant {
+        fetch: &fetch,
+        ..Variant::default()
+    };
+    host.converter(variant.component()).await;
+    let bad = harm("bad", "loop", 0);
+    let good = pointer("good", "fetch", &double);
+    let declared = host.declare(&format!("{bad}{good}")).await;
+    for _ in 0..LOOPS {
+        let answer = host.post(&declared.address("bad")).send().await.expect(200);
+        assert_eq!(answer.json()["status"], "queued");
+    }
+    let lead = host
+        .post(&declared.address("good"))
+        .send()
+        .await
+        .expect(200);
+    let lead = host.delivery(&lead).await.summary.id;
+    host.work();
+    host.becomes(lead, DeliveryStatus::Ignored).await;
+    let mut ended = 0;
+    for id in host.with_status(DeliveryStatus::Failed).await {
+        // Those that were put off without a call have not ended.
+        ended += usize::from(host.stored(id).await.summary.attempts > 0);
+    }
+    assert!(ended <= LOOPS / 2, "{ended} of {LOOPS} loops came first");
+}
+
+async fn a_sender_is_told_to_come_again_for_its_own_backlog_only(on: On) {
+    let options = Options::patient(on)
+        .with("intake.waiting", 4)
+        .with("intake.waiting_of_connection", 3);
+    let host = Host::start(options).await;
+    host.converter(guests::misbehave()).await;
+    let file = ["bad", "worse", "good"].map(|name| harm(name, "trap", 0));
+    let declared = host.declare(&file.concat()).await;
+    let send = async |name, status| {
+        let ask = host.post(&declared.address(name));
+        ask.send().await.expect(status)
+    };
+    send("bad", 200).await;
+    send("bad", 200).await;
+    send("bad", 200).await;
+    let told = send("bad", 503).await;
+    assert_eq!(told.header("retry-after"), "10");
+    send("worse", 200).await;
+    // By now all that may wait does, and who has less than an equal part still may.
+    send("worse", 200).await;
+    send("worse", 503).await;
+    send("good", 200).await;
+    send("bad", 503).await;
+}
+
+async fn what_waits_is_known_after_a_restart(on: On) {
+    let options = Options::patient(on).with("intake.waiting_of_connection", 2);
+    let host = Host::start(options).await;
+    host.converter(guests::misbehave()).await;
+    let file = ["bad", "good"].map(|name| harm(name, "trap", 0));
+    let declared = host.declare(&file.concat()).await;
+    for _ in 0..2 {
+        host.post(&declared.address("bad")).send().await.expect(200);
+    }
+    let host = host.restart().await;
+    // Its clock stands, so that nothing is tried again.
+    leadhost_tests::until("the backlog is counted", async || {
+        let answer = host.post(&declared.address("bad")).send().await;
+        (answer.status == 503).then_some(())
+    })
+    .await;
+    host.post(&declared.address("good"))
+        .send()
+        .await
+        .expect(200);
+}

@@ -1,0 +1,133 @@
+//! Guests that use up time, memory or words in every way there is: each call
+//! ends as the fault that it is, and the next one on the same host is as good
+//! as new.
+
+use std::sync::Arc;
+
+use leadhost::plugin::{Budget, CallError, LoadError, Loaded};
+use leadhost_tests::guests::{self, Variant};
+
+use super::{Bench, delivery};
+
+/// The calls that are to end well have it, too.
+const DEADLINE: (&str, &str) = ("deadline_ms", "1000");
+
+const OUT_OF_TIME: CallError = CallError::OutOfTime {
+    budget_ms: 1_000,
+    inline: false,
+};
+
+/// Each configuration makes the call run out of time; a good one follows.
+async fn runs_out_of_time(bench: &Bench, loaded: &Arc<Loaded>, configs: &[&str]) {
+    for config in configs {
+        let error = bench.convert(loaded, config).await.unwrap_err();
+        assert_eq!(error, OUT_OF_TIME, "{config}");
+        bench.convert(loaded, "{}").await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_guest_that_uses_memory_for_ever_runs_out_of_time() {
+    let bench = Bench::new(&[DEADLINE]);
+    let loaded = bench.misbehave().await;
+    let configs = [r#"{"do":"touch"}"#, r#"{"do":"fill"}"#, r#"{"do":"copy"}"#];
+    runs_out_of_time(&bench, &loaded, &configs).await;
+}
+
+#[tokio::test]
+async fn a_guest_that_asks_the_host_for_ever_runs_out_of_time() {
+    let bench = Bench::new(&[DEADLINE]);
+    let Some(component) = guests::misbehave_with_wasi() else {
+        return;
+    };
+    let loaded = bench.plugins.prepare(component).await.unwrap().loaded;
+    let configs = [
+        r#"{"do":"clock"}"#,
+        r#"{"do":"random"}"#,
+        r#"{"do":"random","size":1048576}"#,
+        r#"{"do":"sleep"}"#,
+        r#"{"do":"flood","size":65536}"#,
+        r#"{"do":"flood","size":1}"#,
+    ];
+    runs_out_of_time(&bench, &loaded, &configs).await;
+}
+
+#[tokio::test]
+async fn more_chance_at_once_than_the_limit_is_a_trap() {
+    let bench = Bench::new(&[]);
+    let Some(component) = guests::misbehave_with_wasi() else {
+        return;
+    };
+    let loaded = bench.plugins.prepare(component).await.unwrap().loaded;
+    let config = r#"{"do":"random","size":1048577}"#;
+    let error = bench.convert(&loaded, config).await.unwrap_err();
+    let CallError::Trapped { message, .. } = &error else {
+        panic!("{error}");
+    };
+    assert!(message.contains("1048577"), "{message}");
+    bench.convert(&loaded, "{}").await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_lead_whose_name_has_many_megabytes_ends_the_call() {
+    let bench = Bench::new(&[("output_mib", "1")]);
+    let loaded = bench.misbehave().await;
+    for word in ["name", "long-attribute"] {
+        let config = format!(r#"{{"do":"{word}","size":2000000}}"#);
+        let error = bench.convert(&loaded, &config).await.unwrap_err();
+        assert_eq!(error, CallError::TooMuchOutput { limit: 1 << 20 }, "{word}");
+        bench.convert(&loaded, "{}").await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn sender_checks_and_handshakes_that_loop_run_out_of_time() {
+    let bench = Bench::new(&[DEADLINE]);
+    let loaded = bench.misbehave().await;
+    let plugins = &bench.plugins;
+    let config = r#"{"do":"loop-in-checks"}"#;
+    let checks = plugins.sender_checks(&loaded, "lane", config, Budget::Worker);
+    assert_eq!(checks.await.unwrap_err(), OUT_OF_TIME);
+    let asked = delivery(r#"{"do":"loop-in-handshake"}"#);
+    let answer = plugins.handshake(&loaded, "lane", asked, Budget::Worker);
+    assert_eq!(answer.await.unwrap_err(), OUT_OF_TIME);
+    bench.convert(&loaded, "{}").await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_component_whose_describe_loops_is_refused() {
+    let bench = Bench::new(&[DEADLINE]);
+    let looping = Variant {
+        describe: "loop",
+        ..Variant::default()
+    };
+    let error = bench
+        .plugins
+        .prepare(looping.component())
+        .await
+        .unwrap_err();
+    let LoadError::Tried { function, source } = &error else {
+        panic!("{error}");
+    };
+    assert_eq!((*function, source), ("describe", &OUT_OF_TIME));
+    let loaded = bench.misbehave().await;
+    bench.convert(&loaded, "{}").await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn an_interpreter_that_loops_prints_or_fills_its_memory_is_ended() {
+    // It has eighteen megabytes.
+    let bench = Bench::new(&[DEADLINE, ("compile_seconds", "600")]);
+    let Some(component) = guests::misbehave_python() else {
+        return;
+    };
+    let loaded = bench.plugins.prepare(component).await.unwrap().loaded;
+    let configs = [r#"{"do":"loop"}"#, r#"{"do":"print"}"#];
+    runs_out_of_time(&bench, &loaded, &configs).await;
+    // Whether it meets its limit or its deadline first depends on the machine, and
+    // an interpreter that is refused memory may end by itself.
+    let filled = bench.convert(&loaded, r#"{"do":"fill"}"#).await;
+    let error = filled.unwrap_err();
+    assert!(error.is_fault(), "{error}");
+    bench.convert(&loaded, "{}").await.unwrap().unwrap();
+}

@@ -1,0 +1,96 @@
+//! How large a lead may be: what is too much costs that lead and no other, its
+//! words say how much came and how much is taken, and golden cases see the same.
+
+use leadhost::domain::plugin::Outcome;
+use leadhost_golden::{Call, Case, Delivery, append_section, pack};
+use leadhost_tests::guests;
+use serde_json::{Value, json};
+
+use super::Bench;
+
+const KEPT: &str = "and the raw delivery is kept";
+
+#[tokio::test]
+async fn the_most_that_is_taken_of_a_lead_is_and_one_more_is_refused_in_words() {
+    let bench = Bench::new(&[]);
+    let loaded = bench.misbehave().await;
+    let outcome = async |word: &str, size: usize| {
+        let config = json!({"do": word, "size": size}).to_string();
+        let conversion = bench.convert(&loaded, &config).await.unwrap().unwrap();
+        conversion.items.into_iter().next().unwrap().outcome
+    };
+    for (word, most, told, field) in [
+        ("phones", 20, "21 phones; at most 20 are taken", "phones"),
+        ("emails", 20, "21 e-mails; at most 20 are taken", "emails"),
+        (
+            "listings",
+            50,
+            "51 listings; at most 50 are taken",
+            "listings",
+        ),
+        (
+            "attributes",
+            200,
+            "201 attributes; at most 200 are taken",
+            "attributes",
+        ),
+        (
+            "name",
+            4_096,
+            "a name of 4097 bytes; at most 4096 are taken",
+            "name",
+        ),
+        (
+            "long-attribute",
+            65_534,
+            "an attribute's value of 65537 bytes; at most 65536 are taken",
+            "attributes.0",
+        ),
+    ] {
+        assert!(
+            matches!(outcome(word, most).await, Outcome::Lead(_)),
+            "{word}"
+        );
+        let Outcome::Invalid(problem) = outcome(word, most + 1).await else {
+            panic!("{word} is refused");
+        };
+        assert_eq!(
+            problem.message,
+            format!("the converter gave {told}, {KEPT}")
+        );
+        assert_eq!(problem.path, format!("items.0.lead.{field}"));
+    }
+    let Outcome::Invalid(problem) = outcome("phones", 10_000).await else {
+        panic!("ten thousand phones are refused");
+    };
+    assert!(problem.message.contains("10000 phones"), "{problem}");
+}
+
+#[tokio::test]
+async fn a_golden_case_sees_that_a_lead_is_too_large() {
+    let case = |message: &str| Case {
+        delivery: Delivery {
+            config: json!({"do": "phones", "size": 21}),
+            ..Delivery::default()
+        },
+        expect: Some(expected(message)),
+        ..Case::new("phones", Call::Convert)
+    };
+    let prepare = async |case: Case| {
+        let section = pack(&[case]).unwrap();
+        let component = append_section(&guests::misbehave(), &section).unwrap();
+        Bench::new(&[]).plugins.prepare(component).await
+    };
+    let message = format!("the converter gave 21 phones; at most 20 are taken, {KEPT}");
+    assert_eq!(prepare(case(&message)).await.unwrap().golden, 1);
+    let error = prepare(case("twenty-one")).await.unwrap_err().to_string();
+    assert!(error.contains("21 phones; at most 20 are taken"), "{error}");
+}
+
+fn expected(message: &str) -> Value {
+    let problem = json!({"message": message, "path": "items.0.lead.phones"});
+    json!({"ok": {
+        "items": [{"route": [], "outcome": {"invalid": problem}}],
+        "reply": null, "notes": [],
+    }})
+}

@@ -1,0 +1,294 @@
+//! Whose a plugin's name is, and what an operator is asked before another takes it.
+
+use leadhost::domain::id::KeyId;
+use leadhost::domain::plugin::Digest;
+use leadhost::domain::publisher::Publisher;
+use leadhost::domain::time::Micros;
+use leadhost::pipeline::deploy::{self, Accept, Concern, DeployError, Origin};
+use leadhost::plugin::signature;
+use leadhost_golden::{append_section, load_dir, pack};
+use leadhost_tests::guests::{self, AdapterVariant, Variant};
+use leadhost_tests::{Host, On};
+use serde_json::{Value, json};
+
+leadhost_tests::on_every_store! {
+    a_name_is_its_signers,
+    a_name_is_the_admin_keys_that_brought_it,
+    a_file_of_the_inbox_does_not_take_a_name_over,
+    an_inbox_file_that_an_operator_accepts_stays_the_inboxes,
+    fewer_golden_cases_need_a_yes,
+    secrets_in_replies_need_a_yes,
+    a_name_that_nothing_uses_may_change_its_kind,
+    a_broken_signature_is_refused,
+}
+
+fn version(version: &str) -> Vec<u8> {
+    let variant = Variant {
+        version,
+        ..Variant::default()
+    };
+    variant.component()
+}
+
+fn signed(wasm: &[u8], key: &[u8]) -> Vec<u8> {
+    signature::sign(wasm, key).unwrap().unwrap()
+}
+
+/// The component with golden cases, by call, configuration and answer.
+fn with_cases(wasm: &[u8], cases: &[(&str, Value, Value)]) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    for (number, (call, config, expect)) in cases.iter().enumerate() {
+        let case = json!({
+            "about": "made up", "call": call, "delivery": {"config": config}, "expect": expect
+        });
+        let case_folder = folder.path().join(format!("case-{number}"));
+        std::fs::create_dir(&case_folder).unwrap();
+        std::fs::write(case_folder.join("case.json"), case.to_string()).unwrap();
+    }
+    let packed = pack(&load_dir(folder.path()).unwrap()).unwrap();
+    append_section(wasm, &packed).unwrap()
+}
+
+fn silent() -> (&'static str, Value, Value) {
+    ("handshake", json!({"do": "silent"}), json!({"ok": null}))
+}
+
+fn replying(word: &'static str, reply: Value) -> (&'static str, Value, Value) {
+    let expect = json!({"ok": {"require": [], "reply": reply}});
+    ("handshake", json!({"do": word}), expect)
+}
+
+async fn activate(
+    host: &Host,
+    wasm: Vec<u8>,
+    origin: impl Into<Origin>,
+    accept: &[&str],
+) -> Result<(), DeployError> {
+    let accept = Accept::of(accept).expect("known words");
+    deploy::upload(&host.app, wasm, origin, true, &accept)
+        .await
+        .map(drop)
+}
+
+fn words(result: Result<(), DeployError>) -> Vec<String> {
+    concerns(result).into_iter().map(|one| one.accept).collect()
+}
+
+fn concerns(result: Result<(), DeployError>) -> Vec<Concern> {
+    match result {
+        Err(DeployError::Refused { concerns, .. }) => concerns,
+        Err(error) => panic!("{error}"),
+        Ok(()) => panic!("it was activated"),
+    }
+}
+
+fn serving(host: &Host) -> Digest {
+    host.app.plugins.active("misbehave").unwrap().digest.clone()
+}
+
+async fn a_name_is_its_signers(on: On) {
+    let host = Host::new(on).await;
+    let (ours, theirs) = (signature::new_key().unwrap(), signature::new_key().unwrap());
+    let first = signed(&version("1.0.0"), &ours);
+    activate(&host, first.clone(), "upload", &[]).await.unwrap();
+
+    let taken = signed(&version("9.9.9"), &theirs);
+    let stands = concerns(activate(&host, taken.clone(), "upload", &[]).await);
+    assert_eq!(stands.len(), 1, "{stands:?}");
+    assert_eq!(stands[0].accept, "new-publisher");
+    let keys = [&ours, &theirs].map(|key| signature::public_key(key).unwrap().to_string());
+    assert!(
+        keys.iter().all(|key| stands[0].what.contains(key)),
+        "{stands:?}"
+    );
+    let unsigned = activate(&host, version("9.9.9"), "upload", &[]).await;
+    assert_eq!(words(unsigned), ["new-publisher"]);
+    assert_eq!(serving(&host), Digest::of(&first));
+
+    // The same key, whichever way it came.
+    let second = signed(&version("1.1.0"), &ours);
+    activate(&host, second, "misbehave.wasm", &[])
+        .await
+        .unwrap();
+    activate(&host, taken.clone(), "upload", &["new-publisher"])
+        .await
+        .unwrap();
+    let third = signed(&version("10.0.0"), &ours);
+    let back = activate(&host, third, "upload", &[]).await;
+    assert_eq!(words(back), ["new-publisher"]);
+    let record = host.app.store.plugin(&Digest::of(&taken)).await.unwrap();
+    let publisher = record.unwrap().publisher;
+    assert_eq!(
+        publisher,
+        Publisher::Signer(signature::public_key(&theirs).unwrap())
+    );
+}
+
+async fn a_name_is_the_admin_keys_that_brought_it(on: On) {
+    let host = Host::new(on).await;
+    let (one, two) = (host.admin_key().await, host.admin_key().await);
+    let send = async |key, version: &str, accept: &str| {
+        let target = format!("/admin/v1/plugins?activate=true{accept}");
+        let variant = Variant {
+            version,
+            ..Variant::default()
+        };
+        let ask = host.admin("POST", &target).bearer(key);
+        ask.body(variant.component()).send().await
+    };
+    send(&one, "1.0.0", "").await.expect(201);
+    send(&one, "1.1.0", "").await.expect(201);
+    let refused = send(&two, "1.2.0", "").await.expect(409);
+    assert_eq!(
+        refused.json()["accept"],
+        json!(["new-publisher"]),
+        "{}",
+        refused.text()
+    );
+    send(&two, "1.2.0", "&accept=new-publisher")
+        .await
+        .expect(201);
+    send(&one, "1.3.0", "").await.expect(409);
+
+    let check = host.admin("POST", "/admin/v1/plugins/check").bearer(&one);
+    let report = check.body(version("1.3.0")).send().await.expect(200).json();
+    assert_eq!(report["concerns"][0]["accept"], "new-publisher");
+}
+
+async fn a_file_of_the_inbox_does_not_take_a_name_over(on: On) {
+    let host = Host::new(on).await;
+    let key = Origin::upload(KeyId::new(Micros(0)));
+    let real = with_cases(&version("1.0.0"), &[silent(), silent()]);
+    activate(&host, real.clone(), key, &[]).await.unwrap();
+    let false_one = version("9.9.9");
+    deploy::take_in(&host.app, false_one.clone(), "grab.wasm").await;
+    assert_eq!(serving(&host), Digest::of(&real));
+    let refusals = host.app.store.refusals().await.unwrap();
+    assert_eq!(refusals.len(), 1);
+    let reason = &refusals[0].reason;
+    assert!(
+        reason.contains("leadhost plugin activate")
+            && reason.contains("grab.wasm --accept fewer-cases --accept new-publisher"),
+        "{reason}"
+    );
+}
+
+async fn an_inbox_file_that_an_operator_accepts_stays_the_inboxes(on: On) {
+    let host = Host::new(on).await;
+    deploy::take_in(&host.app, version("1.1.0"), "misbehave.wasm").await;
+    let older = version("1.0.0");
+    deploy::take_in(&host.app, older.clone(), "misbehave.wasm").await;
+    let reason = &host.app.store.refusals().await.unwrap()[0].reason;
+    assert!(
+        reason.ends_with("misbehave.wasm --accept older"),
+        "{reason}"
+    );
+    let key = Origin::upload(KeyId::new(Micros(0)));
+    activate(&host, older, key.clone(), &["older"])
+        .await
+        .unwrap();
+    let next = version("1.2.0");
+    deploy::take_in(&host.app, next.clone(), "misbehave.wasm").await;
+    assert_eq!(serving(&host), Digest::of(&next));
+    let grabbed = activate(&host, version("1.3.0"), key, &[]).await;
+    assert_eq!(words(grabbed), ["new-publisher"]);
+}
+
+async fn fewer_golden_cases_need_a_yes(on: On) {
+    let host = Host::new(on).await;
+    let two = with_cases(&version("1.0.0"), &[silent(), silent()]);
+    activate(&host, two, "upload", &[]).await.unwrap();
+    let one = with_cases(&version("1.1.0"), &[silent()]);
+    let stands = concerns(activate(&host, one.clone(), "upload", &[]).await);
+    assert_eq!(stands[0].accept, "fewer-cases");
+    assert!(stands[0].what.contains("1 golden cases"), "{stands:?}");
+    activate(&host, one.clone(), "upload", &["fewer-cases"])
+        .await
+        .unwrap();
+    let more = with_cases(&version("1.2.0"), &[silent(), silent(), silent()]);
+    activate(&host, more, "upload", &[]).await.unwrap();
+    // What served before was agreed to.
+    deploy::rollback(&host.app, "misbehave").await.unwrap();
+    assert_eq!(serving(&host), Digest::of(&one));
+}
+
+async fn secrets_in_replies_need_a_yes(on: On) {
+    let host = Host::new(on).await;
+    let slot = |function: &str, args: Value| json!({"slot": {"function": function, "args": args}});
+    let tells = replying(
+        "tell",
+        json!({"status": 200, "contentType": "text/plain", "body": [
+            {"literal": "it is "}, slot("secret", json!([{"secret": "key"}]))
+        ]}),
+    );
+    let signs = replying(
+        "sign",
+        json!({"status": 200, "contentType": "application/json", "body": [
+            {"literal": "{\"signed\":\""},
+            slot("hmac-sha256-hex", json!([{"secret": "key"}, {"literal": ""}])),
+            {"literal": "\"}"}
+        ]}),
+    );
+    let told = with_cases(&version("1.0.0"), std::slice::from_ref(&tells));
+    let first = activate(&host, told, "upload", &[]).await;
+    assert_eq!(
+        words(first),
+        ["new-reply-slots"],
+        "the first of its name too"
+    );
+
+    let plain = with_cases(&version("1.0.0"), &[silent()]);
+    activate(&host, plain, "upload", &[]).await.unwrap();
+    let signing = with_cases(&version("1.1.0"), std::slice::from_ref(&signs));
+    let stands = concerns(activate(&host, signing.clone(), "upload", &[]).await);
+    assert_eq!(stands[0].accept, "new-reply-slots");
+    assert!(
+        stands[0]
+            .what
+            .contains("`hmac-sha256-hex` of the secret `key`"),
+        "{stands:?}"
+    );
+    activate(&host, signing, "upload", &["new-reply-slots"])
+        .await
+        .unwrap();
+    let again = with_cases(&version("1.2.0"), &[signs]);
+    activate(&host, again, "upload", &[]).await.unwrap();
+
+    let page = json!({"status": 200, "contentType": "text/html", "body": [
+        {"literal": "<script>alert(1)</script>"}
+    ]});
+    let page = with_cases(&version("1.3.0"), &[replying("page", page)]);
+    let error = activate(&host, page, "upload", &["all"]).await.unwrap_err();
+    assert!(error.to_string().contains("text/html"), "{error}");
+}
+
+async fn a_name_that_nothing_uses_may_change_its_kind(on: On) {
+    let host = Host::new(on).await;
+    activate(&host, version("1.0.0"), "upload", &[])
+        .await
+        .unwrap();
+    let adapter = AdapterVariant {
+        name: "misbehave",
+        version: "2.0.0",
+        ..AdapterVariant::default()
+    };
+    let changed = activate(&host, adapter.component(), "upload", &[]).await;
+    assert!(words(changed).contains(&"new-kind".to_owned()));
+    activate(&host, adapter.component(), "upload", &["all"])
+        .await
+        .unwrap();
+}
+
+async fn a_broken_signature_is_refused(on: On) {
+    let host = Host::new(on).await;
+    let key = signature::new_key().unwrap();
+    let mut wasm = signed(&guests::misbehave(), &key);
+    let last = wasm.len() - 1;
+    wasm[last] ^= 1;
+    let error = activate(&host, wasm, "upload", &["all"]).await.unwrap_err();
+    assert!(
+        error.to_string().contains("sign the component again"),
+        "{error}"
+    );
+    assert!(host.app.plugins.active("misbehave").is_none());
+}

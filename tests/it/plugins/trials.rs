@@ -1,0 +1,129 @@
+//! The trial of a component as a whole: one budget of time, few at once, and its
+//! end when nobody waits for it any more.
+
+use leadhost::plugin::{LoadError, Plugins};
+use leadhost_golden::{Call, Case, MAX_CASES, append_section, pack};
+use leadhost_tests::guests::{self, Variant};
+use leadhost_tests::{Host, On, Options, until};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+
+use super::Bench;
+
+/// The misbehaving converter whose word is `always`, with so many golden cases.
+fn with_cases(always: &str, count: usize) -> Vec<u8> {
+    let variant = Variant {
+        always,
+        ..Variant::default()
+    };
+    let cases: Vec<Case> = (0..count)
+        .map(|number| Case::new(format!("case-{number}"), Call::Convert))
+        .collect();
+    append_section(&variant.component(), &pack(&cases).unwrap()).unwrap()
+}
+
+async fn nothing_runs(plugins: &Plugins) {
+    until("no call runs or waits", async || {
+        (plugins.load() == (0, 0)).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn as_many_golden_cases_as_fit_are_refused_by_their_number() {
+    let bench = Bench::new(&[]);
+    let error = bench
+        .plugins
+        .prepare(guests::golden_bomb())
+        .await
+        .unwrap_err();
+    let LoadError::GoldenSection(why) = &error else {
+        panic!("{error}");
+    };
+    assert!(why.contains(&format!("at most {MAX_CASES}")), "{why}");
+}
+
+#[tokio::test]
+async fn golden_cases_that_do_not_answer_end_the_trial_after_a_few() {
+    let bench = Bench::new(&[("deadline_ms", "200")]);
+    let error = bench
+        .plugins
+        .prepare(with_cases("loop", 500))
+        .await
+        .unwrap_err();
+    let LoadError::Golden { report, .. } = &error else {
+        panic!("{error}");
+    };
+    assert!(report.contains("497 cases were not tried"), "{report}");
+}
+
+#[tokio::test]
+async fn a_trial_ends_when_its_time_is_up_and_so_does_the_call_that_it_is_at() {
+    let bench = Bench::new(&[("deadline_ms", "3600000"), ("trial_seconds", "1")]);
+    let error = bench
+        .plugins
+        .prepare(with_cases("loop", 2))
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(error, LoadError::TrialTimeout { seconds: 1 }),
+        "{error}"
+    );
+    assert!(error.to_string().contains("plugins.trial_seconds"));
+    nothing_runs(&bench.plugins).await;
+    bench.misbehave().await;
+}
+
+#[tokio::test]
+async fn trials_past_those_that_may_wait_are_told_to_come_again() {
+    let bench = Bench::new(&[("deadline_ms", "3600000"), ("trial_seconds", "3600")]);
+    let component = with_cases("loop", 1);
+    let trials: Vec<_> = (0..8)
+        .map(|_| {
+            let (plugins, component) = (bench.plugins.clone(), component.clone());
+            tokio::spawn(async move { plugins.prepare(component).await })
+        })
+        .collect();
+    // All have come to their place: two are at it, six wait.
+    until("a ninth is refused", async || {
+        let asked = bench.plugins.trial();
+        let answer = tokio::time::timeout(std::time::Duration::from_millis(50), asked);
+        matches!(answer.await, Ok(Err(LoadError::Busy { .. }))).then_some(())
+    })
+    .await;
+    for trial in &trials {
+        trial.abort();
+    }
+    for trial in trials {
+        assert!(trial.await.unwrap_err().is_cancelled());
+    }
+    nothing_runs(&bench.plugins).await;
+    bench.misbehave().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_trial_whose_client_has_left_ends() {
+    let options = Options::on(On::Sqlite)
+        .with("plugins.deadline_ms", 3_600_000)
+        .with("plugins.trial_seconds", 3_600);
+    let host = Host::start(options).await;
+    let key = host.admin_key().await;
+    for target in ["/admin/v1/plugins/check", "/admin/v1/plugins"] {
+        let component = with_cases("loop", 2);
+        let mut client = TcpStream::connect(host.addresses.admin).await.unwrap();
+        let head = format!(
+            "POST {target} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Length: {}\r\n\r\n",
+            host.addresses.admin,
+            key.reveal(),
+            component.len()
+        );
+        client.write_all(head.as_bytes()).await.unwrap();
+        client.write_all(&component).await.unwrap();
+        until("its first case runs", async || {
+            (host.app.plugins.load().1 > 0).then_some(())
+        })
+        .await;
+        drop(client);
+        nothing_runs(&host.app.plugins).await;
+    }
+}

@@ -1,0 +1,211 @@
+//! What a full quarantine keeps: a share for each address, and of one address the
+//! newest deliveries.
+
+use std::net::IpAddr;
+
+use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
+use leadhost::domain::id::DeliveryId;
+use leadhost::limits;
+use leadhost::store::{Acceptance, ConversionResult, Mode, Write, Written};
+
+use super::world::*;
+
+const JUNK: u8 = 9;
+
+fn bound() -> usize {
+    usize::try_from(limits::QUARANTINED_PER_CONNECTION).unwrap()
+}
+
+fn unproven(status: DeliveryStatus) -> ConversionResult {
+    ConversionResult {
+        status: Some(status),
+        error: Some("why".to_owned()),
+        presented: Some(vec![7, 0, 7]),
+        ..converted(Vec::new())
+    }
+}
+
+fn from(world: &World, address: u8, result: ConversionResult) -> (DeliveryId, Write) {
+    let delivery = world.delivery();
+    let acceptance = Acceptance {
+        peer: Some(IpAddr::from([192, 0, 2, address])),
+        result,
+        delivery,
+    };
+    (acceptance.delivery.id, Write::Accept(Box::new(acceptance)))
+}
+
+/// One in quarantine, a second after what came before it.
+async fn one(world: &World, address: u8) -> DeliveryId {
+    let (id, write) = from(world, address, unproven(DeliveryStatus::Quarantined));
+    assert_eq!(world.commit_one(write).await.evicted, 0);
+    world.advance(1).await;
+    id
+}
+
+/// Many of one address in one batch, a second after what came before them.
+async fn many(world: &World, address: u8, count: usize) -> Vec<DeliveryId> {
+    let (ids, writes): (Vec<_>, Vec<_>) = (0..count)
+        .map(|_| from(world, address, unproven(DeliveryStatus::Quarantined)))
+        .unzip();
+    let written = world.commit(&writes).await;
+    assert!(
+        written
+            .into_iter()
+            .all(|of| done(of).status == DeliveryStatus::Quarantined)
+    );
+    world.advance(1).await;
+    ids
+}
+
+/// One that comes while the quarantine is full; how many it evicts.
+async fn late(world: &World, address: u8) -> (DeliveryId, u32) {
+    let (id, write) = from(world, address, unproven(DeliveryStatus::Quarantined));
+    let evicted = world.commit_one(write).await.evicted;
+    world.advance(1).await;
+    (id, evicted)
+}
+
+async fn is_kept(world: &World, id: DeliveryId) -> bool {
+    world.store.delivery(id).await.unwrap().is_some()
+}
+
+async fn kept_of(world: &World, ids: &[DeliveryId]) -> usize {
+    let mut kept = 0;
+    for id in ids {
+        kept += usize::from(is_kept(world, *id).await);
+    }
+    kept
+}
+
+async fn in_quarantine(world: &World) -> u64 {
+    world.store.backlog().await.unwrap().quarantined
+}
+
+pub async fn a_quarantine_is_bounded_and_its_newest_are_kept(world: &World) {
+    let first = one(world, JUNK).await;
+    many(world, JUNK, bound() - 2).await;
+    let (writes, ids): (Vec<_>, Vec<_>) = (0..2)
+        .map(|_| from(world, JUNK, unproven(DeliveryStatus::Quarantined)))
+        .map(|(id, write)| (write, id))
+        .unzip();
+    let written = world.commit(&writes).await;
+    let evicted: Vec<_> = written.into_iter().map(|of| done(of).evicted).collect();
+    assert_eq!(evicted, [0, 1]);
+    assert_eq!(
+        in_quarantine(world).await,
+        limits::QUARANTINED_PER_CONNECTION
+    );
+    assert!(!is_kept(world, first).await);
+    assert_eq!(kept_of(world, &ids).await, 2);
+    // The connection goes on.
+    let item = world.item(lead(world.lead())).await;
+    assert_eq!(item.status, ItemStatus::Converted);
+}
+
+pub async fn each_address_has_a_share_of_a_quarantine(world: &World) {
+    let before = one(world, 1).await;
+    let junk = many(world, JUNK, bound() - 1).await;
+    let (after, evicted) = late(world, 2).await;
+    assert_eq!(evicted, 1);
+    let (newest, evicted) = late(world, JUNK).await;
+    assert_eq!(evicted, 1);
+    assert_eq!(kept_of(world, &[before, after, newest]).await, 3);
+    assert_eq!(kept_of(world, &junk).await, junk.len() - 2);
+    assert_eq!(
+        in_quarantine(world).await,
+        limits::QUARANTINED_PER_CONNECTION
+    );
+    // Another connection has a quarantine of its own.
+    let mut delivery = world.delivery();
+    delivery.connection = world.portal.clone();
+    let elsewhere = Write::Accept(Box::new(Acceptance {
+        delivery,
+        peer: None,
+        result: unproven(DeliveryStatus::Quarantined),
+    }));
+    assert_eq!(world.commit_one(elsewhere).await.evicted, 0);
+}
+
+pub async fn a_batch_sees_what_it_brought_to_a_quarantine(world: &World) {
+    let before = one(world, 1).await;
+    let (after, lead) = from(world, 2, unproven(DeliveryStatus::Quarantined));
+    let (junk, mut writes): (Vec<_>, Vec<_>) = (0..bound() + 10)
+        .map(|_| from(world, JUNK, unproven(DeliveryStatus::Quarantined)))
+        .unzip();
+    writes.insert(5, lead);
+    let written = world.commit(&writes).await;
+    let evicted: u32 = written.into_iter().map(|of| done(of).evicted).sum();
+    assert_eq!(evicted, 12);
+    assert_eq!(
+        in_quarantine(world).await,
+        limits::QUARANTINED_PER_CONNECTION
+    );
+    assert_eq!(kept_of(world, &[before, after]).await, 2);
+    assert_eq!(kept_of(world, &junk[..12]).await, 0);
+    assert_eq!(kept_of(world, &junk[12..]).await, junk.len() - 12);
+}
+
+pub async fn what_is_larger_than_a_quarantine_is_not_kept(world: &World) {
+    let small = one(world, 1).await;
+    let (_, write) = from(world, 2, unproven(DeliveryStatus::Quarantined));
+    let Write::Accept(mut large) = write else {
+        unreachable!("it is accepted");
+    };
+    let most = usize::try_from(limits::QUARANTINED_BYTES_PER_CONNECTION).unwrap();
+    large.delivery.body = vec![b'x'; most + 1];
+    let id = large.delivery.id;
+    let written = world.commit(&[Write::Accept(large)]).await;
+    assert!(matches!(written[0], Written::NotKept));
+    assert!(!is_kept(world, id).await);
+    assert!(is_kept(world, small).await);
+}
+
+pub async fn what_somebody_holds_stays_in_quarantine(world: &World) {
+    let first = one(world, JUNK).await;
+    let second = one(world, JUNK).await;
+    many(world, JUNK, bound() - 2).await;
+    let held = world.claim_delivery(first).await;
+    assert_eq!(late(world, 1).await.1, 1);
+    assert!(is_kept(world, first).await);
+    assert!(!is_kept(world, second).await);
+    let (delivery, lease) = (first, held.lease);
+    world.commit_one(Write::Release { delivery, lease }).await;
+    assert_eq!(late(world, 1).await.1, 1);
+    assert!(!is_kept(world, first).await);
+}
+
+pub async fn what_turns_out_unproven_takes_part_in_a_quarantine(world: &World) {
+    let result = ConversionResult {
+        next_attempt_at: Some(world.now()),
+        ..unproven(DeliveryStatus::Queued)
+    };
+    let (unchecked, write) = from(world, 1, result.clone());
+    world.commit_one(write).await;
+    let (proven, write) = from(world, 2, result);
+    world.commit_one(write).await;
+    world.advance(1).await;
+    let oldest = one(world, JUNK).await;
+    many(world, JUNK, bound() - 1).await;
+
+    let held = world.claim_delivery(proven).await;
+    let released = convert(&held, Mode::Retry, vec![lead(world.lead())]);
+    assert_eq!(world.commit_one(released).await.evicted, 0);
+    let held = world.claim_delivery(unchecked).await;
+    let result = unproven(DeliveryStatus::Quarantined);
+    let outcome = world
+        .commit_one(convert_to(&held, Mode::Retry, result))
+        .await;
+    assert_eq!(outcome.evicted, 1);
+    assert!(!is_kept(world, oldest).await);
+    assert!(is_kept(world, unchecked).await);
+    assert_eq!(
+        in_quarantine(world).await,
+        limits::QUARANTINED_PER_CONNECTION
+    );
+    // Its address is that of its own; whose sender is proven has none any more.
+    let noted = "select count(*) from deliveries where peer = '192.0.2.1'";
+    assert_eq!(world.rows(noted).await, 1);
+    let noted = "select count(*) from deliveries where peer = '192.0.2.2'";
+    assert_eq!(world.rows(noted).await, 0);
+}
