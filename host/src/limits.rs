@@ -862,17 +862,23 @@ pub const SLICE_LEAST: Duration = Duration::from_micros(10);
 /// serves.
 pub const QUICK_CALL: Duration = Duration::from_millis(10);
 
-/// How long a slow call waits for its next slice before it gets one as if it were
-/// quick, and how often one of them does: where others take the whole processor, slow
-/// calls get a tenth of one.
-pub const SLOW_WAIT: Duration = Duration::from_millis(10);
+/// Niceness of the threads that slow calls run on, above that of the service: there
+/// they weigh a fifth of a thread that serves, by `sched(7)`.
+pub const SLOW_NICENESS: i32 = 7;
+
+/// The highest niceness there is.
+pub const LEAST_PRIORITY: i32 = 19;
+
+/// How long a slow call keeps the processor from a thread that serves, at most: the
+/// least that Linux takes.
+pub const SLOW_TURN: Duration = Duration::from_micros(100);
 
 /// How long a request waits for an answer of a plugin that it cannot do without, as
 /// sender checks and handshakes are: sources give up after some five to ten seconds.
 pub const BRIEF_CALL_PATIENCE: Duration = Duration::from_secs(4);
 
-/// How long the worker waits for a call at least: a tenth of a processor is enough for
-/// its two seconds, and its lease is longer.
+/// How long the worker waits for a call at least: a twentieth of a processor is enough
+/// for its two seconds, and its lease is longer.
 pub const SLOW_CALL_PATIENCE: Duration = Duration::from_secs(40);
 
 /// Calls that have begun, for each thread: each holds an instance with its memory.

@@ -45,9 +45,10 @@ async fn a_stop_under_load_cuts_no_request_off() {
                 tokio::spawn(client(to, path, format!("{stop}-{number}"), answered))
             })
             .collect();
-        while answered.load(Ordering::Relaxed) < WARM {
-            tokio::task::yield_now().await;
-        }
+        leadhost_tests::until("the clients to be warm", async || {
+            (answered.load(Ordering::Relaxed) >= WARM).then_some(())
+        })
+        .await;
         let ends = tokio::task::spawn_blocking(move || service.stop());
         for client in clients {
             cut += client.await.expect("no panic");

@@ -2,7 +2,7 @@
 //! said at once.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use leadhost::domain::exchange::Problem;
 use leadhost::domain::plugin::Conversion;
@@ -158,13 +158,47 @@ async fn a_shutdown_is_told_to_those_that_wait_and_lets_the_others_end() {
     assert!(matches!(ended, CallError::OutOfTime { .. }), "{ended}");
 }
 
-async fn until(condition: impl Fn() -> bool) {
-    let came_true = async {
-        while !condition() {
-            tokio::task::yield_now().await;
+/// Keeps every processor busy, twice, until it is dropped.
+struct Hogs(Arc<AtomicBool>);
+
+impl Hogs {
+    fn start() -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+        for _ in 0..2 * cores {
+            let over = Arc::clone(&over);
+            std::thread::spawn(move || {
+                while !over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
         }
-    };
-    tokio::time::timeout(Duration::from_secs(300), came_true)
+        Self(over)
+    }
+}
+
+impl Drop for Hogs {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_never_ends_is_ended_where_others_want_every_processor() {
+    let bench = Bench::new(&[("inline_ms", "20"), ("deadline_ms", "200")]);
+    let loaded = ready_and_slow(&bench, "lane").await;
+    let hogs = Hogs::start();
+    let error = start(&bench, &loaded, "lane", LOOP)
         .await
-        .expect("it comes true");
+        .unwrap()
+        .unwrap_err();
+    drop(hogs);
+    assert!(
+        matches!(error, CallError::OutOfTime { inline: false, .. }),
+        "{error}"
+    );
+}
+
+async fn until(condition: impl Fn() -> bool) {
+    leadhost_tests::until("a load of the threads", async || condition().then_some(())).await;
 }

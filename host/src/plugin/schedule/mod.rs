@@ -10,9 +10,9 @@
 //! A call is quick until it has used [`QUICK_CALL`](crate::limits::QUICK_CALL):
 //! that far it runs on threads with the priority of those that serve. Past that,
 //! and from the start in a lane whose calls are slow on average, it runs on
-//! threads that the operating system lets run when nobody else wants the
-//! processor. What cannot be cut into slices there (a filling of a large memory,
-//! an answer of many mebibytes) holds up nobody either.
+//! threads that weigh less for the operating system and give the processor up to
+//! those that serve. What cannot be cut into slices there (a filling of a large
+//! memory, an answer of many mebibytes) holds up nobody either.
 
 mod queue;
 mod threads;

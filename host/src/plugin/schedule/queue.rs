@@ -42,7 +42,7 @@ pub enum Refused {
 pub enum Class {
     /// Those with the priority of what serves.
     Quick,
-    /// Those that run when nobody else wants the processor.
+    /// Those that stand back behind what serves.
     Slow,
 }
 
@@ -66,8 +66,6 @@ pub struct Entry<J> {
     begun: bool,
     /// Counted among the slow ones, where it holds an instance.
     slow: bool,
-    /// By the queue's clock of moments: since when it waits for its next slice.
-    since: Duration,
 }
 
 struct Lane<J> {
@@ -122,8 +120,6 @@ pub struct Queue<J> {
     begun_slow: usize,
     running: usize,
     closed: bool,
-    /// When a slow call last got a slice as if it were quick.
-    relieved: Duration,
 }
 
 fn nanos(duration: Duration) -> u64 {
@@ -143,7 +139,6 @@ impl<J> Queue<J> {
             begun_slow: 0,
             running: 0,
             closed: false,
-            relieved: Duration::ZERO,
         }
     }
 
@@ -167,8 +162,8 @@ impl<J> Queue<J> {
         self.closed && self.turn.is_empty() && self.running == 0
     }
 
-    /// `moment` is any clock that only goes forward.
-    pub fn push(&mut self, about: About, job: J, moment: Duration) -> Result<Class, Refused> {
+    /// Which threads will come to it first.
+    pub fn push(&mut self, about: About, job: J) -> Result<Class, Refused> {
         if self.closed {
             return Err(Refused::Closed);
         }
@@ -200,14 +195,13 @@ impl<J> Queue<J> {
             ran: 0,
             begun: false,
             slow: false,
-            since: moment,
         });
         self.waiting += 1;
         Ok(class)
     }
 
     /// What runs next on a thread of this class.
-    pub fn pop(&mut self, class: Class, moment: Duration) -> Option<Entry<J>> {
+    pub fn pop(&mut self, class: Class) -> Option<Entry<J>> {
         let mut passed: Option<(u64, Arc<str>)> = None;
         loop {
             let from = match &passed {
@@ -221,7 +215,7 @@ impl<J> Queue<J> {
             if self.pays_for_its_digest(&key) {
                 continue;
             }
-            let Some(found) = self.ready_in(&key.1, class, moment) else {
+            let Some(found) = self.ready_in(&key.1, class) else {
                 passed = Some(key);
                 continue;
             };
@@ -230,11 +224,7 @@ impl<J> Queue<J> {
                 // carry whoever joins behind those that have been here for long.
                 self.now = self.now.max(key.0);
             }
-            let entry = self.take(&key, found);
-            if class == Class::Quick && entry.slow {
-                self.relieved = moment;
-            }
-            return Some(entry);
+            return Some(self.take(&key, found));
         }
     }
 
@@ -257,10 +247,8 @@ impl<J> Queue<J> {
         true
     }
 
-    fn ready_in(&self, name: &Arc<str>, class: Class, moment: Duration) -> Option<From> {
+    fn ready_in(&self, name: &Arc<str>, class: Class) -> Option<From> {
         let lane = &self.lanes[name];
-        let fresh = lane.fresh.front();
-        let begins_slow = lane.is_slow();
         let may_begin = |entry: &Entry<J>| {
             !entry.about.instance
                 || (self.begun < self.bounds.begun
@@ -271,34 +259,18 @@ impl<J> Queue<J> {
                 || (self.begun_slow < self.bounds.slow
                     && lane.begun_slow < self.bounds.share(self.bounds.slow))
         };
-        // What the slow threads did not come to for so long gets a slice anyway.
-        let relief = moment.saturating_sub(self.relieved) >= limits::SLOW_WAIT;
-        let starves =
-            |entry: &Entry<J>| relief && moment.saturating_sub(entry.since) >= limits::SLOW_WAIT;
-        let fresh_slow =
-            fresh.filter(|entry| begins_slow && may_begin(entry) && may_be_slow(entry));
-        match class {
-            Class::Quick => {
-                if !lane.quick.is_empty() {
-                    return Some(From::Quick);
-                }
-                if !begins_slow && fresh.is_some_and(may_begin) {
-                    return Some(From::Fresh);
-                }
-                if lane.slow.front().is_some_and(starves) {
-                    return Some(From::Slow);
-                }
-                fresh_slow
-                    .filter(|entry| starves(entry))
-                    .map(|_| From::Fresh)
+        let fresh = lane.fresh.front().filter(|entry| may_begin(entry));
+        let begun = match class {
+            Class::Quick => (!lane.quick.is_empty()).then_some(From::Quick),
+            Class::Slow => (!lane.slow.is_empty()).then_some(From::Slow),
+        };
+        begun.or_else(|| {
+            match class {
+                Class::Quick => fresh.filter(|_| !lane.is_slow()),
+                Class::Slow => fresh.filter(|entry| lane.is_slow() && may_be_slow(entry)),
             }
-            Class::Slow => {
-                if !lane.slow.is_empty() {
-                    return Some(From::Slow);
-                }
-                fresh_slow.map(|_| From::Fresh)
-            }
-        }
+            .map(|_| From::Fresh)
+        })
     }
 
     fn take(&mut self, key: &(u64, Arc<str>), from: From) -> Entry<J> {
@@ -333,12 +305,7 @@ impl<J> Queue<J> {
 
     /// Takes a piece of work back after a slice of `ran` nanoseconds. It is given
     /// up, and returned, where too many are slow already.
-    pub fn put_back(
-        &mut self,
-        mut entry: Entry<J>,
-        ran: u64,
-        moment: Duration,
-    ) -> Option<Entry<J>> {
+    pub fn put_back(&mut self, mut entry: Entry<J>, ran: u64) -> Option<Entry<J>> {
         self.charge(&mut entry, ran);
         let becomes_slow = !entry.slow && entry.ran >= nanos(limits::QUICK_CALL);
         let mut given_up = None;
@@ -361,7 +328,6 @@ impl<J> Queue<J> {
             }
             entry.slow = true;
         }
-        entry.since = moment;
         let name = Arc::clone(&entry.about.lane);
         let lane = self.lane(&name);
         lane.running -= 1;

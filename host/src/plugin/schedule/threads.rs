@@ -9,6 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use rustix::process::getpriority_process;
 use rustix::time::{ClockId, clock_gettime};
 
 use super::queue::{About, Bounds, Class, Entry, Queue, Refused};
@@ -95,7 +96,7 @@ impl Threads {
             digest: digest.clone(),
             instance,
         };
-        let class = self.shared.lock().push(about, work, moment())?;
+        let class = self.shared.lock().push(about, work)?;
         self.shared.wake(class);
         Ok(())
     }
@@ -151,7 +152,7 @@ fn work(shared: &Shared, class: Class) {
     };
     let mut queue = shared.lock();
     loop {
-        if let Some(mut entry) = queue.pop(class, moment()) {
+        if let Some(mut entry) = queue.pop(class) {
             let more = !queue.is_empty();
             drop(queue);
             if more {
@@ -163,7 +164,7 @@ fn work(shared: &Shared, class: Class) {
             let over = match polled {
                 Polled::Ended => Some(queue.finish(entry, ran)),
                 Polled::GaveWay => {
-                    let over = queue.put_back(entry, ran, moment());
+                    let over = queue.put_back(entry, ran);
                     if let Some(over) = &over {
                         over.job.evicted.set();
                     }
@@ -187,16 +188,8 @@ fn work(shared: &Shared, class: Class) {
         } else {
             let resting = &shared.resting[class as usize];
             resting.fetch_add(1, Ordering::Relaxed);
-            let condition = shared.condition(class);
-            queue = if queue.is_empty() || class == Class::Slow {
-                condition
-                    .wait(queue)
-                    .unwrap_or_else(PoisonError::into_inner)
-            } else {
-                // What is ready is slow, and the slow threads may not get a processor.
-                let woken = condition.wait_timeout(queue, limits::SLOW_WAIT);
-                woken.unwrap_or_else(PoisonError::into_inner).0
-            };
+            let woken = shared.condition(class).wait(queue);
+            queue = woken.unwrap_or_else(PoisonError::into_inner);
             resting.fetch_sub(1, Ordering::Relaxed);
         }
     }
@@ -264,22 +257,29 @@ fn processor_time() -> Duration {
     Duration::try_from(time).unwrap_or_default()
 }
 
-fn moment() -> Duration {
-    let time = clock_gettime(ClockId::Monotonic);
-    Duration::try_from(time).unwrap_or_default()
-}
-
-/// From now on this thread runs when no other one wants the processor, and gives
-/// it up at once to any that wakes.
+/// From now on this thread weighs less than those that serve, and gives the
+/// processor up to any of them within a slice.
+///
+/// It still gets its part of a processor that others want too: a thread that gets
+/// none could stop for as long while it holds what the others need.
 #[expect(
     unsafe_code,
     reason = "no crate of ours offers this call, which changes the calling thread alone"
 )]
 fn stand_back() {
-    let parameters = libc::sched_param { sched_priority: 0 };
+    let nice = getpriority_process(None).unwrap_or(0);
+    let nice = (nice + limits::SLOW_NICENESS).min(limits::LEAST_PRIORITY);
+    // SAFETY: all zeroes is a value of this type, which consists of integers.
+    let mut attributes: libc::sched_attr = unsafe { std::mem::zeroed() };
+    attributes.size = u32::try_from(size_of::<libc::sched_attr>()).unwrap_or(0);
+    attributes.sched_policy = libc::SCHED_OTHER as u32;
+    attributes.sched_nice = nice;
+    // Of the kernel's scheduler, which older ones do not read: how long it lets this
+    // thread run before it looks whose turn it is.
+    attributes.sched_runtime = u64::try_from(limits::SLOW_TURN.as_nanos()).unwrap_or(0);
     // SAFETY: zero is the calling thread, and the pointer is to a value that lives
-    // until the call has returned.
-    let done = unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameters) };
+    // until the call has returned and whose size it says.
+    let done = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
     if done != 0 {
         tracing::warn!(
             error = %std::io::Error::last_os_error(),

@@ -3,7 +3,6 @@
 use super::*;
 
 const MS: u64 = 1_000_000;
-const NOW: Duration = Duration::ZERO;
 
 fn queue() -> Queue<&'static str> {
     Queue::new(Bounds {
@@ -24,15 +23,15 @@ fn about(lane: &str) -> About {
 }
 
 fn push(queue: &mut Queue<&'static str>, lane: &str, job: &'static str) {
-    queue.push(about(lane), job, NOW).expect("room");
+    queue.push(about(lane), job).expect("room");
 }
 
 fn quick(queue: &mut Queue<&'static str>) -> Option<Entry<&'static str>> {
-    queue.pop(Class::Quick, NOW)
+    queue.pop(Class::Quick)
 }
 
 fn slow(queue: &mut Queue<&'static str>) -> Option<Entry<&'static str>> {
-    queue.pop(Class::Slow, NOW)
+    queue.pop(Class::Slow)
 }
 
 fn job(entry: Option<Entry<&'static str>>) -> Option<&'static str> {
@@ -102,27 +101,11 @@ fn a_call_that_is_not_quick_goes_on_with_the_slow_ones() {
     let mut queue = queue();
     push(&mut queue, "a", "a1");
     let entry = quick(&mut queue).expect("ready");
-    assert!(queue.put_back(entry, 5 * MS, NOW).is_none());
+    assert!(queue.put_back(entry, 5 * MS).is_none());
     let entry = quick(&mut queue).expect("quick so far");
-    assert!(queue.put_back(entry, 5 * MS, NOW).is_none());
+    assert!(queue.put_back(entry, 5 * MS).is_none());
     assert_eq!(job(quick(&mut queue)), None);
     assert_eq!(job(slow(&mut queue)), Some("a1"));
-}
-
-#[test]
-fn a_slow_call_that_nobody_came_to_gets_a_quick_slice() {
-    let mut queue = queue();
-    push(&mut queue, "a", "a1");
-    let entry = quick(&mut queue).expect("ready");
-    queue.put_back(entry, 15 * MS, NOW);
-    assert!(queue.pop(Class::Quick, limits::SLOW_WAIT / 2).is_none());
-    let entry = queue.pop(Class::Quick, limits::SLOW_WAIT).expect("starves");
-    let soon = limits::SLOW_WAIT + limits::SLOW_WAIT / 2;
-    queue.put_back(entry, MS, soon);
-    assert!(
-        queue.pop(Class::Quick, soon).is_none(),
-        "it has just had one"
-    );
 }
 
 #[test]
@@ -152,7 +135,7 @@ fn a_digest_pays_in_every_lane_for_what_is_not_ordinary() {
         digest: Digest::of(b"a"),
         ..about("b")
     };
-    queue.push(same, "same digest", NOW).expect("room");
+    queue.push(same, "same digest").expect("room");
     push(&mut queue, "c", "another");
     assert_eq!(run(&mut queue, MS), Some("another"));
     assert_eq!(run(&mut queue, MS), Some("same digest"));
@@ -175,7 +158,7 @@ fn a_lane_begins_no_more_than_its_share() {
 fn make_slow(queue: &mut Queue<&'static str>, lane: &str, job: &'static str, ran: u64) {
     push(queue, lane, job);
     let entry = quick(queue).expect("ready");
-    assert!(queue.put_back(entry, ran, NOW).is_none(), "{job}");
+    assert!(queue.put_back(entry, ran).is_none(), "{job}");
 }
 
 #[test]
@@ -187,7 +170,7 @@ fn where_too_many_are_slow_the_lane_that_used_most_gives_one_up() {
     make_slow(&mut queue, "c", "c1", 20 * MS);
     push(&mut queue, "d", "d1");
     let entry = quick(&mut queue).expect("ready");
-    let given_up = queue.put_back(entry, 15 * MS, NOW);
+    let given_up = queue.put_back(entry, 15 * MS);
     assert_eq!(job(given_up), Some("a1"));
     assert_eq!(queue.load(), (0, 4));
 }
@@ -200,7 +183,7 @@ fn who_used_most_itself_is_given_up() {
     }
     push(&mut queue, "e", "e1");
     let entry = quick(&mut queue).expect("ready");
-    assert_eq!(job(queue.put_back(entry, 500 * MS, NOW)), Some("e1"));
+    assert_eq!(job(queue.put_back(entry, 500 * MS)), Some("e1"));
     assert_eq!(queue.load(), (0, 4));
 }
 
@@ -210,11 +193,11 @@ fn a_full_lane_is_refused_while_another_still_has_room() {
     for job in ["a1", "a2", "a3", "a4"] {
         push(&mut queue, "a", job);
     }
-    assert_eq!(queue.push(about("a"), "a5", NOW), Err(Refused::Full));
+    assert_eq!(queue.push(about("a"), "a5"), Err(Refused::Full));
     for job in ["b1", "b2", "b3", "b4"] {
         push(&mut queue, "b", job);
     }
-    assert_eq!(queue.push(about("c"), "c1", NOW), Err(Refused::Full));
+    assert_eq!(queue.push(about("c"), "c1"), Err(Refused::Full));
 }
 
 #[test]
@@ -226,8 +209,8 @@ fn a_closed_queue_gives_back_what_has_not_begun_and_lets_the_rest_end() {
     let dropped: Vec<_> = queue.close().into_iter().map(|entry| entry.job).collect();
     assert_eq!(dropped, ["a2"]);
     assert!(!queue.is_done());
-    assert!(queue.put_back(entry, MS, NOW).is_none());
-    assert_eq!(queue.push(about("a"), "a3", NOW), Err(Refused::Closed));
+    assert!(queue.put_back(entry, MS).is_none());
+    assert_eq!(queue.push(about("a"), "a3"), Err(Refused::Closed));
     assert_eq!(run(&mut queue, MS), Some("a1"));
     assert!(queue.is_done());
 }
