@@ -104,6 +104,16 @@ impl Arguments {
         Ok(tempfile::tempdir_in(std::fs::canonicalize(parent)?)?)
     }
 
+    /// An empty data folder in memory, for what is no matter of the disk: one that
+    /// stands still for a second would hide everything else. Also whether there is
+    /// such a place; else the folder is on the disk.
+    pub fn scratch_in_memory(&self) -> Result<(tempfile::TempDir, bool), Failure> {
+        match tempfile::tempdir_in("/dev/shm") {
+            Ok(folder) => Ok((folder, true)),
+            Err(_) => Ok((self.scratch()?, false)),
+        }
+    }
+
     /// The component that all figures convert with.
     pub fn component(&self) -> Result<Vec<u8>, Failure> {
         let path = self.plugins.join("converter-grupo-olx.wasm");

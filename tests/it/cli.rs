@@ -262,7 +262,7 @@ async fn every_command_works_against_a_running_service(on: On) {
     let key = key.to_str().unwrap();
     check(&["plugin", "keygen", key], "ed25519:");
     let again = service.fail(&["plugin", "keygen", key]);
-    assert!(again.contains("exists"), "{again}");
+    assert!(again.contains("is there already"), "{again}");
     let signed = folder.path().join("signed.wasm");
     let signed = signed.to_str().unwrap();
     let mapping = mapping.to_str().unwrap();
