@@ -254,6 +254,9 @@ pub const STALL_SECONDS: u64 = 60;
 pub const DRAINED_BYTES: usize = 16 << 20;
 pub const DRAINED_SECONDS: u64 = 2;
 
+/// Of an answer that is made while it goes out, in one piece: a row is never cut.
+pub const PIECE_BYTES: usize = 64 << 10;
+
 /// Bytes above which an answer is compressed: below, headers weigh as much.
 pub const COMPRESS_FROM_BYTES: u64 = 1 << 10;
 

@@ -16,6 +16,7 @@ leadhost_tests::on_every_store! {
     connections_past_the_bound_wait_while_all_are_being_served,
     what_is_not_http_is_refused_in_the_familys_shape,
     line_feeds_in_bodies_and_requests_one_after_the_other_are_taken,
+    a_head_behind_another_request_is_held_to_the_same_rules,
     an_address_or_headers_past_the_bound_are_refused_in_the_familys_shape,
     nothing_is_said_in_the_shape_of_the_family,
     surfaces_with_addresses_of_their_own_keep_to_themselves,
@@ -229,6 +230,26 @@ async fn line_feeds_in_bodies_and_requests_one_after_the_other_are_taken(on: On)
         }
         assert!(answer.starts_with(b"HTTP/1.1 404 "), "{answer:?}");
         say(&mut stream, unknown).await;
+    }
+}
+
+async fn a_head_behind_another_request_is_held_to_the_same_rules(on: On) {
+    let host = Host::new(on).await;
+    let unknown = format!("/ingest-lead/{}", "x".repeat(22));
+    for first in [
+        "GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n".to_owned(),
+        format!("POST {unknown} HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\n{{\n}}"),
+    ] {
+        let mut stream = host.raw().await;
+        let good = "GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n";
+        let bad = "GET /health/live HTTP/1.1\nHost: a\r\n\r\n";
+        say(&mut stream, &format!("{first}{good}{bad}{good}")).await;
+        let said = rest(&mut stream).await;
+        let answers: Vec<_> = said.matches("HTTP/1.1 ").collect();
+        assert_eq!(answers.len(), 3, "{said}");
+        assert_eq!(said.matches("HTTP/1.1 400 ").count(), 1, "{said}");
+        let (_, last) = said.rsplit_once("HTTP/1.1 ").expect("answers");
+        assert!(last.starts_with("400 "), "{said}");
     }
 }
 

@@ -4,7 +4,7 @@
 //!
 //! Each round has a host of its own, on an empty data folder in memory, since a disk
 //! that stands still is no neighbour. The good connection is loaded alone, then again
-//! beside a bad one that the host has not met before; the middle round counts. What
+//! beside a bad one that the host has not met before; all rounds count together. What
 //! the good one waits is counted from when each lead was due. The row without a
 //! neighbour says what the machine does to such a ratio by itself.
 
@@ -21,6 +21,7 @@ use crate::http::Client;
 use crate::paced::{self, Body, Outcome, Paced};
 use crate::report::{Report, Table, time};
 use crate::rows::Database;
+use crate::sample::Sample;
 use crate::{Arguments, Failure};
 
 const WARM_UP: Duration = Duration::from_secs(3);
@@ -165,7 +166,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     );
     report.table(table);
     report.note(format!(
-        "{} rounds a row, each with a host of its own: {} s of warm-up, {} s alone and {} s beside the neighbour, whom the host has not met before; of times and of their ratio the middle round counts. The good connection and the neighbour come from addresses of their own.",
+        "{} rounds a row, each with a host of its own: {} s of warm-up, {} s alone and {} s beside the neighbour, whom the host has not met before; all rounds count together, and each alone is in brackets. The good connection and the neighbour come from addresses of their own.",
         arguments.rounds,
         WARM_UP.as_secs(),
         during.as_secs(),
@@ -392,21 +393,32 @@ fn check(admin: &mut Client, component: &[u8]) -> Result<u16, Failure> {
 
 impl Round {
     fn times(&self) -> f64 {
-        let p99 = |outcome: &Outcome| outcome.latency().p99().as_secs_f64();
-        p99(&self.beside) / p99(&self.alone).max(f64::MIN_POSITIVE)
+        times(&self.beside.latency(), &self.alone.latency())
     }
 }
 
+/// Of the p99.
+fn times(beside: &Sample, alone: &Sample) -> f64 {
+    beside.p99().as_secs_f64() / alone.p99().as_secs_f64().max(f64::MIN_POSITIVE)
+}
+
 impl Measured {
-    /// The middle of the rounds.
-    fn middle<T: PartialOrd>(&self, of: impl Fn(&Round) -> T) -> T {
-        let mut all: Vec<T> = self.rounds.iter().map(of).collect();
-        all.sort_by(|one, other| one.partial_cmp(other).expect("numbers can be compared"));
-        all.swap_remove(all.len() / 2)
+    /// What the good connection waited in all rounds together.
+    fn waited(&self, of: impl Fn(&Round) -> &Outcome) -> Sample {
+        let outcomes = self.rounds.iter().map(of);
+        Sample::of(outcomes.flat_map(|outcome| outcome.took.iter().copied()))
+    }
+
+    fn alone(&self) -> Sample {
+        self.waited(|round| &round.alone)
+    }
+
+    fn beside(&self) -> Sample {
+        self.waited(|round| &round.beside)
     }
 
     fn times(&self) -> f64 {
-        self.middle(Round::times)
+        times(&self.beside(), &self.alone())
     }
 
     /// In all rounds: a refusal is none that a middle leaves out.
@@ -430,10 +442,10 @@ impl Measured {
         vec![
             format!("{}: {}", row.name, row.what),
             format!("{:.1}", self.ok_per_second()),
-            time(self.middle(|round| round.beside.latency().p50())),
-            time(self.middle(|round| round.beside.latency().p99())),
-            time(self.middle(|round| round.alone.latency().p50())),
-            time(self.middle(|round| round.alone.latency().p99())),
+            time(self.beside().p50()),
+            time(self.beside().p99()),
+            time(self.alone().p50()),
+            time(self.alone().p99()),
             format!("{:.2} ({})", self.times(), each.join(", ")),
             verdict,
             self.came.clone(),

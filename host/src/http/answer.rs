@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use http_body_util::Full;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{
     CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING,
@@ -25,6 +24,7 @@ use super::endpoints::health;
 use super::error::ApiError;
 use super::head;
 use super::io::Progress;
+use super::payload::Payload;
 use super::peer;
 use super::presence::Client;
 use super::reply::Reply;
@@ -91,6 +91,7 @@ pub async fn answer(
         };
         let reply = result.unwrap_or_else(|error| call.refuse(&error));
         let reply = encoding::compress(&head.headers, reply).await;
+        let reply = reply.unwrap_or_else(|error| call.refuse(&error));
         let mut reply = if is_made { kept(&call, reply) } else { reply };
         carried_by_all(&head, &id, &mut reply);
         if app.shutdown.has_begun() {
@@ -106,7 +107,7 @@ pub async fn answer(
                     target: "leadhost::access",
                     method = %head.method,
                     status,
-                    bytes = reply.body().size_hint().lower(),
+                    bytes = reply.body().bytes(),
                     micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
                     "answered",
                 )
@@ -223,14 +224,14 @@ async fn in_time(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Repl
 /// Counts a large answer until its client has taken it; refuses where there is no room.
 /// An operator is trusted.
 fn kept(call: &Call<'_>, reply: Reply) -> Reply {
-    let bytes = reply.body().size_hint().lower();
-    if call.surface == Surface::Admin || bytes <= limits::ANSWER_COUNTED_BYTES {
+    let bytes = reply.body().bytes();
+    if call.surface == Surface::Admin || bytes as u64 <= limits::ANSWER_COUNTED_BYTES {
         return reply;
     }
     let (head, body) = reply.into_parts();
     let share = call.app.http.answers.share(call.peer);
-    match share.keep(encoding::whole(body)) {
-        Ok(body) => Reply::from_parts(head, Full::new(body)),
+    match body.keep(share) {
+        Ok(body) => Reply::from_parts(head, body),
         Err(short) => {
             call.app.metrics.shed("answers");
             call.refuse(&ApiError::Overloaded {
@@ -260,14 +261,14 @@ fn carried_by_all(head: &Parts, id: &RequestId, reply: &mut Reply) {
         "nosniff",
     );
     if head.method == Method::HEAD {
-        let length = reply.body().size_hint().lower();
+        let length = reply.body().bytes();
         // Of what is as it was the length is that of the whole: nobody has made it.
         if reply.status() != StatusCode::NOT_MODIFIED {
             reply
                 .headers_mut()
                 .insert(CONTENT_LENGTH, HeaderValue::from(length));
         }
-        *reply.body_mut() = Full::default();
+        *reply.body_mut() = Payload::default();
     }
 }
 

@@ -138,14 +138,19 @@ impl Share {
         self.bytes
     }
 
-    /// Takes what an answer has, and gives it back when the answer has gone out. One
-    /// that is larger than the share of its address takes all of that.
+    /// Takes what an answer has, and gives it back when the answer has gone out.
     pub fn keep(mut self, answer: Bytes) -> Result<Bytes, Short> {
-        self.take(answer.len().min(self.budget.bounds.peer))?;
+        self.take_for_answer(answer.len())?;
         Ok(Bytes::from_owner(Kept {
             answer,
             _share: self,
         }))
+    }
+
+    /// Takes what an answer has: one that is larger than the share of its address
+    /// takes all of that.
+    pub fn take_for_answer(&mut self, bytes: usize) -> Result<(), Short> {
+        self.take(bytes.min(self.budget.bounds.peer))
     }
 
     /// Takes so many bytes more, or none.

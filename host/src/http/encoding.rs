@@ -1,17 +1,18 @@
 //! Smaller answers for who can read them: zstd or gzip for bodies above one
-//! kilobyte, by the weights of `Accept-Encoding`. Bodies are bounded, so each is
-//! compressed in one go; a large one does it off the threads that serve.
+//! kilobyte, by the weights of `Accept-Encoding`. Answers are bounded, so each is
+//! compressed before it goes out; a large one off the threads that serve.
 
 use std::io::Write as _;
 
-use http_body_util::Full;
 use hyper::HeaderMap;
-use hyper::body::{Body as _, Bytes};
+use hyper::body::Bytes;
 use hyper::header::{
     ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, VARY,
 };
 
 use super::accept::weight;
+use super::error::ApiError;
+use super::payload::Payload;
 use super::reply::Reply;
 use crate::limits;
 
@@ -41,7 +42,10 @@ impl Kept {
     pub fn new(plain: &'static [u8]) -> Self {
         let is_worth_it = plain.len() as u64 > limits::COMPRESS_FROM_BYTES;
         // Out of memory: the plain text is as true.
-        let squeezed = |coding| squeeze(coding, plain).ok().filter(|_| is_worth_it);
+        let squeezed = |coding| {
+            let plain = Payload::whole(Bytes::from_static(plain));
+            squeeze(coding, plain).ok().filter(|_| is_worth_it)
+        };
         Self {
             plain: Bytes::from_static(plain),
             zstd: squeezed(Coding::Zstd).map(Bytes::from),
@@ -58,10 +62,10 @@ impl Kept {
             None => None,
         };
         let (Some(coding), Some(small)) = (coding, small) else {
-            *reply.body_mut() = Full::new(self.plain.clone());
+            *reply.body_mut() = Payload::whole(self.plain.clone());
             return;
         };
-        *reply.body_mut() = Full::new(small);
+        *reply.body_mut() = Payload::whole(small);
         let headers = reply.headers_mut();
         headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
         headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
@@ -69,38 +73,34 @@ impl Kept {
 }
 
 /// Compresses the reply's body if it is worth it and the client asks for it.
-pub async fn compress(request: &HeaderMap, reply: Reply) -> Reply {
+///
+/// # Errors
+/// [`ApiError::Internal`] where compressing fails, which only a defect brings about.
+pub async fn compress(request: &HeaderMap, reply: Reply) -> Result<Reply, ApiError> {
     if !is_plain_text(&reply) {
-        return reply;
+        return Ok(reply);
     }
-    let (mut head, body) = reply.into_parts();
+    let (mut head, payload) = reply.into_parts();
     // Of a small answer too: the next one from this address may be large.
     vary(&mut head.headers);
-    if body.size_hint().lower() <= limits::COMPRESS_FROM_BYTES {
-        return Reply::from_parts(head, body);
+    if payload.bytes() as u64 <= limits::COMPRESS_FROM_BYTES {
+        return Ok(Reply::from_parts(head, payload));
     }
     let Some(coding) = choose(request) else {
-        return Reply::from_parts(head, body);
+        return Ok(Reply::from_parts(head, payload));
     };
-    let bytes = whole(body);
-    let small = if bytes.len() <= limits::COMPRESS_INLINE_BYTES {
-        squeeze(coding, &bytes)
+    let small = if payload.bytes() <= limits::COMPRESS_INLINE_BYTES {
+        squeeze(coding, payload)
     } else {
-        let bytes = bytes.clone();
-        tokio::task::spawn_blocking(move || squeeze(coding, &bytes))
+        tokio::task::spawn_blocking(move || squeeze(coding, payload))
             .await
-            .unwrap_or_else(|died| Err(std::io::Error::other(died)))
+            .map_err(ApiError::internal)?
     };
-    match small {
-        Ok(small) => {
-            head.headers
-                .insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
-            head.headers.remove(CONTENT_LENGTH);
-            Reply::from_parts(head, Full::new(Bytes::from(small)))
-        }
-        // Out of memory, or a runtime that ends: the plain body is as true.
-        Err(_) => Reply::from_parts(head, Full::new(bytes)),
-    }
+    let small = small.map_err(ApiError::internal)?;
+    head.headers
+        .insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
+    head.headers.remove(CONTENT_LENGTH);
+    Ok(Reply::from_parts(head, Payload::whole(small)))
 }
 
 /// Says that the coding is the client's choice, unless that is said already.
@@ -141,27 +141,24 @@ fn choose(request: &HeaderMap) -> Option<Coding> {
     }
 }
 
-fn squeeze(coding: Coding, bytes: &[u8]) -> std::io::Result<Vec<u8>> {
+fn squeeze(coding: Coding, payload: Payload) -> std::io::Result<Vec<u8>> {
+    let room = Vec::with_capacity(payload.bytes() / 4);
     match coding {
-        Coding::Zstd => zstd::bulk::compress(bytes, 3),
+        Coding::Zstd => {
+            let mut zstd = zstd::stream::write::Encoder::new(room, 3)?;
+            zstd.set_pledged_src_size(Some(payload.bytes() as u64))?;
+            for piece in payload {
+                zstd.write_all(&piece)?;
+            }
+            zstd.finish()
+        }
         Coding::Gzip => {
-            let room = Vec::with_capacity(bytes.len() / 4);
             let mut gzip = flate2::write::GzEncoder::new(room, flate2::Compression::new(4));
-            gzip.write_all(bytes)?;
+            for piece in payload {
+                gzip.write_all(&piece)?;
+            }
             gzip.finish()
         }
-    }
-}
-
-/// The bytes of a body that is there as a whole, as all of ours are.
-pub fn whole(body: Full<Bytes>) -> Bytes {
-    use http_body_util::BodyExt as _;
-    let mut body = std::pin::pin!(body.collect());
-    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    match body.as_mut().poll(&mut context) {
-        std::task::Poll::Ready(Ok(collected)) => collected.to_bytes(),
-        std::task::Poll::Ready(Err(never)) => match never {},
-        std::task::Poll::Pending => unreachable!("a full body is ready"),
     }
 }
 
@@ -190,9 +187,20 @@ mod tests {
     #[test]
     fn what_is_squeezed_can_be_read() {
         let text = "a lead after a lead ".repeat(500);
-        let zstd = squeeze(Coding::Zstd, text.as_bytes()).expect("fits");
+        let pieces: Vec<_> = text
+            .as_bytes()
+            .chunks(1_000)
+            .map(Bytes::copy_from_slice)
+            .collect();
+        let payload = || Payload::pieces(text.len(), pieces.clone().into_iter());
+        let zstd = squeeze(Coding::Zstd, payload()).expect("fits");
         let plain = zstd::bulk::decompress(&zstd, text.len()).expect("reads");
         assert_eq!(plain, text.as_bytes());
         assert!(zstd.len() < text.len() / 10);
+        let gzip = squeeze(Coding::Gzip, payload()).expect("fits");
+        let mut plain = String::new();
+        let mut reader = flate2::read::GzDecoder::new(gzip.as_slice());
+        std::io::Read::read_to_string(&mut reader, &mut plain).expect("reads");
+        assert_eq!(plain, text);
     }
 }

@@ -437,13 +437,13 @@ mod tests {
 
     use super::*;
     use crate::domain::time::Micros;
-    use crate::http::encoding::whole;
 
     fn body(error: &ApiError, family: Family, accept: &'static str) -> Value {
         let mut request = HeaderMap::new();
         request.insert("accept", HeaderValue::from_static(accept));
         let reply = error.reply(family, &request, &RequestId::new(Micros(0)));
-        serde_json::from_slice(&whole(reply.into_body())).expect("JSON")
+        let bytes: Vec<u8> = reply.into_body().flatten().collect();
+        serde_json::from_slice(&bytes).expect("JSON")
     }
 
     #[test]

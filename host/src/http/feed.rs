@@ -6,17 +6,20 @@
 //! long. A cursor belongs to its workspace, feed, filter and store.
 
 use hyper::StatusCode;
+use hyper::body::Bytes;
 use hyper::header::{HeaderValue, VARY};
 
 use super::auth::WorkspaceCaller;
 use super::error::ApiError;
 use super::lines::{self, NDJSON};
+use super::payload::Payload;
 use super::query::Query;
 use super::reply::{self, Reply};
 use super::router::Call;
 use crate::domain::cursor::Cursor;
-use crate::domain::row::Entity;
+use crate::domain::row::{Entity, ExportRow};
 use crate::domain::time::{self, Micros};
+use crate::limits;
 use crate::store::{ExportPage, Store};
 
 /// What a pull is of; a cursor of the one is none of the other.
@@ -131,11 +134,14 @@ impl Pull {
             ),
             _ => None,
         };
-        let mut reply = if lines::are_wanted(&call.head.headers) {
-            reply::bytes_of(StatusCode::OK, NDJSON, in_lines(page, next.as_deref()))
+        let form = if lines::are_wanted(&call.head.headers) {
+            &LINES
         } else {
-            reply::bytes_of(StatusCode::OK, reply::JSON, envelope(page, next.as_deref()))
+            &ENVELOPE
         };
+        let pieces = Pieces::new(page.rows, form, next.as_deref());
+        let payload = Payload::pieces(pieces.bytes(), pieces);
+        let mut reply = reply::of(StatusCode::OK, form.content_type, payload);
         reply
             .headers_mut()
             .insert(VARY, HeaderValue::from_static("accept, accept-encoding"));
@@ -161,35 +167,82 @@ pub fn from(since: Micros) -> i64 {
     since.0.saturating_sub(1)
 }
 
-/// The rows are JSON already: they are put together as they are, and each is let go
-/// of when it is there.
-fn envelope(page: ExportPage, next: Option<&str>) -> Vec<u8> {
-    let count = page.rows.len();
-    let mut body = Vec::with_capacity(room(&page));
-    body.extend_from_slice(b"{\"data\":[");
-    for (place, row) in page.rows.into_iter().enumerate() {
-        if place > 0 {
-            body.push(b',');
-        }
-        body.extend_from_slice(row.json.as_bytes());
-    }
-    body.extend_from_slice(b"],");
-    tail(&mut body, count, next);
-    body.push(b'}');
-    body
+/// What stands around the rows.
+struct Form {
+    content_type: &'static str,
+    begin: &'static str,
+    between: u8,
+    /// Before what is not a row, where there are rows and where there are none.
+    after_rows: [&'static str; 2],
+    end: &'static str,
 }
 
-fn in_lines(page: ExportPage, next: Option<&str>) -> Vec<u8> {
-    let count = page.rows.len();
-    let mut body = Vec::with_capacity(room(&page));
-    for row in page.rows {
-        body.extend_from_slice(row.json.as_bytes());
-        body.push(b'\n');
+const ENVELOPE: Form = Form {
+    content_type: reply::JSON,
+    begin: "{\"data\":[",
+    between: b',',
+    after_rows: ["],", "],"],
+    end: "}",
+};
+
+const LINES: Form = Form {
+    content_type: NDJSON,
+    begin: "",
+    between: b'\n',
+    after_rows: ["\n{", "{"],
+    end: "}\n",
+};
+
+/// The rows are JSON already: they are put together as they are, a piece at a time
+/// when the client takes it, and each is let go of when it is in its piece.
+struct Pieces {
+    begin: &'static [u8],
+    between: u8,
+    rows: std::vec::IntoIter<ExportRow>,
+    end: Vec<u8>,
+}
+
+impl Pieces {
+    fn new(rows: Vec<ExportRow>, form: &Form, next: Option<&str>) -> Self {
+        let mut end = form.after_rows[usize::from(rows.is_empty())].into();
+        tail(&mut end, rows.len(), next);
+        end.extend_from_slice(form.end.as_bytes());
+        Self {
+            begin: form.begin.as_bytes(),
+            between: form.between,
+            rows: rows.into_iter(),
+            end,
+        }
     }
-    body.push(b'{');
-    tail(&mut body, count, next);
-    body.extend_from_slice(b"}\n");
-    body
+
+    /// Of all pieces that come.
+    fn bytes(&self) -> usize {
+        let rows = self.rows.as_slice();
+        let of_rows: usize = rows.iter().map(|row| row.json.len()).sum();
+        self.begin.len() + of_rows + rows.len().saturating_sub(1) + self.end.len()
+    }
+}
+
+impl Iterator for Pieces {
+    type Item = Bytes;
+
+    fn next(&mut self) -> Option<Bytes> {
+        if self.end.is_empty() {
+            return None;
+        }
+        let mut piece = std::mem::take(&mut self.begin).to_vec();
+        while piece.len() < limits::PIECE_BYTES {
+            let Some(row) = self.rows.next() else {
+                piece.append(&mut self.end);
+                break;
+            };
+            piece.extend_from_slice(row.json.as_bytes());
+            if !self.rows.as_slice().is_empty() {
+                piece.push(self.between);
+            }
+        }
+        Some(piece.into())
+    }
 }
 
 fn tail(body: &mut Vec<u8>, count: usize, next: Option<&str>) {
@@ -206,17 +259,38 @@ fn tail(body: &mut Vec<u8>, count: usize, next: Option<&str>) {
     body.extend_from_slice(format!(",\"count\":{count}").as_bytes());
 }
 
-fn room(page: &ExportPage) -> usize {
-    page.rows
-        .iter()
-        .map(|row| row.json.len() + 1)
-        .sum::<usize>()
-        + 160
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn row(json: &str) -> ExportRow {
+        ExportRow {
+            stamp: 1,
+            id: String::new(),
+            json: json.to_owned(),
+        }
+    }
+
+    #[test]
+    fn pieces_put_together_are_the_answer_and_as_long_as_said() {
+        let long = format!("\"{}\"", "a".repeat(limits::PIECE_BYTES));
+        let check = |rows: &[&str], form: &Form, next, expect: &str| {
+            let pieces = Pieces::new(rows.iter().map(|json| row(json)).collect(), form, next);
+            let bytes = pieces.bytes();
+            let pieces: Vec<Bytes> = pieces.collect();
+            assert_eq!(pieces.concat(), expect.as_bytes());
+            assert_eq!(bytes, expect.len());
+            pieces.len()
+        };
+        let empty = r#"{"data":[],"next_cursor":null,"count":0}"#;
+        assert_eq!(check(&[], &ENVELOPE, None, empty), 1);
+        let two = r#"{"data":[1,2],"next_cursor":"abc","count":2}"#;
+        assert_eq!(check(&["1", "2"], &ENVELOPE, Some("abc"), two), 1);
+        let empty = "{\"next_cursor\":null,\"count\":0}\n";
+        assert_eq!(check(&[], &LINES, None, empty), 1);
+        let two = format!("{long}\n{long}\n{{\"next_cursor\":null,\"count\":2}}\n");
+        assert_eq!(check(&[&long, &long], &LINES, None, &two), 3);
+    }
 
     #[test]
     fn every_feed_has_a_number_of_its_own_in_cursors() {

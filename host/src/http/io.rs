@@ -108,6 +108,8 @@ pub struct Watched<S> {
     stream: S,
     progress: Progress,
     head: Head,
+    /// The next request's head is refused, once those before it are answered.
+    refused: bool,
     head_time: Duration,
     head_deadline: Pin<Box<Sleep>>,
     stall: Duration,
@@ -156,6 +158,7 @@ impl<S> Watched<S> {
             stream,
             progress,
             head: Head::default(),
+            refused: false,
             head_time,
             head_deadline: Box::pin(sleep_until(first_head)),
             stall,
@@ -223,6 +226,25 @@ fn bare_line_feed() -> ApiError {
     )
 }
 
+impl<S: AsyncWrite + Unpin> Watched<S> {
+    /// Says what is wrong with the head, and that nothing more is read. A request
+    /// that is being served is answered first; then its end asks here again.
+    fn refuse(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.progress.phase() == BUSY {
+            return Poll::Pending;
+        }
+        // Nothing else is being written unless the client takes nothing.
+        if self.stalled.is_none() {
+            let answer = self.refusing.answer(&bare_line_feed());
+            let _ = Pin::new(&mut self.stream).poll_write(cx, &answer);
+        }
+        Poll::Ready(Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "a line of the head ends with a line feed alone",
+        )))
+    }
+}
+
 impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Watched<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
@@ -230,33 +252,33 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Watched<S> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
+        if this.refused {
+            return this.refuse(cx);
+        }
         let before = buffer.filled().len();
         let result = Pin::new(&mut this.stream).poll_read(cx, buffer);
         let phase = this.progress.phase();
         match result {
             Poll::Ready(Ok(())) => {
                 let came = &buffer.filled()[before..];
-                if phase == BUSY || came.is_empty() {
+                if came.is_empty() {
                     return Poll::Ready(Ok(()));
                 }
                 if phase == IDLE {
                     this.progress.head_begins();
-                    this.head = Head::default();
+                    this.head.may_begin();
                     let deadline = Instant::now() + this.head_time;
                     this.head_deadline.as_mut().reset(deadline);
                 }
-                if this.head.look(came).is_ok() {
+                let Err(found) = this.head.look(came) else {
+                    return Poll::Ready(Ok(()));
+                };
+                this.refused = true;
+                if found.before > 0 {
+                    buffer.set_filled(before + found.before);
                     return Poll::Ready(Ok(()));
                 }
-                // Nothing else is being written unless the client takes nothing.
-                if this.stalled.is_none() {
-                    let answer = this.refusing.answer(&bare_line_feed());
-                    let _ = Pin::new(&mut this.stream).poll_write(cx, &answer);
-                }
-                Poll::Ready(Err(io::Error::new(
-                    io::ErrorKind::InvalidData,
-                    "a line of the head ends with a line feed alone",
-                )))
+                this.refuse(cx)
             }
             Poll::Pending if phase == HEAD && this.head_deadline.as_mut().poll(cx).is_ready() => {
                 Poll::Ready(Err(too_slow("the client sends no request")))

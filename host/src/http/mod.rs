@@ -26,6 +26,7 @@ mod lines;
 pub mod openapi;
 mod operators;
 mod pace;
+pub mod payload;
 mod peer;
 pub mod presence;
 pub mod query;

@@ -1,15 +1,14 @@
-//! How an endpoint builds its answer. Bodies are whole: every answer of the
-//! service is bounded.
+//! How an endpoint builds its answer, which is bounded, whatever it answers.
 
-use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde::Serialize;
 
 use super::error::ApiError;
+use super::payload::Payload;
 
-pub type Reply = Response<Full<Bytes>>;
+pub type Reply = Response<Payload>;
 
 pub const JSON: &str = "application/json; charset=utf-8";
 
@@ -23,13 +22,17 @@ pub fn text(status: StatusCode, body: impl Into<Bytes>) -> Reply {
 }
 
 pub fn empty(status: StatusCode) -> Reply {
-    let mut reply = Response::new(Full::default());
+    let mut reply = Response::new(Payload::default());
     *reply.status_mut() = status;
     reply
 }
 
 pub fn bytes_of(status: StatusCode, content_type: &'static str, body: impl Into<Bytes>) -> Reply {
-    let mut reply = Response::new(Full::new(body.into()));
+    of(status, content_type, Payload::whole(body))
+}
+
+pub fn of(status: StatusCode, content_type: &'static str, payload: Payload) -> Reply {
+    let mut reply = Response::new(payload);
     *reply.status_mut() = status;
     reply
         .headers_mut()

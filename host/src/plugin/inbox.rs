@@ -51,7 +51,7 @@ const QUIET: Duration = Duration::from_millis(250);
 /// So long a file that is not whole is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// So often the folder is looked at without being told.
-const POLL: Duration = Duration::from_secs(2);
+pub const POLL: Duration = Duration::from_secs(2);
 
 impl Inbox {
     /// Files that are there already come first.

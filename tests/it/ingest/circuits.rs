@@ -64,6 +64,8 @@ async fn after_several_faults_a_delivery_is_kept_without_a_call(on: On) {
     assert_eq!(open.len(), 1, "{open:?}");
     assert_eq!(open[0]["function"], "deliveries");
     assert_eq!(open[0]["inlineOnly"], false);
+    let name = open[0]["name"].as_str().expect("a name");
+    assert!(name.ends_with("/trap"), "{name}");
     // Another connection of the same version is served.
     let answer = host.post(&declared.address("good")).send().await;
     assert_eq!(answer.expect(200).json()["status"], "converted");

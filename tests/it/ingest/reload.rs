@@ -15,6 +15,7 @@ use super::{harm, lead};
 
 leadhost_tests::on_every_store! {
     a_file_in_the_inbox_serves_without_a_restart,
+    an_inbox_that_is_made_later_is_watched_from_then_on,
     a_file_that_is_being_written_is_waited_for,
     what_does_not_pass_is_refused_with_a_reason_and_changes_nothing,
     a_restart_and_a_removed_file_change_nothing,
@@ -99,6 +100,17 @@ async fn a_file_in_the_inbox_serves_without_a_restart(on: On) {
         .expect(200);
     let ran = host.delivery(&answer).await.summary.ran;
     assert_eq!(ran.expect("it ran").digest, Digest::of(&second));
+}
+
+async fn an_inbox_that_is_made_later_is_watched_from_then_on(on: On) {
+    let folder = tempfile::tempdir().unwrap();
+    let later = folder.path().join("later");
+    let host =
+        Host::working_with(Options::patient(on).with("plugins.inbox", later.display())).await;
+    std::fs::create_dir(&later).unwrap();
+    let wasm = version("1.0.0").component();
+    std::fs::write(later.join("misbehave.wasm"), &wasm).unwrap();
+    serves(&host, &wasm).await;
 }
 
 async fn a_file_that_is_being_written_is_waited_for(on: On) {

@@ -113,7 +113,12 @@ fn open_circuits(plugin: &Value) -> Vec<Vec<String>> {
         vec![
             cell(&plugin["name"]),
             short(&circuit["digest"]),
-            cell(&circuit["connection"]),
+            cell(
+                circuit
+                    .get("name")
+                    .filter(|name| name.is_string())
+                    .unwrap_or(&circuit["connection"]),
+            ),
             if inline_only {
                 format!("{function} inside requests")
             } else {

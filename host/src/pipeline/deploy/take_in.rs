@@ -7,19 +7,31 @@ use super::{Accept, DeployError, upload};
 use crate::app::App;
 use crate::domain::plugin::Digest;
 use crate::plugin::LoadError;
-use crate::plugin::inbox::Inbox;
+use crate::plugin::inbox::{self, Inbox};
 use crate::shutdown::Shutdown;
 use crate::store::{Refusal, StoreError};
 
 /// Takes in what appears in the inbox.
 pub async fn watch_inbox(app: Arc<App>, shutdown: Shutdown) {
     let folder = std::path::PathBuf::from(&app.config.plugins.inbox);
-    let mut inbox = match Inbox::watch(&folder) {
-        Ok(inbox) => inbox,
-        Err(error) => {
-            return tracing::error!(folder = %folder.display(), %error, "the inbox cannot be watched");
+    let mut told = false;
+    let mut inbox = loop {
+        match Inbox::watch(&folder) {
+            Ok(inbox) => break inbox,
+            Err(error) if !told => {
+                tracing::error!(folder = %folder.display(), %error, "the inbox cannot be watched; it is looked for until it is there");
+                told = true;
+            }
+            Err(_) => {}
+        }
+        tokio::select! {
+            () = tokio::time::sleep(inbox::POLL) => {}
+            () = shutdown.begun() => return,
         }
     };
+    if told {
+        tracing::info!(folder = %folder.display(), "the inbox is there now, and watched");
+    }
     loop {
         let file = tokio::select! {
             file = inbox.next() => file,

@@ -1,17 +1,19 @@
 //! `GET /admin/v1/plugins`: every stored version, which of them serve here and
 //! on the other hosts, and what was refused lately.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
+use crate::domain::connection::Connection;
+use crate::domain::workspace::Workspace;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::http::router::Call;
 use crate::pipeline::fleet;
 use crate::plugin::Open;
-use crate::store::{Activation, PluginRecord};
+use crate::store::{Activation, PluginRecord, Store};
 
 pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let store = &call.app.store;
@@ -23,6 +25,11 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
         by_name.entry(name).or_default().push(record);
     }
     let open = call.app.plugins.open_breakers();
+    let names = if open.is_empty() {
+        HashMap::new()
+    } else {
+        names(store.as_ref()).await?
+    };
     let plugins: Vec<Value> = by_name
         .iter()
         .map(|(name, records)| {
@@ -48,7 +55,7 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
                 "behind": fleet.as_ref().map(|(_, behind)| behind),
                 "versions": versions,
                 // What this host does not try for now, or less often.
-                "circuits": circuits(&open, records),
+                "circuits": circuits(&open, &names, records),
             })
         })
         .collect();
@@ -59,7 +66,24 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     )
 }
 
-fn circuits(open: &[Open], records: &[PluginRecord]) -> Vec<Value> {
+/// Of connections, by their ids, as `leadhost connection list` shows them.
+async fn names(store: &dyn Store) -> Result<HashMap<String, String>, ApiError> {
+    let workspaces = store.workspaces().await?;
+    let named = |connection: Connection| {
+        let of_it = |workspace: &&Workspace| workspace.id == connection.workspace;
+        let workspace = workspaces.iter().find(of_it)?;
+        let name = format!("{}/{}", workspace.slug, connection.name);
+        Some((connection.id.to_string(), name))
+    };
+    let connections = store.connections(None).await?;
+    Ok(connections.into_iter().filter_map(named).collect())
+}
+
+fn circuits(
+    open: &[Open],
+    names: &HashMap<String, String>,
+    records: &[PluginRecord],
+) -> Vec<Value> {
     let of_these = |open: &&Open| records.iter().any(|record| record.digest == open.digest);
     open.iter()
         .filter(of_these)
@@ -67,6 +91,7 @@ fn circuits(open: &[Open], records: &[PluginRecord]) -> Vec<Value> {
             json!({
                 "digest": open.digest,
                 "connection": open.lane,
+                "name": names.get(&open.lane),
                 "function": open.function.name(),
                 "inlineOnly": open.inline_only,
                 "reason": open.reason,

@@ -1,0 +1,148 @@
+//! What an answer carries: bytes that are there as a whole, or pieces that are made
+//! when the client takes them, so that a large answer is in memory once.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use hyper::body::{Body, Bytes, Frame, SizeHint};
+
+use super::budget::{Share, Short};
+
+#[derive(Default)]
+pub struct Payload {
+    content: Content,
+    /// Room that it takes until it has gone out.
+    _share: Option<Share>,
+}
+
+#[derive(Default)]
+enum Content {
+    #[default]
+    Nothing,
+    Whole(Bytes),
+    Pieces {
+        left: usize,
+        pieces: Box<dyn Iterator<Item = Bytes> + Send>,
+    },
+}
+
+impl Payload {
+    pub fn whole(bytes: impl Into<Bytes>) -> Self {
+        let bytes = bytes.into();
+        Self {
+            content: if bytes.is_empty() {
+                Content::Nothing
+            } else {
+                Content::Whole(bytes)
+            },
+            _share: None,
+        }
+    }
+
+    /// `bytes` is the length of all pieces together.
+    pub fn pieces(bytes: usize, pieces: impl Iterator<Item = Bytes> + Send + 'static) -> Self {
+        Self {
+            content: Content::Pieces {
+                left: bytes,
+                pieces: Box::new(pieces),
+            },
+            _share: None,
+        }
+    }
+
+    /// Bytes that have not gone out.
+    pub fn bytes(&self) -> usize {
+        match &self.content {
+            Content::Nothing => 0,
+            Content::Whole(bytes) => bytes.len(),
+            Content::Pieces { left, .. } => *left,
+        }
+    }
+
+    /// Takes room for it until it has gone out.
+    ///
+    /// # Errors
+    /// Whose room there is not enough of.
+    pub fn keep(self, mut share: Share) -> Result<Self, Short> {
+        match self.content {
+            // The connection takes all of it at once, and has it until it has gone out.
+            Content::Whole(bytes) => Ok(Self::whole(share.keep(bytes)?)),
+            content => {
+                let kept = Self {
+                    content,
+                    _share: None,
+                };
+                share.take_for_answer(kept.bytes())?;
+                Ok(Self {
+                    _share: Some(share),
+                    ..kept
+                })
+            }
+        }
+    }
+}
+
+impl Iterator for Payload {
+    type Item = Bytes;
+
+    fn next(&mut self) -> Option<Bytes> {
+        match std::mem::take(&mut self.content) {
+            Content::Nothing => None,
+            Content::Whole(bytes) => Some(bytes),
+            Content::Pieces { left, mut pieces } => {
+                let piece = pieces.next()?;
+                debug_assert!(piece.len() <= left);
+                let left = left.saturating_sub(piece.len());
+                if left > 0 {
+                    self.content = Content::Pieces { left, pieces };
+                }
+                Some(piece)
+            }
+        }
+    }
+}
+
+impl Body for Payload {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(self.next().map(|piece| Ok(Frame::data(piece))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self.content, Content::Nothing)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.bytes() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_come_in_their_order_and_their_length_is_known_before() {
+        let pieces = ["one", "two", "three"].map(Bytes::from);
+        let mut payload = Payload::pieces(11, pieces.into_iter());
+        assert_eq!((payload.bytes(), payload.is_end_stream()), (11, false));
+        assert_eq!(payload.next().as_deref(), Some(&b"one"[..]));
+        assert_eq!(payload.bytes(), 8);
+        let rest: Vec<u8> = payload.by_ref().flatten().collect();
+        assert_eq!(rest, b"twothree");
+        assert_eq!((payload.bytes(), payload.is_end_stream()), (0, true));
+    }
+
+    #[test]
+    fn what_is_empty_ends_at_once() {
+        assert!(Payload::whole(Bytes::new()).is_end_stream());
+        assert!(Payload::default().is_end_stream());
+        assert_eq!(Payload::whole("a").flatten().collect::<Vec<u8>>(), b"a");
+    }
+}
