@@ -1,6 +1,7 @@
 //! `leadhost compile`: turns one component into machine code and ends. The
 //! service starts it as a child for each new plugin; nobody types it. Before it
-//! reads a byte of the component it bounds its own memory and processor time.
+//! reads a byte of the component it bounds its own memory and processor time, and
+//! stands back behind what serves.
 
 use std::path::PathBuf;
 
@@ -8,7 +9,7 @@ use clap::Args;
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 use super::failure::Failure;
-use crate::plugin::{COMPILE_EXIT_INVALID, compile_component};
+use crate::plugin::{COMPILE_EXIT_INVALID, compile_component, stand_back};
 
 #[derive(Args)]
 pub struct Compile {
@@ -34,6 +35,8 @@ impl Compile {
     }
 
     fn bound(&self) -> Result<(), Failure> {
+        // Its threads inherit it.
+        stand_back();
         if self.memory_mib > 0 {
             bound(Resource::As, self.memory_mib << 20)?;
         }

@@ -1,7 +1,7 @@
 //! `leadhost examine`: checks configurations against a plugin's schema and ends.
 //! The service starts it as a child, with the question on its standard input and
 //! the answer on its standard output; nobody types it. Before it reads a byte it
-//! bounds its own memory and processor time.
+//! bounds its own memory and processor time, and stands back behind what serves.
 
 use std::io::Write as _;
 
@@ -12,6 +12,7 @@ use super::compile::bound;
 use super::failure::Failure;
 use crate::limits;
 use crate::plugin::schema::{Question, answer};
+use crate::plugin::stand_back;
 
 #[derive(Args)]
 pub struct Examine {
@@ -23,6 +24,7 @@ pub struct Examine {
 
 impl Examine {
     pub fn run(self) -> Result<(), Failure> {
+        stand_back();
         bound(Resource::As, self.memory_mib << 20)?;
         bound(Resource::Cpu, self.seconds.max(1))?;
         bound(Resource::Core, 0)?;

@@ -21,7 +21,7 @@ use tokio::sync::{Semaphore, oneshot};
 
 use super::engine;
 use super::error::{EngineError, LoadError};
-use super::load::blocking;
+use super::schedule::aside;
 use crate::domain::plugin::Digest;
 use crate::limits;
 
@@ -120,7 +120,7 @@ impl Compilation {
         drop(permit);
         let (folder, path, digest) = (self.folder.clone(), self.path(digest), digest.clone());
         // A hash over all of it, and a wait for the disk.
-        blocking(move || {
+        aside(move || {
             if let Err(error) = keep(&folder, &path, &code) {
                 tracing::warn!(%error, digest = digest.short(), "a compiled plugin cannot be kept; the next start compiles it again");
             }
@@ -141,7 +141,7 @@ impl Compilation {
 
     async fn compile_in_child(&self, program: &Path, wasm: Vec<u8>) -> Result<Vec<u8>, LoadError> {
         let folder = self.folder.clone();
-        let (input, output) = blocking(move || files_of_child(&folder, &wasm)).await??;
+        let (input, output) = aside(move || files_of_child(&folder, &wasm)).await??;
         let child = tokio::process::Command::new(program)
             .arg("compile")
             .arg(input.path())
@@ -179,7 +179,7 @@ impl Compilation {
             });
         }
         let most = self.most_code;
-        blocking(move || {
+        aside(move || {
             let read = |error| host("reading the compiler's output", error);
             fits(output.as_file().metadata().map_err(read)?.len(), most)?;
             fs::read(output.path()).map_err(read)

@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use super::error::{CallError, LoadError};
 use super::imports::Wasi;
-use super::load::{Loaded, blocking, tried};
+use super::load::{Loaded, tried};
+use super::schedule::aside;
 use super::trial::TRIAL_LANE;
 use super::{Budget, Plugins, Whose};
 use crate::limits;
@@ -39,7 +40,7 @@ pub(super) async fn try_cases(
         };
         let case = Arc::clone(case);
         // Both are as long as the plugin made them.
-        let failure = blocking(move || {
+        let failure = aside(move || {
             let difference = match &case.expect {
                 None => Some("the case expects nothing".to_owned()),
                 Some(_) => case.difference(&normalise(answer)),

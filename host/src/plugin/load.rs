@@ -14,6 +14,7 @@ use super::abi::{self, Guest, Offer};
 use super::error::{CallError, LoadError, first_of, shortened};
 use super::imports::Wasi;
 use super::instance::State;
+use super::schedule::aside;
 use super::schema::{Bounded, Fault, Refused};
 use super::trial::{Aside, TRIAL_LANE, Trial};
 use super::{Budget, Plugins, Whose, golden, imports, replies, rules, signature};
@@ -117,7 +118,7 @@ impl From<Refused> for LoadError {
 pub(super) async fn prepare(trial: &mut Trial, wasm: Vec<u8>) -> Result<Prepared, LoadError> {
     let plugins = trial.plugins.clone();
     let limit = plugins.0.component_bytes;
-    let (read, wasm) = blocking(move || Read::of(&wasm, limit).map(|read| (read, wasm))).await??;
+    let (read, wasm) = aside(move || Read::of(&wasm, limit).map(|read| (read, wasm))).await??;
     let linked = link(&plugins, &read.digest, wasm).await?;
     trial.within(try_out(&plugins, read, linked)).await?
 }
@@ -222,12 +223,14 @@ struct Linked {
     guest: Arc<Guest>,
     offer: &'static Offer,
     imports_wasi: bool,
+    /// Its machine code takes a while to unmap where it is refused.
+    _code: Aside<Component>,
 }
 
 async fn link(plugins: &Plugins, digest: &Digest, wasm: Vec<u8>) -> Result<Linked, LoadError> {
     let kept = {
         let (plugins, digest) = (plugins.clone(), digest.clone());
-        blocking(move || {
+        aside(move || {
             let code = plugins.0.compilation.kept(&digest)?;
             match load_code(&plugins.0.engine, &code) {
                 Ok(component) => Some(component),
@@ -249,7 +252,7 @@ async fn link(plugins: &Plugins, digest: &Digest, wasm: Vec<u8>) -> Result<Linke
         None => {
             let code = plugins.0.compilation.compile(digest, wasm).await?;
             let engine = plugins.0.engine.clone();
-            blocking(move || load_code(&engine, &code))
+            aside(move || load_code(&engine, &code))
                 .await?
                 // Just compiled by this program, it can only be too large for the pool.
                 .map_err(|error| LoadError::NeedsTooMuch {
@@ -258,7 +261,7 @@ async fn link(plugins: &Plugins, digest: &Digest, wasm: Vec<u8>) -> Result<Linke
         }
     };
     let plugins = plugins.clone();
-    blocking(move || link_component(&plugins, &component)).await?
+    aside(move || link_component(&plugins, &component)).await?
 }
 
 #[expect(
@@ -291,6 +294,7 @@ fn link_component(plugins: &Plugins, component: &Component) -> Result<Linked, Lo
         guest: Arc::new(guest),
         offer,
         imports_wasi,
+        _code: Aside::new(component.clone()),
     })
 }
 
@@ -469,14 +473,6 @@ async fn checks_without_configuration(
 
 pub(super) fn tried(function: &'static str) -> impl Fn(CallError) -> LoadError {
     move |source| LoadError::Tried { function, source }
-}
-
-pub(super) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, LoadError> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(|error| LoadError::Host(format!("a thread for it ended: {error}")))
 }
 
 #[cfg(test)]

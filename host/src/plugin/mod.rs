@@ -50,7 +50,7 @@ pub use self::compile::{
 pub use self::error::{CallError, EngineError, LoadError, NotInstalled};
 pub use self::load::{Loaded, Prepared};
 pub use self::registry::Listed;
-pub use self::schedule::give_way;
+pub use self::schedule::{give_way, stand_back};
 pub use self::trial::{TRIAL_LANE, Trial};
 
 use self::abi::Fault;
@@ -218,11 +218,7 @@ impl Plugins {
     pub fn retire(&self, digest: &Digest) {
         self.0.breakers.forget(digest);
         if let Some(loaded) = self.0.registry.retire(digest) {
-            let dropping = std::thread::Builder::new()
-                .name("plugin-drop".to_owned())
-                .spawn(move || drop(loaded));
-            // Without a thread it was dropped just now, here.
-            drop(dropping);
+            schedule::drop_aside(loaded);
         }
     }
 

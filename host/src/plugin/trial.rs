@@ -27,6 +27,7 @@ use tokio::time::Instant;
 use super::Plugins;
 use super::error::LoadError;
 use super::load::{self, Prepared};
+use super::schedule::drop_aside;
 use crate::limits;
 
 /// The lane in which versions are tried, beside those of the connections.
@@ -77,11 +78,7 @@ impl<T: Send + 'static> Deref for Aside<T> {
 
 impl<T: Send + 'static> Drop for Aside<T> {
     fn drop(&mut self) {
-        let value = self.0.take();
-        // Outside of a runtime there are no threads that serve.
-        if let Ok(runtime) = Handle::try_current() {
-            runtime.spawn_blocking(move || drop(value));
-        }
+        drop_aside(self.0.take());
     }
 }
 

@@ -14,8 +14,10 @@
 //! those that serve. What cannot be cut into slices there (a filling of a large
 //! memory, an answer of many mebibytes) holds up nobody either.
 
+mod aside;
 mod queue;
 mod threads;
 
+pub use self::aside::{aside, drop_aside, stand_back};
 pub use self::queue::{Bounds, Refused};
 pub use self::threads::{Evicted, Threads, Work, give_way, processor_time_of_slice};

@@ -9,9 +9,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use rustix::process::getpriority_process;
 use rustix::time::{ClockId, clock_gettime};
 
+use super::aside::stand_back;
 use super::queue::{About, Bounds, Class, Entry, Queue, Refused};
 use crate::domain::plugin::Digest;
 use crate::limits;
@@ -255,35 +255,4 @@ pub async fn give_way() {
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::try_from(time).unwrap_or_default()
-}
-
-/// From now on this thread weighs less than those that serve, and gives the
-/// processor up to any of them within a slice.
-///
-/// It still gets its part of a processor that others want too: a thread that gets
-/// none could stop for as long while it holds what the others need.
-#[expect(
-    unsafe_code,
-    reason = "no crate of ours offers this call, which changes the calling thread alone"
-)]
-fn stand_back() {
-    let nice = getpriority_process(None).unwrap_or(0);
-    let nice = (nice + limits::SLOW_NICENESS).min(limits::LEAST_PRIORITY);
-    // SAFETY: all zeroes is a value of this type, which consists of integers.
-    let mut attributes: libc::sched_attr = unsafe { std::mem::zeroed() };
-    attributes.size = u32::try_from(size_of::<libc::sched_attr>()).unwrap_or(0);
-    attributes.sched_policy = libc::SCHED_OTHER as u32;
-    attributes.sched_nice = nice;
-    // Of the kernel's scheduler, which older ones do not read: how long it lets this
-    // thread run before it looks whose turn it is.
-    attributes.sched_runtime = u64::try_from(limits::SLOW_TURN.as_nanos()).unwrap_or(0);
-    // SAFETY: zero is the calling thread, and the pointer is to a value that lives
-    // until the call has returned and whose size it says.
-    let done = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
-    if done != 0 {
-        tracing::warn!(
-            error = %std::io::Error::last_os_error(),
-            "slow plugin calls cannot be made to stand back; they share the processor with the rest"
-        );
-    }
 }
