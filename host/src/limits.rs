@@ -254,7 +254,8 @@ pub const STALL_SECONDS: u64 = 60;
 pub const DRAINED_BYTES: usize = 16 << 20;
 pub const DRAINED_SECONDS: u64 = 2;
 
-/// Of an answer that is made while it goes out, in one piece: a row is never cut.
+/// Of an answer that is made while it goes out, in one piece: a row is never cut. A page
+/// with more than one piece is read off the threads that serve.
 pub const PIECE_BYTES: usize = 64 << 10;
 
 /// Bytes above which an answer is compressed: below, headers weigh as much.

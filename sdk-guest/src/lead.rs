@@ -6,6 +6,18 @@ use serde_json::Value;
 use crate::text::present;
 use crate::{Consent, Lead, Listing};
 
+/// Bytes of a long text of a lead that a host takes: its message, the text of a
+/// consent, the value of an attribute or of a campaign's field. A lead with a longer
+/// one is invalid.
+pub const MAX_TEXT_BYTES: usize = 64 << 10;
+
+/// Bytes of a short text of a lead that a host takes: an e-mail, an id, a reference, a
+/// source's name, the name of an attribute.
+pub const MAX_WORD_BYTES: usize = 1 << 10;
+
+/// Attributes of a lead that a host takes.
+pub const MAX_ATTRIBUTES: usize = 200;
+
 impl Default for Lead {
     /// A new lead of which nothing is known.
     fn default() -> Self {

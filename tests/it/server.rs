@@ -239,6 +239,10 @@ async fn a_head_behind_another_request_is_held_to_the_same_rules(on: On) {
     for first in [
         "GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n".to_owned(),
         format!("POST {unknown} HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\n{{\n}}"),
+        format!(
+            "POST {unknown} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n\
+             3\r\n{{\n}}\r\n0\r\n\r\n"
+        ),
     ] {
         let mut stream = host.raw().await;
         let good = "GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n";

@@ -2,22 +2,26 @@
 //! it is no HTTP, and what it refuses without a word. It looks at lines where they lie
 //! and copies nothing.
 //!
-//! Bodies whose length a head says are passed over, so that heads behind them are
-//! looked at too, also in the same packet. Behind a body in chunks the next head
+//! Bodies are passed over, those in chunks too, so that heads behind them are looked at,
+//! also in the same packet. Where nobody can tell here how long a body is, the next head
 //! begins where [`Head::may_begin`] says so.
 
 /// A line that ends with a line feed alone: two readers may not agree on where
-/// such a head ends.
+/// such a head, or such a body in chunks, ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BareLineFeed {
     /// Of the bytes looked at, so many are of requests before.
     pub before: usize,
+    /// It is in a body whose head was looked at already.
+    pub in_body: bool,
 }
 
 #[derive(Debug)]
 pub struct Head {
     at: At,
-    /// Bytes of the line that has not ended yet.
+    /// The line that has not ended yet, as much of it as matters.
+    held: Vec<u8>,
+    /// Bytes of it.
     carried: usize,
     last: u8,
     /// A line was there: an empty one ends the head.
@@ -33,6 +37,12 @@ enum At {
     Head,
     /// So many bytes more.
     Body(u64),
+    /// The line that says how long the next chunk is.
+    Size,
+    /// So many bytes more, and the end of their line.
+    Chunk(u64),
+    /// Lines behind the last chunk, up to an empty one.
+    Trailer,
     /// Nobody knows here where the body ends.
     Somewhere,
 }
@@ -42,13 +52,19 @@ enum At {
 enum Length {
     Nothing,
     Said(u64),
+    Chunks,
     Unknown,
 }
+
+/// Of a line that comes in pieces, so much is kept: the fields that matter here are
+/// shorter.
+const HELD: usize = 128;
 
 impl Default for Head {
     fn default() -> Self {
         Self {
             at: At::Head,
+            held: Vec::new(),
             carried: 0,
             last: 0,
             begun: false,
@@ -67,63 +83,114 @@ impl Head {
         loop {
             match self.at {
                 At::Somewhere => return Ok(()),
-                At::Body(left) => {
+                At::Body(left) | At::Chunk(left) => {
                     let here = rest.len().min(usize::try_from(left).unwrap_or(usize::MAX));
                     rest = &rest[here..];
                     let left = left - here as u64;
+                    let in_chunks = matches!(self.at, At::Chunk(_));
+                    match (in_chunks, left) {
+                        (true, 0) => self.at = At::Size,
+                        (true, left) => self.at = At::Chunk(left),
+                        (false, 0) => {
+                            *self = Self::default();
+                            before = bytes.len() - rest.len();
+                        }
+                        (false, left) => self.at = At::Body(left),
+                    }
                     if left > 0 {
-                        self.at = At::Body(left);
                         return Ok(());
                     }
-                    *self = Self::default();
-                    before = bytes.len() - rest.len();
                 }
-                At::Head => {
+                At::Head | At::Size | At::Trailer => {
                     let Some(end) = rest.iter().position(|byte| *byte == b'\n') else {
-                        if let Some(last) = rest.last() {
-                            self.last = *last;
-                            self.carried += rest.len();
-                        }
+                        self.carry(rest);
                         return Ok(());
                     };
                     let last = end.checked_sub(1).map_or(self.last, |last| rest[last]);
                     if last != b'\r' {
-                        return Err(BareLineFeed { before });
+                        return Err(BareLineFeed {
+                            before,
+                            in_body: before == 0 && self.at != At::Head,
+                        });
                     }
-                    self.line(rest, end);
+                    self.line(&rest[..=end]);
                     rest = &rest[end + 1..];
                 }
             }
         }
     }
 
-    /// A line ends at `end`; what came of it earlier is not there any more.
-    fn line(&mut self, rest: &[u8], end: usize) {
-        let length = self.carried + end - 1;
-        if length > 0 {
-            if self.carried == 0 {
-                self.field(&rest[..length]);
-            } else if self.begun {
-                // One that came in pieces is left to the parser.
-                self.body = Length::Unknown;
+    fn carry(&mut self, piece: &[u8]) {
+        if let Some(last) = piece.last() {
+            self.last = *last;
+            self.carried += piece.len();
+            let room = HELD.saturating_sub(self.held.len());
+            self.held.extend_from_slice(&piece[..piece.len().min(room)]);
+        }
+    }
+
+    /// A line ends, whose last piece this is.
+    fn line(&mut self, piece: &[u8]) {
+        if self.carried == 0 {
+            self.whole_line(&piece[..piece.len() - 2]);
+        } else {
+            self.carry(piece);
+            let length = self.carried - 2;
+            let mut held = std::mem::take(&mut self.held);
+            held.truncate(length);
+            if held.len() == length {
+                self.whole_line(&held);
+            } else {
+                self.long_line(&held);
             }
-            self.begun = true;
-        } else if self.begun {
-            self.at = match self.body {
-                Length::Nothing => At::Body(0),
-                Length::Said(bytes) => At::Body(bytes),
-                Length::Unknown => At::Somewhere,
-            };
         }
         self.carried = 0;
         self.last = b'\n';
     }
 
+    fn whole_line(&mut self, line: &[u8]) {
+        match self.at {
+            At::Size => self.at = after_size(line),
+            At::Trailer if line.is_empty() => self.at = At::Body(0),
+            At::Head if !line.is_empty() => {
+                self.field(line);
+                self.begun = true;
+            }
+            At::Head if self.begun => {
+                self.at = match self.body {
+                    Length::Nothing => At::Body(0),
+                    Length::Said(bytes) => At::Body(bytes),
+                    Length::Chunks => At::Size,
+                    Length::Unknown => At::Somewhere,
+                };
+            }
+            _ => {}
+        }
+    }
+
+    /// One of which only the beginning is known.
+    fn long_line(&mut self, begin: &[u8]) {
+        match self.at {
+            At::Size => self.at = At::Somewhere,
+            At::Head => {
+                if value_of(begin, CODING).is_some() || value_of(begin, LENGTH).is_some() {
+                    self.body = Length::Unknown;
+                }
+                self.begun = true;
+            }
+            _ => {}
+        }
+    }
+
     fn field(&mut self, line: &[u8]) {
-        if let Some(value) = value_of(line, b"transfer-encoding:") {
-            self.odd_coding |= is_odd_coding(value);
-            self.body = Length::Unknown;
-        } else if let Some(value) = value_of(line, b"content-length:") {
+        if let Some(value) = value_of(line, CODING) {
+            let odd = is_odd_coding(value);
+            self.odd_coding |= odd;
+            self.body = match self.body {
+                Length::Nothing if !odd => Length::Chunks,
+                _ => Length::Unknown,
+            };
+        } else if let Some(value) = value_of(line, LENGTH) {
             let text = std::str::from_utf8(value.trim_ascii()).ok();
             let bytes = text.and_then(|text| text.parse().ok());
             self.body = match (self.body, bytes) {
@@ -145,6 +212,22 @@ impl Head {
     }
 }
 
+const CODING: &[u8] = b"transfer-encoding:";
+const LENGTH: &[u8] = b"content-length:";
+
+/// What follows the line that says how long a chunk is.
+fn after_size(line: &[u8]) -> At {
+    let number = line.split(|byte| *byte == b';').next().unwrap_or(line);
+    let number = std::str::from_utf8(number.trim_ascii()).ok();
+    let bytes = number.and_then(|number| u64::from_str_radix(number, 16).ok());
+    match bytes {
+        Some(0) => At::Trailer,
+        // With the end of its line.
+        Some(bytes) => bytes.checked_add(2).map_or(At::Somewhere, At::Chunk),
+        None => At::Somewhere,
+    }
+}
+
 fn value_of<'line>(line: &'line [u8], name: &[u8]) -> Option<&'line [u8]> {
     let (there, value) = line.split_at_checked(name.len())?;
     there.eq_ignore_ascii_case(name).then_some(value)
@@ -159,8 +242,14 @@ pub fn is_odd_coding(value: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    const GOOD: &str =
-        "\r\nPOST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\n2\n";
+    fn in_head(before: usize) -> BareLineFeed {
+        BareLineFeed {
+            before,
+            in_body: false,
+        }
+    }
+
+    const GOOD: &str = "\r\nPOST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n1\n2\n3";
 
     #[test]
     fn a_head_is_looked_at_to_its_end_in_whatever_pieces_it_comes() {
@@ -169,7 +258,7 @@ mod tests {
             let mut head = Head::default();
             assert_eq!(head.look(first), Ok(()), "{cut}");
             assert_eq!(head.look(second), Ok(()), "{cut}");
-            assert!(head.at == At::Somewhere && !head.has_odd_coding(), "{cut}");
+            assert!(head.at == At::Head && !head.begun, "{cut}");
         }
     }
 
@@ -185,7 +274,7 @@ mod tests {
                 let (first, second) = text.as_bytes().split_at(cut);
                 let mut head = Head::default();
                 let looked = head.look(first).and_then(|()| head.look(second));
-                let found = Err(BareLineFeed { before: 0 });
+                let found = Err(in_head(0));
                 assert_eq!(looked, found, "{text:?} cut at {cut}");
             }
         }
@@ -204,19 +293,56 @@ mod tests {
             let text = format!("{first}{bad}");
             let before = first.len();
             let looked = Head::default().look(text.as_bytes());
-            assert_eq!(looked, Err(BareLineFeed { before }), "{text:?}");
+            assert_eq!(looked, Err(in_head(before)), "{text:?}");
             let (there, rest) = text.as_bytes().split_at(before + 3);
             let mut head = Head::default();
             assert_eq!(head.look(there), Ok(()), "{text:?}");
             let looked = head.look(rest);
-            assert_eq!(looked, Err(BareLineFeed { before: 0 }), "{text:?}");
+            assert_eq!(looked, Err(in_head(0)), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_body_in_chunks_is_passed_over_in_whatever_pieces_it_comes() {
+        let long = "x".repeat(2 * HELD);
+        let text = format!(
+            "POST / HTTP/1.1\r\nLong: {long}\r\nTransfer-Encoding: chunked\r\n\r\n\
+             4;a=b\r\na\n\nb\r\n0\r\nSum: {long}\r\n\r\nGET / HTTP/1.1\n"
+        );
+        for cut in 0..text.len() - 1 {
+            let (first, second) = text.as_bytes().split_at(cut);
+            let mut head = Head::default();
+            assert_eq!(head.look(first), Ok(()), "{cut}");
+            assert!(head.look(second).is_err(), "{cut}");
+        }
+        // A byte at a time.
+        let mut head = Head::default();
+        let mut looks = text.bytes().map(|byte| head.look(&[byte]));
+        assert_eq!(
+            looks.position(|looked| looked.is_err()),
+            Some(text.len() - 1)
+        );
+    }
+
+    #[test]
+    fn a_line_feed_alone_in_the_lines_of_chunks_is_found() {
+        let head = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+        for body in ["1\na\r\n", "0\r\nT: v\n\r\n", "0\r\n\n"] {
+            let mut looks = Head::default();
+            assert_eq!(looks.look(head.as_bytes()), Ok(()));
+            let looked = looks.look(body.as_bytes());
+            let found = BareLineFeed {
+                before: 0,
+                in_body: true,
+            };
+            assert_eq!(looked, Err(found), "{body:?}");
         }
     }
 
     #[test]
     fn behind_a_body_of_unknown_length_a_head_begins_when_it_may() {
         for lengths in [
-            "Transfer-Encoding: chunked\r\n",
+            "Transfer-Encoding: chunked\r\nContent-Length: 1\r\n",
             "Content-Length: 1\r\nContent-Length: 1\r\n",
             "Content-Length: one\r\n",
         ] {
@@ -225,7 +351,7 @@ mod tests {
             assert_eq!(head.look(text.as_bytes()), Ok(()), "{lengths}");
             head.may_begin();
             let looked = head.look(b"GET / HTTP/1.1\n");
-            assert_eq!(looked, Err(BareLineFeed { before: 0 }), "{lengths}");
+            assert_eq!(looked, Err(in_head(0)), "{lengths}");
         }
     }
 

@@ -219,6 +219,13 @@ fn refused_head(bytes: &[u8]) -> Option<StatusCode> {
     (status.is_client_error() && is_empty).then_some(status)
 }
 
+fn bad_line() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        "a line of the request ends with a line feed alone",
+    )
+}
+
 fn bare_line_feed() -> ApiError {
     ApiError::BadRequest(
         "A line of the request's head ends with a line feed alone: each ends with a carriage return and a line feed."
@@ -238,10 +245,7 @@ impl<S: AsyncWrite + Unpin> Watched<S> {
             let answer = self.refusing.answer(&bare_line_feed());
             let _ = Pin::new(&mut self.stream).poll_write(cx, &answer);
         }
-        Poll::Ready(Err(io::Error::new(
-            io::ErrorKind::InvalidData,
-            "a line of the head ends with a line feed alone",
-        )))
+        Poll::Ready(Err(bad_line()))
     }
 }
 
@@ -273,6 +277,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Watched<S> {
                 let Err(found) = this.head.look(came) else {
                     return Poll::Ready(Ok(()));
                 };
+                if found.in_body {
+                    return Poll::Ready(Err(bad_line()));
+                }
                 this.refused = true;
                 if found.before > 0 {
                     buffer.set_filled(before + found.before);

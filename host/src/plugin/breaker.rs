@@ -121,7 +121,17 @@ impl Breakers {
 
     /// A version serves no more: what it failed at says nothing of the next one.
     pub fn forget(&self, digest: &Digest) {
-        self.lock().retain(|(of, _, _), _| of != digest);
+        self.lock().retain(|(of, lane, function), pair| {
+            if of == digest && pair.is_open() {
+                tracing::info!(
+                    digest = of.short(),
+                    connection = hint(lane),
+                    function = function.name(),
+                    "a plugin that failed does not serve any more; the one that does is tried as usual"
+                );
+            }
+            of != digest
+        });
     }
 
     /// Whether a call may be made. What came of it goes to [`Pass::report`].

@@ -202,7 +202,13 @@ impl Plugins {
         name: &str,
         digest: &Digest,
     ) -> Result<Option<Arc<Loaded>>, NotInstalled> {
-        self.0.registry.activate(name, digest)
+        let before = self.0.registry.activate(name, digest)?;
+        if let Some(before) = &before
+            && before.digest != *digest
+        {
+            self.0.breakers.forget(&before.digest);
+        }
+        Ok(before)
     }
 
     pub fn active(&self, name: &str) -> Option<Arc<Loaded>> {

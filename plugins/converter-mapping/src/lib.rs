@@ -8,6 +8,7 @@
 //! an attribute with the JSON value that it had.
 
 mod body;
+mod bounds;
 mod config;
 mod fold;
 mod guess;
@@ -54,7 +55,7 @@ impl Converter for Mapping {
 
     fn convert(config: &Config, delivery: &Delivery) -> Result<Conversion, Problem> {
         let body = body::read(config, delivery)?;
-        Ok(items::of(config, delivery, &body).into())
+        Ok(bounds::keep(items::of(config, delivery, &body)))
     }
 }
 

@@ -103,7 +103,9 @@ async fn another_version_converts_what_was_kept(on: On) {
         mended: "trap",
         ..Variant::default()
     };
+    assert_eq!(circuits(&host).await.len(), 1);
     host.converter(mended.component()).await;
+    assert!(circuits(&host).await.is_empty());
     // Without the clock being moved: it does not wait for its time.
     host.becomes(last.expect("six came"), DeliveryStatus::Converted)
         .await;

@@ -10,6 +10,7 @@ use sqlx::sqlite::SqliteArguments;
 use super::db::Db;
 use super::listed::{Listed, listed};
 use crate::domain::row::Entity;
+use crate::limits;
 use crate::memory;
 use crate::store::row::export;
 use crate::store::{ExportPage, MessageErrorFilter, Scope, StoreError};
@@ -222,20 +223,30 @@ fn bound<'q>(sql: &'static str, scope: &Scope, entity: Entity, bounds: Bounds) -
         .bind(i64::from(bounds.limit))
 }
 
-/// What the rows of a page make, and the feed's clock in the same moment.
+/// What the rows of a page make, and the feed's clock in the same moment. A large page
+/// is read and put together off the threads that serve.
 async fn read(
     db: &Db,
     bounds: Bounds,
     statement: Statement<'_>,
-    page: impl Fn(&[Listed<'_>], u32, i64, i64) -> Result<ExportPage, StoreError>,
+    page: impl FnOnce(&[Listed<'_>], u32, i64, i64) -> Result<ExportPage, StoreError> + Send + 'static,
 ) -> Result<ExportPage, StoreError> {
     let row = statement.fetch_one(db.readers()).await?;
-    let clock: i64 = row.try_get("clock")?;
-    let rows = listed(row.try_get("rows")?)?;
-    let upper = bounds.upper.unwrap_or(clock);
-    let mut page = page(&rows, bounds.limit, upper, clock)?;
-    page.more |= row.try_get::<bool, _>("more")?;
-    Ok(page)
+    let is_large = row.try_get::<&str, _>("rows")?.len() > limits::PIECE_BYTES;
+    let compose = move || {
+        let clock: i64 = row.try_get("clock")?;
+        let rows = listed(row.try_get("rows")?)?;
+        let upper = bounds.upper.unwrap_or(clock);
+        let mut page = page(&rows, bounds.limit, upper, clock)?;
+        page.more |= row.try_get::<bool, _>("more")?;
+        Ok(page)
+    };
+    if !is_large {
+        return compose();
+    }
+    tokio::task::spawn_blocking(compose)
+        .await
+        .map_err(|died| StoreError::Unavailable(sqlx::Error::Io(std::io::Error::other(died))))?
 }
 
 pub async fn message_errors(
@@ -263,7 +274,7 @@ pub async fn message_errors(
         .bind(filter.agent.map(|agent| agent.0))
         .bind(filter.external_id.as_deref())
         .bind(filter.error_code.as_deref());
-    read(db, bounds, statement, |rows, limit, upper, clock| {
+    read(db, bounds, statement, move |rows, limit, upper, clock| {
         export::page(entity, rows, limit, upper, clock)
     })
     .await
@@ -294,7 +305,7 @@ pub async fn page(
     if [DEALS, MESSAGES, CONVERSATIONS].contains(&sql) {
         statement = statement.bind(i64::try_from(memory::page_bytes()).unwrap_or(i64::MAX));
     }
-    read(db, bounds, statement, |rows, limit, upper, clock| {
+    read(db, bounds, statement, move |rows, limit, upper, clock| {
         export::page(entity, rows, limit, upper, clock)
     })
     .await
