@@ -441,8 +441,12 @@ pub const CHECKPOINT_EVERY_MS: u64 = 500;
 /// what was written during the one before, and takes a part of its time.
 pub const CHECKPOINT_PASSES: u32 = 4;
 
-/// Bytes of the store's log past which the writer waits for it to be emptied.
+/// Bytes of the store's log past which the writer waits until it can begin the log
+/// anew; a file that is longer is shortened when nobody writes.
 pub const LOG_BYTES: u64 = 256 << 20;
+
+/// Bytes of a page in the log: SQLite's own default.
+pub const LOG_PAGE_BYTES: u64 = 4 << 10;
 
 /// Refused plugin files that are remembered.
 pub const REFUSALS: u32 = 100;

@@ -232,8 +232,9 @@ pub async fn keep_noting(db: Weak<Db>, seen: Arc<Seen>) {
     }
 }
 
-const IMPATIENT: &str = "pragma busy_timeout = 100";
+const IMPATIENT: &str = "pragma busy_timeout = 10";
 const PASSIVE: &str = "pragma wal_checkpoint(passive)";
+const RESTART: &str = "pragma wal_checkpoint(restart)";
 const TRUNCATE: &str = "pragma wal_checkpoint(truncate)";
 
 /// Moves committed pages from the log into the file, beside the writer. Ends
@@ -247,10 +248,15 @@ pub async fn checkpoint(db: Weak<Db>, log: std::path::PathBuf) {
         tick.tick().await;
         let Some(db) = db.upgrade() else { break };
         let commits = db.commits();
-        if commits == seen {
+        let done = if commits != seen {
+            checkpoint_once(&db, &mut connection).await
+        } else if is_large(&log) {
+            // Giving back so much of a file takes a while: not while others write.
+            truncate(&db, &mut connection).await
+        } else {
             continue;
-        }
-        match checkpoint_once(&db, &mut connection, &log).await {
+        };
+        match done {
             Ok(()) => seen = commits,
             Err(error) => {
                 // The log grows until a later one gets through; nothing is lost by it.
@@ -281,32 +287,51 @@ pub async fn empty_log(db: &Db) -> Result<(), StoreError> {
     Ok(())
 }
 
-async fn checkpoint_once(
+fn is_large(log: &Path) -> bool {
+    std::fs::metadata(log).is_ok_and(|log| log.len() > limits::LOG_BYTES)
+}
+
+async fn impatient<'a>(
     db: &Arc<Db>,
-    connection: &mut Option<SqliteConnection>,
-    log: &Path,
-) -> Result<(), StoreError> {
-    let connection = match connection {
-        Some(connection) => connection,
+    connection: &'a mut Option<SqliteConnection>,
+) -> Result<&'a mut SqliteConnection, StoreError> {
+    match connection {
+        Some(connection) => Ok(connection),
         none => {
             let connection = none.insert(db.another().await?);
             // Waiting for long reads, as a backup's, it would hold up the writer.
             sqlx::query(IMPATIENT).execute(&mut *connection).await?;
-            connection
+            Ok(connection)
         }
-    };
-    sqlx::query(PASSIVE).execute(&mut *connection).await?;
+    }
+}
+
+async fn checkpoint_once(
+    db: &Arc<Db>,
+    connection: &mut Option<SqliteConnection>,
+) -> Result<(), StoreError> {
+    let connection = impatient(db, connection).await?;
+    let row = sqlx::query(PASSIVE).fetch_one(&mut *connection).await?;
+    let pages: i64 = row.try_get(1)?;
     // A log that never rests is never reused from its start: past a size the
-    // writer waits once, so that it shrinks.
-    let large = std::fs::metadata(log).is_ok_and(|log| log.len() > limits::LOG_BYTES);
-    if large {
+    // writer waits once, and begins anew.
+    if u64::try_from(pages).unwrap_or(0) * limits::LOG_PAGE_BYTES > limits::LOG_BYTES {
         // It waits until all is moved: what was written during the first pass goes in
         // a second one, and so on, so that little is left for which it waits.
         for _ in 0..limits::CHECKPOINT_PASSES {
             sqlx::query(PASSIVE).execute(&mut *connection).await?;
         }
-        sqlx::query(TRUNCATE).execute(&mut *connection).await?;
+        sqlx::query(RESTART).execute(&mut *connection).await?;
     }
+    Ok(())
+}
+
+async fn truncate(
+    db: &Arc<Db>,
+    connection: &mut Option<SqliteConnection>,
+) -> Result<(), StoreError> {
+    let connection = impatient(db, connection).await?;
+    sqlx::query(TRUNCATE).execute(connection).await?;
     Ok(())
 }
 
@@ -319,5 +344,6 @@ pub(super) const SQL: &[&str] = &[
     NEWEST,
     IMPATIENT,
     PASSIVE,
+    RESTART,
     TRUNCATE,
 ];
