@@ -105,13 +105,13 @@ impl Arguments {
     }
 
     /// An empty data folder in memory, for what is no matter of the disk: one that
-    /// stands still for a second would hide everything else. Also whether there is
-    /// such a place; else the folder is on the disk.
-    pub fn scratch_in_memory(&self) -> Result<(tempfile::TempDir, bool), Failure> {
-        match tempfile::tempdir_in("/dev/shm") {
-            Ok(folder) => Ok((folder, true)),
-            Err(_) => Ok((self.scratch()?, false)),
+    /// stands still for a second would hide everything else. On the disk where
+    /// [`has_memory`] says that there is no such place.
+    pub fn scratch_in_memory(&self) -> Result<tempfile::TempDir, Failure> {
+        if has_memory() {
+            return Ok(tempfile::tempdir_in(MEMORY)?);
         }
+        self.scratch()
     }
 
     /// The component that all figures convert with.
@@ -119,6 +119,13 @@ impl Arguments {
         let path = self.plugins.join("converter-grupo-olx.wasm");
         std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()).into())
     }
+}
+
+const MEMORY: &str = "/dev/shm";
+
+/// Whether there is a folder in memory.
+pub fn has_memory() -> bool {
+    std::path::Path::new(MEMORY).is_dir()
 }
 
 fn main() -> ExitCode {

@@ -172,7 +172,7 @@ pub const LEAST_PAGE_BYTES: usize = 1 << 20;
 pub const LARGE_PIECE_BYTES: i32 = 1 << 20;
 
 /// Bytes above which an answer is counted until its client has taken it.
-pub const ANSWER_COUNTED_BYTES: u64 = 64 << 10;
+pub const ANSWER_COUNTED_BYTES: usize = 64 << 10;
 
 /// Bytes that there is room for of one address's answers at least: a page, and what
 /// stands around its rows.
@@ -259,7 +259,7 @@ pub const DRAINED_SECONDS: u64 = 2;
 pub const PIECE_BYTES: usize = 64 << 10;
 
 /// Bytes above which an answer is compressed: below, headers weigh as much.
-pub const COMPRESS_FROM_BYTES: u64 = 1 << 10;
+pub const COMPRESS_FROM_BYTES: usize = 1 << 10;
 
 /// Bytes that are compressed on the spot, about half a millisecond; more go to a thread of their own.
 pub const COMPRESS_INLINE_BYTES: usize = 32 << 10;

@@ -22,7 +22,7 @@ use crate::paced::{self, Body, Outcome, Paced};
 use crate::report::{Report, Table, time};
 use crate::rows::Database;
 use crate::sample::Sample;
-use crate::{Arguments, Failure};
+use crate::{Arguments, Failure, has_memory};
 
 const WARM_UP: Duration = Duration::from_secs(3);
 /// Who has a component checked hangs up after it and has it checked again: what
@@ -172,9 +172,9 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
         during.as_secs(),
         during.as_secs()
     ));
-    report.note(match arguments.scratch_in_memory()? {
-        (_, true) => "The data folders were in memory: on this kind of machine the disk stands still for up to a second, alone as well, which hides what neighbours do.",
-        (_, false) => "The data folders were on the disk, since there is no /dev/shm here: what it does by itself is in the figures.",
+    report.note(match has_memory() {
+        true => "The data folders were in memory: on this kind of machine the disk stands still for up to a second, alone as well, which hides what neighbours do.",
+        false => "The data folders were on the disk, since there is no /dev/shm here: what it does by itself is in the figures.",
     });
     report.note("A lead that is not answered within 15 s counts as that long, and as not ok.");
     report.data("rows", Value::Array(data));
@@ -241,7 +241,7 @@ fn measure_row(
     let mut rounds = Vec::new();
     let (mut ended, mut stored) = (BTreeMap::new(), BTreeMap::new());
     for _ in 0..arguments.rounds.max(1) {
-        let (folder, _) = arguments.scratch_in_memory()?;
+        let folder = arguments.scratch_in_memory()?;
         let host = Host::start(&arguments.leadhost, folder.path(), "")?;
         host.activate(&arguments.component()?)?;
         let good = host.apply()?.path;

@@ -225,7 +225,7 @@ async fn in_time(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Repl
 /// An operator is trusted.
 fn kept(call: &Call<'_>, reply: Reply) -> Reply {
     let bytes = reply.body().bytes();
-    if call.surface == Surface::Admin || bytes as u64 <= limits::ANSWER_COUNTED_BYTES {
+    if call.surface == Surface::Admin || bytes <= limits::ANSWER_COUNTED_BYTES {
         return reply;
     }
     let (head, body) = reply.into_parts();

@@ -40,7 +40,7 @@ pub struct Kept {
 
 impl Kept {
     pub fn new(plain: &'static [u8]) -> Self {
-        let is_worth_it = plain.len() as u64 > limits::COMPRESS_FROM_BYTES;
+        let is_worth_it = plain.len() > limits::COMPRESS_FROM_BYTES;
         // Out of memory: the plain text is as true.
         let squeezed = |coding| {
             let plain = Payload::whole(Bytes::from_static(plain));
@@ -83,7 +83,7 @@ pub async fn compress(request: &HeaderMap, reply: Reply) -> Result<Reply, ApiErr
     let (mut head, payload) = reply.into_parts();
     // Of a small answer too: the next one from this address may be large.
     vary(&mut head.headers);
-    if payload.bytes() as u64 <= limits::COMPRESS_FROM_BYTES {
+    if payload.bytes() <= limits::COMPRESS_FROM_BYTES {
         return Ok(Reply::from_parts(head, payload));
     }
     let Some(coding) = choose(request) else {
