@@ -147,6 +147,14 @@ pub const WRITES_OF_ONE_ALONE: usize = 16;
 /// who came then may come again.
 pub const SHARED_COMMITS: u32 = 64;
 
+/// Deliveries of one connection that are converted and committed at once while others
+/// send too, for each write of one that a commit takes: the next ones are ready when it
+/// is done.
+pub const TURNS_PER_WRITE: usize = 2;
+
+/// Microseconds after another connection's delivery in which a connection is not alone.
+pub const SEVERAL_FOR: i64 = 10_000_000;
+
 /// Writes waiting for the writer: past it requests hear 503.
 pub const WRITES_WAITING: usize = 8_192;
 

@@ -134,6 +134,8 @@ pub async fn receive(app: &Arc<App>, inbound: Inbound) -> Result<Received, Intak
     if waiting.is_full(&live.connection.id, &app.config.intake) {
         return Err(IntakeError::Full(live.connection.name.clone()));
     }
+    let turns = &app.pipeline.turns;
+    let _turn = turns.wait(&live.connection.id, app.clock.now()).await;
     let now = app.clock.now();
     let peer = network::owner(inbound.peer);
     let (evidence, delivery) = split(inbound, &live, now);

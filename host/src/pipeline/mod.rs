@@ -36,6 +36,7 @@ pub mod send;
 pub mod slots;
 pub mod sweep;
 pub mod templates;
+pub mod turns;
 pub mod unanswered;
 pub mod waiting;
 pub mod worker;
@@ -49,6 +50,7 @@ use crate::app::App;
 use crate::config::Config;
 use crate::domain::id::ConnectionId;
 use crate::egress::Egress;
+use crate::limits;
 use crate::seal::Sealer;
 use crate::shutdown::Shutdown;
 use crate::store::Store;
@@ -57,6 +59,7 @@ use catalogue::Catalogue;
 use connections::Connections;
 use rollup::Rollup;
 use templates::Templates;
+use turns::Turns;
 use waiting::Waiting;
 
 /// What the stories share, one per host.
@@ -66,6 +69,7 @@ pub struct Pipeline {
     pub egress: Egress,
     pub rollup: Rollup,
     pub templates: Templates,
+    pub turns: Turns,
     /// Work was stored that is due now.
     wake: Notify,
     pub waiting: Waiting,
@@ -77,6 +81,7 @@ impl Pipeline {
     pub fn new(config: &Config, store: Arc<dyn Store>, sealer: Arc<Sealer>) -> Self {
         Self {
             catalogue: Catalogue::new(config.search.memory_mib),
+            turns: Turns::new(limits::TURNS_PER_WRITE * store.writes_of_one()),
             connections: Connections::new(store, sealer),
             egress: Egress::new(Duration::from_secs(config.worker.fetch_seconds)),
             rollup: Rollup::default(),

@@ -82,6 +82,7 @@ use crate::domain::row::Entity;
 use crate::domain::ticket::TicketView;
 use crate::domain::time::Micros;
 use crate::domain::workspace::{Agent, Owner, Partner, Workspace};
+use crate::limits;
 
 /// Where a store is.
 #[derive(Clone)]
@@ -491,6 +492,15 @@ pub trait Store: Analytics + Send + Sync + 'static {
     /// Whether other hosts may work on the same store.
     fn is_shared(&self) -> bool {
         false
+    }
+
+    /// Writes of one connection in one commit while others write too.
+    fn writes_of_one(&self) -> usize {
+        if self.is_shared() {
+            limits::WRITES_OF_ONE
+        } else {
+            limits::WRITES_OF_ONE_ALONE
+        }
     }
 
     /// Set while the store is known not to answer.

@@ -82,11 +82,7 @@ impl Writer {
     }
 
     fn begin(store: Arc<dyn Store>, max_batch: usize, watch: Watch) -> Self {
-        let lines = Arc::new(Lines::new(if store.is_shared() {
-            limits::WRITES_OF_ONE
-        } else {
-            limits::WRITES_OF_ONE_ALONE
-        }));
+        let lines = Arc::new(Lines::new(store.writes_of_one()));
         let (background, background_queue) = mpsc::channel(limits::WRITES_WAITING);
         let (stop, stopping) = mpsc::channel(1);
         let queues = Queues {

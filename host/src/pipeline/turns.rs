@@ -1,0 +1,172 @@
+//! How many deliveries of one connection are converted and committed at once while
+//! others send too. What a connection sends in masses waits here, where it costs no
+//! processor, so that the deliveries of others, and the writer, find one at once.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::domain::id::ConnectionId;
+use crate::domain::time::Micros;
+use crate::limits;
+
+pub struct Turns {
+    /// Of each connection while others send.
+    at_once: usize,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// Connections with a delivery under way.
+    of: HashMap<ConnectionId, Arc<Semaphore>>,
+    last: Option<ConnectionId>,
+    /// Until then a connection counts as one of several.
+    several_until: Micros,
+}
+
+/// Held while a delivery is under way.
+pub struct Turn<'a> {
+    turns: &'a Turns,
+    connection: ConnectionId,
+    /// None of a connection that was alone when it came.
+    place: Option<OwnedSemaphorePermit>,
+}
+
+impl Turns {
+    pub fn new(at_once: usize) -> Self {
+        Self {
+            at_once,
+            inner: Mutex::default(),
+        }
+    }
+
+    /// Waits until it is a delivery's turn: at once for a connection that is alone, and
+    /// for others in the order in which they came.
+    pub async fn wait(&self, connection: &ConnectionId, now: Micros) -> Turn<'_> {
+        let (places, is_alone) = self.enter(connection, now);
+        // Made first: what it holds is put away also when nobody waits any more.
+        let mut turn = Turn {
+            turns: self,
+            connection: connection.clone(),
+            place: None,
+        };
+        turn.place = match Arc::clone(&places).try_acquire_owned() {
+            Ok(place) => Some(place),
+            Err(_) if is_alone => None,
+            Err(_) => places.acquire_owned().await.ok(),
+        };
+        turn
+    }
+
+    fn enter(&self, connection: &ConnectionId, now: Micros) -> (Arc<Semaphore>, bool) {
+        let mut inner = self.inner();
+        if inner.last.as_ref() != Some(connection) {
+            if inner.last.is_some() {
+                inner.several_until = Micros(now.0.saturating_add(limits::SEVERAL_FOR));
+            }
+            inner.last = Some(connection.clone());
+        }
+        let is_alone = inner.several_until <= now;
+        let places = inner
+            .of
+            .entry(connection.clone())
+            .or_insert_with(|| Arc::new(Semaphore::new(self.at_once)));
+        (Arc::clone(places), is_alone)
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let mut inner = self.turns.inner();
+        // Within the lock, so that nobody comes between the two.
+        drop(self.place.take());
+        if inner.of.get(&self.connection).is_some_and(|places| {
+            // Whoever waits or has a place holds it too.
+            Arc::strong_count(places) == 1
+        }) {
+            inner.of.remove(&self.connection);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future;
+    use std::pin::{Pin, pin};
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+
+    const AT_ONCE: usize = 2;
+
+    fn id(letter: char) -> ConnectionId {
+        let text: String = std::iter::repeat_n(letter, 22).collect();
+        text.parse().expect("22 characters")
+    }
+
+    fn now<F: Future>(future: Pin<&mut F>) -> Option<F::Output> {
+        match future.poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(turn) => Some(turn),
+            Poll::Pending => None,
+        }
+    }
+
+    fn take<'a>(turns: &'a Turns, letter: char, at: i64) -> Option<Turn<'a>> {
+        now(pin!(turns.wait(&id(letter), Micros(at))))
+    }
+
+    #[test]
+    fn a_connection_alone_has_no_bound() {
+        let turns = Turns::new(AT_ONCE);
+        let all: Vec<_> = (0..10).filter_map(|_| take(&turns, 'a', 0)).collect();
+        assert_eq!(all.len(), 10);
+    }
+
+    #[test]
+    fn beside_another_the_next_one_waits_until_one_has_ended() {
+        let turns = Turns::new(AT_ONCE);
+        let other = take(&turns, 'b', 0).expect("it is alone");
+        let mut own: Vec<_> = (0..AT_ONCE).filter_map(|_| take(&turns, 'a', 0)).collect();
+        assert_eq!(own.len(), AT_ONCE);
+        let (a, b) = (id('a'), id('b'));
+        let mut next = pin!(turns.wait(&a, Micros(0)));
+        let mut later = pin!(turns.wait(&a, Micros(0)));
+        assert!(now(next.as_mut()).is_none() && now(later.as_mut()).is_none());
+        assert!(now(pin!(turns.wait(&b, Micros(0)))).is_some(), "the other");
+        drop(own.pop());
+        assert!(now(later.as_mut()).is_none(), "who came first goes first");
+        assert!(now(next.as_mut()).is_some());
+        drop(other);
+    }
+
+    #[test]
+    fn a_while_after_the_other_it_is_alone_again() {
+        let turns = Turns::new(AT_ONCE);
+        drop(take(&turns, 'b', 0));
+        let all: Vec<_> = (0..10).filter_map(|_| take(&turns, 'a', 1)).collect();
+        assert_eq!(all.len(), AT_ONCE);
+        let later = limits::SEVERAL_FOR + 1;
+        assert!(take(&turns, 'a', later).is_some());
+    }
+
+    #[test]
+    fn nothing_is_kept_of_connections_whose_deliveries_have_ended() {
+        let turns = Turns::new(AT_ONCE);
+        let other = take(&turns, 'b', 0);
+        let own: Vec<_> = (0..AT_ONCE).filter_map(|_| take(&turns, 'a', 0)).collect();
+        let gone = {
+            let a = id('a');
+            let mut next = pin!(turns.wait(&a, Micros(0)));
+            now(next.as_mut()).is_none()
+        };
+        assert!(gone, "one that waited and left");
+        drop((own, other));
+        assert!(turns.inner().of.is_empty());
+    }
+}
