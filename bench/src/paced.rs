@@ -25,9 +25,6 @@ use crate::{Failure, lead};
 /// After it a request counts as not answered.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// Requests under way at once: past it those that are due are not sent.
-const UNDER_WAY: usize = 4_096;
-
 #[derive(Clone, Debug)]
 pub struct Paced {
     pub to: SocketAddr,
@@ -36,6 +33,9 @@ pub struct Paced {
     pub path: String,
     pub per_second: f64,
     pub during: Duration,
+    /// Requests under way at once, each over a connection of its own, that is kept: past
+    /// it those that are due are not sent.
+    pub under_way: usize,
     pub body: Body,
 }
 
@@ -98,7 +98,7 @@ async fn run(load: Paced) -> Result<Outcome, Failure> {
     let mut number = 0;
     while let Some(due) = dues.recv().await {
         // One of them is the task itself.
-        if Rc::strong_count(&shared) > UNDER_WAY {
+        if Rc::strong_count(&shared) > shared.load.under_way {
             shared.end("not sent: too many are under way", due);
         } else {
             tasks.push(tokio::task::spawn_local(one(

@@ -30,6 +30,10 @@ const WARM_UP: Duration = Duration::from_secs(3);
 const CHECK_PATIENCE: Duration = Duration::from_secs(3);
 /// Leads a second of the good connection.
 const GOOD_RATE: f64 = 100.0;
+/// Connections that a sender of many leads keeps: the most of usual HTTP clients.
+const POOL: usize = 256;
+/// Past it a load generator counts what is due as not sent.
+const MANY: usize = 4_096;
 /// So many of them are answered with 200 beside a bad one.
 const LEAST_OK: f64 = 0.99;
 /// Neighbours do not share an address.
@@ -54,7 +58,8 @@ enum Bad {
     /// with this harm in its description, or with looping golden cases.
     Checks(Check),
     /// Leads a second of a tenant that does no harm but by their number.
-    Leads(f64),
+    /// The second is its requests under way at once.
+    Leads(f64, usize),
     Nobody,
 }
 
@@ -110,7 +115,8 @@ const ROWS: &[Row] = &[
     row("name", "a lead's name of 8 MB, 5/s", plain(r#"{"do":"name","size":8000000}"#, 5.0), 1.2),
     row("golden", "`plugin check` of 25 000 looping golden cases, one after the other", Bad::Checks(Check::Golden), 1.2),
     row("schema", "`plugin check` of a schema of 2^45 steps, one after the other", Bad::Checks(Check::Schema), 1.2),
-    row("flood", "a tenant's good leads, 7 000/s", Bad::Leads(7_000.0), 1.2),
+    row("flood", "a tenant's good leads, 7 000/s", Bad::Leads(7_000.0, POOL), 1.2),
+    row("sockets", "the same over as many new connections as it takes, 4 096 at most", Bad::Leads(7_000.0, MANY), f64::INFINITY),
     row("python", "loops for ever in Python, 1/s", Bad::Deliveries(Component::Python, r#"{"do":"loop"}"#, 1.0), 1.2),
 ];
 
@@ -206,7 +212,7 @@ fn component(arguments: &Arguments, bad: &Bad) -> Result<Vec<u8>, String> {
         Ok(misbehave::variant(plain()?, misbehave::CONVERTER, &fields))
     };
     match bad {
-        Bad::Leads(_) | Bad::Nobody => Ok(Vec::new()),
+        Bad::Leads(..) | Bad::Nobody => Ok(Vec::new()),
         Bad::Deliveries(Component::Plain, ..) => plain(),
         Bad::Deliveries(Component::Wasi, ..) => guest(
             "guest-misbehave-wasi.wasm",
@@ -252,6 +258,7 @@ fn measure_row(
                 path: good.clone(),
                 per_second: GOOD_RATE,
                 during,
+                under_way: MANY,
                 body: Body::Leads(number * NUMBERS),
             })
         };
@@ -304,8 +311,15 @@ fn listed(times: &BTreeMap<String, u64>) -> String {
 
 /// What runs beside the good connection.
 enum Neighbour {
-    Sends { path: String, body: Body, rate: f64 },
-    IsChecked { component: Vec<u8> },
+    Sends {
+        path: String,
+        body: Body,
+        rate: f64,
+        under_way: usize,
+    },
+    IsChecked {
+        component: Vec<u8>,
+    },
     IsNobody,
 }
 
@@ -324,12 +338,14 @@ impl Neighbour {
                     path: host.apply_as(name, plugin, &config)?.path,
                     body: Body::Same,
                     rate,
+                    under_way: MANY,
                 }
             }
-            Bad::Leads(rate) => Self::Sends {
+            Bad::Leads(rate, under_way) => Self::Sends {
                 path: host.apply_as(name, "grupo-olx", &json!({}))?.path,
                 body: Body::Leads(3 * NUMBERS),
                 rate,
+                under_way,
             },
             Bad::Checks(_) => Self::IsChecked {
                 component: component.to_vec(),
@@ -340,12 +356,18 @@ impl Neighbour {
 
     fn start(self, host: &Host, during: Duration) -> Result<Running, Failure> {
         Ok(match self {
-            Self::Sends { path, body, rate } => Running::Sends(paced::start(Paced {
+            Self::Sends {
+                path,
+                body,
+                rate,
+                under_way,
+            } => Running::Sends(paced::start(Paced {
                 to: host.gateway,
                 from: BAD,
                 path,
                 per_second: rate,
                 during,
+                under_way,
                 body,
             })),
             Self::IsChecked { component } => {
