@@ -147,6 +147,10 @@ pub const WRITES_OF_ONE_ALONE: usize = 16;
 /// who came then may come again.
 pub const SHARED_COMMITS: u32 = 64;
 
+/// The window of a compressed body, as a power of two: what RFC 9659 lets everybody use,
+/// and as much memory as it takes to read one.
+pub const ZSTD_WINDOW_LOG: u32 = 23;
+
 /// Deliveries of one connection that are converted and committed at once while others
 /// send too, for each write of one that a commit takes: the next ones are ready when it
 /// is done.

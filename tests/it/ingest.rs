@@ -4,6 +4,7 @@
 mod answers;
 mod checks;
 mod circuits;
+mod compressed;
 mod contacts;
 mod dedupe;
 mod fetches;
@@ -12,6 +13,7 @@ mod input;
 mod large;
 mod masking;
 mod meta;
+mod origins;
 mod reload;
 mod replay;
 mod replies;

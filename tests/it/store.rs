@@ -115,6 +115,7 @@ clauses! {
         lookup:
             a_deal_is_four_objects_with_nulls,
             deals_are_found_by_each_filter_newest_first,
+            an_address_that_two_people_share_finds_the_deals_of_both,
             of_deals_that_are_long_the_newest_are_shown,
             deals_of_another_workspace_are_not_found;
         patching:
@@ -230,6 +231,7 @@ clauses! {
             a_person_goes_with_all_that_is_known_of_it_and_nobody_else_does,
             a_source_that_repeats_a_lead_brings_nobody_back,
             what_was_interrupted_goes_on_and_a_repeat_finds_nothing,
+            people_who_share_an_address_are_found_by_it_one_after_the_other,
             what_others_were_brought_with_is_emptied_and_they_stay,
             a_delivery_with_a_lead_that_nobody_knows_yet_is_left,
             a_delivery_of_which_a_part_led_to_nobody_is_emptied,

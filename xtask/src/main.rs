@@ -19,6 +19,7 @@ mod browser;
 mod ci;
 mod clients;
 mod component;
+mod deploy;
 mod failure;
 mod fleet;
 mod guests;

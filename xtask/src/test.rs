@@ -9,13 +9,14 @@ use crate::failure::Failure;
 use crate::install::Install;
 use crate::postgres::{self, Postgres};
 use crate::repository;
-use crate::{api, clients, guests, plugins, process};
+use crate::{api, clients, deploy, guests, plugins, process};
 
 pub const HELP: &str = "\
-Builds the plugins and the tests' guests, then runs all tests of the workspace.
+Builds the plugins and the tests' guests, then runs all tests of the workspace. Before
+that systemd verifies the unit of examples/deploy, where systemd is installed.
 
     cargo xtask test [--guests] [--nightly] [--no-install] [-- ARGUMENTS]
-    cargo xtask test [--api] [--browser] [--clients] [--no-install]
+    cargo xtask test [--api] [--browser] [--clients] [--image] [--no-install]
 
     --guests       also builds the JavaScript and Python examples (needs Node and Python)
     --nightly      what takes a night: bad days as long as real ones, and a million changes
@@ -25,6 +26,8 @@ Builds the plugins and the tests' guests, then runs all tests of the workspace.
     --browser      instead, or with --api: the page /docs in a Chromium without a network
     --clients      instead, or with these: Airbyte, dlt, Singer and Meltano pull the built
                    service, on SQLite and PostgreSQL, as examples/clients has them (needs Python)
+    --image        instead, or with these: builds the image of examples/deploy, which takes
+                   many minutes (needs podman, buildah or docker)
     --no-install   never install anything; say what is missing
     ARGUMENTS      go to the test programs: a filter, --nocapture, --test-threads 1
 
@@ -66,13 +69,17 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
         browser: args.flag("--browser"),
     };
     let with_clients = args.flag("--clients");
-    if scope.clients || scope.browser || with_clients {
+    let with_image = args.flag("--image");
+    if scope.clients || scope.browser || with_clients || with_image {
         args.nothing_more()?;
         if scope.clients || scope.browser {
             api::test(install, scope)?;
         }
         if with_clients {
             clients::test(install, Postgres::IfItCanBeHad)?;
+        }
+        if with_image {
+            deploy::build_image()?;
         }
         return Ok(());
     }
@@ -89,6 +96,7 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
 }
 
 pub fn test(install: Install, scope: Scope, arguments: &[String]) -> Result<(), Failure> {
+    let without_systemd = deploy::verify_unit()?;
     let without_postgres = postgres::prepare(install, scope.postgres)?;
     plugins::build_all(install)?;
     plugins::build_test_guests(install)?;
@@ -120,6 +128,7 @@ pub fn test(install: Install, scope: Scope, arguments: &[String]) -> Result<(), 
         command.env("LEADHOST_REQUIRE_POSTGRES", "1");
     }
     left_out.extend(without_postgres);
+    left_out.extend(without_systemd);
     if !arguments.is_empty() {
         command.arg("--").args(arguments);
     }

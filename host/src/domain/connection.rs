@@ -82,6 +82,9 @@ impl ConnectionKind {
     }
 }
 
+/// Stands for every origin.
+pub const ANY_ORIGIN: &str = "*";
+
 /// What an operator sets beside the plugin's own configuration. Kept as JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -92,6 +95,9 @@ pub struct Settings {
     /// Secrets that the plugin's replies and handshakes may tell to whoever asks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reply_secrets: Vec<String>,
+    /// Of a source: the origins whose pages may post to it from a browser.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub origins: Vec<String>,
     /// Of a channel: seconds after which a conversation without an answer is `no_response`.
     pub unanswered_seconds: i64,
     /// Of a channel: seconds without a message after which a conversation closes.
@@ -111,6 +117,7 @@ impl Default for Settings {
         Self {
             greeting: None,
             reply_secrets: Vec::new(),
+            origins: Vec::new(),
             unanswered_seconds: 24 * 3_600,
             idle_seconds: 30 * 24 * 3_600,
             kept_seconds: 24 * 3_600,

@@ -67,20 +67,29 @@ pub fn strength(key: &str) -> u8 {
     }
 }
 
+/// Characters before the at of an address, and of a name between the dots of its
+/// domain, by RFC 5321 and RFC 1035.
+const LOCAL_CHARACTERS: usize = 64;
+const LABEL_CHARACTERS: usize = 63;
+
 /// An e-mail address as far as a lead's needs go: something, an at, a domain
-/// with a dot, no spaces, within its bound. Lower-cased, trimmed.
+/// with a dot, no spaces, dots between parts only, each part and the whole within its
+/// bound. Lower-cased, trimmed.
 pub fn email(raw: &str) -> Option<String> {
     let text = raw
         .trim()
         .trim_matches(['<', '>'])
         .trim_start_matches("mailto:");
     let (local, domain) = text.rsplit_once('@')?;
-    let plausible = !local.is_empty()
-        && text.chars().count() <= EMAIL_CHARACTERS
+    let are_parts = |text: &str, most: usize| {
+        text.split('.')
+            .all(|part| !part.is_empty() && part.chars().count() <= most)
+    };
+    let plausible = text.chars().count() <= EMAIL_CHARACTERS
+        && local.chars().count() <= LOCAL_CHARACTERS
+        && are_parts(local, LOCAL_CHARACTERS)
         && domain.contains('.')
-        && !domain.starts_with('.')
-        && !domain.ends_with('.')
-        && !domain.contains("..")
+        && are_parts(domain, LABEL_CHARACTERS)
         && text.chars().all(|c| {
             !c.is_whitespace() && !c.is_control() && !matches!(c, '<' | '>' | ',' | ';' | '"')
         })
@@ -122,13 +131,27 @@ mod tests {
             "ana@example",
             "a@b@example.com",
             "ana@exa..com",
+            ".ana@example.com",
+            "ana.@example.com",
+            "a..na@example.com",
+            "ana@.example.com",
+            "ana@example.com.",
         ] {
             assert_eq!(email(wrong), None, "{wrong}");
         }
         // Characters count, not what they are in bytes.
-        let long = |count: usize| "é".repeat(count) + "@example.com";
-        let most = EMAIL_CHARACTERS - "@example.com".len();
-        assert_eq!(email(&long(most)), Some(long(most)));
-        assert_eq!(email(&long(most + 1)), None);
+        let check = |local: usize, label: usize, is_one: bool| {
+            let text = format!("{}@{}.com", "é".repeat(local), "ã".repeat(label));
+            assert_eq!(email(&text).is_some(), is_one, "{local} at {label}");
+        };
+        check(64, 63, true);
+        check(65, 63, false);
+        check(64, 64, false);
+        let label = "b".repeat(60);
+        let domain = format!("{label}.{label}.{label}.{label}bbb.co");
+        let whole = |local: usize| email(&format!("{}@{domain}", "a".repeat(local)));
+        let most = EMAIL_CHARACTERS - domain.len() - 1;
+        assert!(whole(most).is_some());
+        assert!(whole(most + 1).is_none());
     }
 }

@@ -163,6 +163,10 @@ pub struct Metadata {
 pub struct TemplateName {
     pub name: String,
     pub language: String,
+    /// What it is filled with and its text does not show, in the interface's shape:
+    /// media and buttons, and all of it where the text is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub components: Vec<Value>,
 }
 
 /// What statuses have said of a message: merged in any order, as often as they

@@ -29,7 +29,7 @@ use super::peer;
 use super::presence::Client;
 use super::reply::Reply;
 use super::request_id::{self, RequestId};
-use super::route::{NoRoute, OpenRoute, Route, Surface};
+use super::route::{self, NoRoute, OpenRoute, Route, Surface};
 use super::router::{self, Call};
 use crate::app::App;
 use crate::limits;
@@ -57,8 +57,8 @@ pub async fn answer(
     let busy = (!incoming.is_end_stream()).then(|| progress.part());
     let body = Unread::new(&head, incoming, budget.share(peer), busy);
     let id = RequestId::of(&head.headers, app.clock.now());
-    let path = head.uri.path();
-    let found = route_of(surface, &head);
+    let path = route::plain(head.uri.path());
+    let found = route_of(surface, &head, &path);
     let name = found.as_ref().map_or("none", Route::name);
     let is_probe = matches!(
         found,
@@ -73,7 +73,7 @@ pub async fn answer(
         head: &head,
         id: &id,
         surface,
-        family: surface.family(path),
+        family: surface.family(&path),
         peer,
         client,
     };
@@ -136,7 +136,7 @@ pub fn live(app: &App, head: &Parts) -> Reply {
     reply
 }
 
-fn route_of(surface: Surface, head: &Parts) -> Result<Route<'_>, ApiError> {
+fn route_of<'p>(surface: Surface, head: &Parts, path: &'p str) -> Result<Route<'p>, ApiError> {
     let target = head
         .uri
         .path_and_query()
@@ -153,7 +153,7 @@ fn route_of(surface: Surface, head: &Parts) -> Result<Route<'_>, ApiError> {
         return Err(ApiError::HeadersTooLarge);
     }
     is_well_formed(head)?;
-    Route::find(surface, &head.method, head.uri.path()).map_err(|error| match error {
+    Route::find(surface, &head.method, path).map_err(|error| match error {
         NoRoute::Nothing => ApiError::NotFound("There is nothing at this address.".to_owned()),
         NoRoute::OtherMethods(allow) => ApiError::MethodNotAllowed { allow },
     })

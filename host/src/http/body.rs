@@ -97,14 +97,7 @@ impl Unread {
         self.read_within(limit, time)
             .await
             .map_err(|error| match error {
-                ReadError::Short(short) => {
-                    app.metrics.shed(match short {
-                        Short::All => "bodies",
-                        Short::Peer => "bodies of one address",
-                        Short::Connection => "bodies to one connection",
-                    });
-                    refusal(short)
-                }
+                ReadError::Short(short) => shed(app, short),
                 ReadError::Refused(error) => error,
             })
     }
@@ -187,6 +180,16 @@ impl From<ApiError> for ReadError {
     fn from(error: ApiError) -> Self {
         Self::Refused(error)
     }
+}
+
+/// There is no room for a body.
+pub fn shed(app: &App, short: Short) -> ApiError {
+    app.metrics.shed(match short {
+        Short::All => "bodies",
+        Short::Peer => "bodies of one address",
+        Short::Connection => "bodies to one connection",
+    });
+    refusal(short)
 }
 
 fn refusal(short: Short) -> ApiError {

@@ -3,54 +3,65 @@
 //! client, which may have sent a whole request by then, hears no answer.
 
 use std::io;
+use std::os::fd::AsRawFd as _;
 
-use socket2::{SockFilter, SockRef};
+use libc::{IP_MINTTL, IPPROTO_IP, IPPROTO_IPV6, IPV6_MINHOPCOUNT, c_int};
 use tokio::net::TcpListener;
 
 /// From now on the kernel drops what would begin a connection, and lets those end
 /// their handshake that have begun one. A client's system tries again after a second,
 /// and is refused when the listener is closed by then: it knows that it was not heard.
 ///
+/// The listener takes no packet that has passed a router, or that a usual system sent:
+/// they begin at 64 or 128 hops. Unlike a packet filter that needs no privilege.
+///
 /// # Errors
 ///
-/// Those of the system, which may know no filters.
+/// Those of the system, which may know no such bound.
 pub fn begin_no_more(listener: &TcpListener) -> io::Result<()> {
-    SockRef::from(listener).attach_filter(&FIRST_SEGMENTS)
+    if listener.local_addr()?.is_ipv6() {
+        set(listener, IPPROTO_IPV6, IPV6_MINHOPCOUNT, MOST_HOPS)?;
+    }
+    // On a socket of both families it counts for the older one.
+    set(listener, IPPROTO_IP, IP_MINTTL, MOST_HOPS)
 }
 
-/// A program of the kernel's packet filter, which sees a segment from its TCP header
-/// on. It keeps no byte of one with SYN and without ACK, and all of any other.
-const FIRST_SEGMENTS: [SockFilter; 5] = [
-    SockFilter::new(LOAD_BYTE, 0, 0, FLAGS_AT),
-    SockFilter::new(AND, 0, 0, SYN | ACK),
-    SockFilter::new(JUMP_IF_EQUAL, 0, 1, SYN),
-    SockFilter::new(RETURN, 0, 0, 0),
-    SockFilter::new(RETURN, 0, 0, u32::MAX),
-];
+/// Hops that a packet has left at most, as it is sent by hardly anybody.
+const MOST_HOPS: c_int = 255;
 
-const FLAGS_AT: u32 = 13;
-const SYN: u32 = 0x02;
-const ACK: u32 = 0x10;
-
-// linux/bpf_common.h: the class of an instruction, with its size and mode or operation.
-const LOAD_BYTE: u16 = (libc::BPF_LD | libc::BPF_B | libc::BPF_ABS) as u16;
-const AND: u16 = (libc::BPF_ALU | libc::BPF_AND) as u16;
-const JUMP_IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ) as u16;
-const RETURN: u16 = libc::BPF_RET as u16;
+#[expect(unsafe_code, reason = "no crate of ours offers these two options")]
+fn set(listener: &TcpListener, level: c_int, option: c_int, value: c_int) -> io::Result<()> {
+    let length = libc::socklen_t::try_from(size_of_val(&value)).map_err(io::Error::other)?;
+    // SAFETY: the socket is open while it is borrowed, and the pointer is to a value that
+    // lives until the call has returned and whose size is given.
+    let done = unsafe {
+        libc::setsockopt(
+            listener.as_raw_fd(),
+            level,
+            option,
+            (&raw const value).cast(),
+            length,
+        )
+    };
+    match done {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpStream;
+    use std::net::{SocketAddr, TcpStream};
     use std::time::Duration;
 
     use super::*;
 
-    #[tokio::test]
-    async fn who_has_connected_is_let_in_and_nobody_else_begins() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        let address = listener.local_addr().expect("it is bound");
+    async fn check(bound: &str, host: &str) {
+        let listener = TcpListener::bind(bound).await.expect("a free port");
+        let port = listener.local_addr().expect("it is bound").port();
+        let address = SocketAddr::new(host.parse().expect("an address"), port);
         let _early = TcpStream::connect(address).expect("the kernel lets it in");
-        begin_no_more(&listener).expect("the system filters");
+        begin_no_more(&listener).expect("the system has the bound");
         let late = tokio::task::spawn_blocking(move || {
             TcpStream::connect_timeout(&address, Duration::from_secs(20))
         });
@@ -59,5 +70,16 @@ mod tests {
         drop(listener);
         let refused = late.await.expect("no panic").expect_err("nobody listens");
         assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+    }
+
+    #[tokio::test]
+    async fn who_has_connected_is_let_in_and_nobody_else_begins() {
+        check("127.0.0.1:0", "127.0.0.1").await;
+    }
+
+    #[tokio::test]
+    async fn the_same_holds_for_both_families() {
+        check("[::1]:0", "::1").await;
+        check("[::]:0", "127.0.0.1").await;
     }
 }

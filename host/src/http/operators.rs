@@ -18,7 +18,7 @@ use super::answer::{answer, live};
 use super::io::Progress;
 use super::presence::Client;
 use super::reply::{self, Reply};
-use super::route::{OpenRoute, Route, Surface};
+use super::route::{self, OpenRoute, Route, Surface};
 use super::server;
 use crate::app::App;
 
@@ -64,7 +64,11 @@ pub async fn answered(
     request: Request<Incoming>,
 ) -> Reply {
     let probes = matches!(
-        Route::find(Surface::Admin, request.method(), request.uri().path()),
+        Route::find(
+            Surface::Admin,
+            request.method(),
+            &route::plain(request.uri().path())
+        ),
         Ok(Route::Open(OpenRoute::Live))
     );
     if probes {

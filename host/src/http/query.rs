@@ -25,6 +25,13 @@ impl<'a> Query<'a> {
         Some(value)
     }
 
+    /// All that is there, in order.
+    pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0
+            .iter()
+            .map(|(name, value)| (name.as_ref(), value.as_ref()))
+    }
+
     /// The values of a name that may be repeated.
     pub fn all<'q>(&'q self, name: &'q str) -> impl Iterator<Item = &'q str> {
         let named = self.0.iter().filter(move |(key, _)| key == name);

@@ -2,6 +2,8 @@
 //! of contents; a route's group says who may use it and how its errors look, so
 //! that a new one cannot forget to choose.
 
+use std::borrow::Cow;
+
 use hyper::Method;
 
 use super::endpoints::admin::AdminRoute;
@@ -41,6 +43,10 @@ pub enum OpenRoute<'a> {
     Handshake {
         connection: &'a str,
     },
+    /// A browser asks whether a page may post.
+    Preflight {
+        connection: &'a str,
+    },
     ChannelWebhook {
         instance: &'a str,
         token: &'a str,
@@ -64,6 +70,7 @@ pub enum OpenRoute<'a> {
 pub enum PartnerRoute<'a> {
     FindDeals,
     CreateDeal,
+    ShowDeal { deal: &'a str },
     PatchDeal { deal: &'a str },
     SearchProducts,
     SendNotification,
@@ -75,6 +82,7 @@ impl PartnerRoute<'_> {
         match self {
             Self::FindDeals => "find-deals",
             Self::CreateDeal => "create-deal",
+            Self::ShowDeal { .. } => "show-deal",
             Self::PatchDeal { .. } => "patch-deal",
             Self::SearchProducts => "products-by-name",
             Self::SendNotification => "send-notification",
@@ -206,6 +214,9 @@ impl<'a> Route<'a> {
             ("GET", ["ingest-lead", connection]) if gateway => {
                 Self::Open(OpenRoute::Handshake { connection })
             }
+            ("OPTIONS", ["ingest-lead", connection]) if gateway => {
+                Self::Open(OpenRoute::Preflight { connection })
+            }
             ("POST", ["channel-webhook", instance, token]) if gateway => {
                 Self::Open(OpenRoute::ChannelWebhook { instance, token })
             }
@@ -214,6 +225,9 @@ impl<'a> Route<'a> {
             }
             ("GET", ["deal"]) if gateway => Self::Partner(PartnerRoute::FindDeals),
             ("POST", ["deal"]) if gateway => Self::Partner(PartnerRoute::CreateDeal),
+            ("GET", ["deal", deal]) if gateway && !deal.is_empty() => {
+                Self::Partner(PartnerRoute::ShowDeal { deal })
+            }
             ("PATCH", ["deal", deal]) if gateway && !deal.is_empty() => {
                 Self::Partner(PartnerRoute::PatchDeal { deal })
             }
@@ -280,6 +294,7 @@ impl<'a> Route<'a> {
             Self::Open(route) => match route {
                 OpenRoute::IngestLead { .. } => "ingest-lead",
                 OpenRoute::Handshake { .. } => "ingest-handshake",
+                OpenRoute::Preflight { .. } => "ingest-preflight",
                 OpenRoute::ChannelWebhook { .. } => "channel-webhook",
                 OpenRoute::ChannelHandshake { .. } => "channel-handshake",
                 OpenRoute::Live => "health-live",
@@ -318,6 +333,37 @@ impl Surface {
     }
 }
 
+/// The path with what nobody had to encode as it is written: by RFC 3986 `%41` is `A`
+/// wherever it stands, and what is left encoded means something else.
+pub fn plain(path: &str) -> Cow<'_, str> {
+    let Some(first) = path.find('%') else {
+        return Cow::Borrowed(path);
+    };
+    let mut plain = path[..first].to_owned();
+    let mut rest = &path[first..];
+    while let Some(at) = rest.find('%') {
+        plain.push_str(&rest[..at]);
+        let digits = rest.get(at + 1..at + 3);
+        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match byte.map(char::from).filter(|c| is_unreserved(*c)) {
+            Some(character) => {
+                plain.push(character);
+                rest = &rest[at + 3..];
+            }
+            None => {
+                plain.push('%');
+                rest = &rest[at + 1..];
+            }
+        }
+    }
+    plain.push_str(rest);
+    Cow::Owned(plain)
+}
+
+fn is_unreserved(character: char) -> bool {
+    character.is_ascii_alphanumeric() || matches!(character, '-' | '.' | '_' | '~')
+}
+
 fn split<'a>(path: &'a str, into: &mut [&'a str; SEGMENTS]) -> Option<usize> {
     let mut count = 0;
     for segment in path.strip_prefix('/')?.split('/') {
@@ -340,6 +386,18 @@ fn list(methods: &[&'static str]) -> String {
 mod tests {
     use super::*;
 
+    #[test]
+    fn what_nobody_had_to_encode_counts_as_written() {
+        let check = |path: &str, expect: &str| assert_eq!(plain(path), expect, "{path}");
+        check("/deal", "/deal");
+        check("/%64eal/%7Ea%2db", "/deal/~a-b");
+        check("/a%2Fb%20%C3%A9", "/a%2Fb%20%C3%A9");
+        check("/%", "/%");
+        check("/%4", "/%4");
+        check("/%+1%zz%é", "/%+1%zz%é");
+        check("/%2541", "/%2541");
+    }
+
     fn find(surface: Surface, method: &str, path: &'static str) -> Result<Route<'static>, NoRoute> {
         let method = Method::from_bytes(method.as_bytes()).expect("a method");
         Route::find(surface, &method, path)
@@ -361,6 +419,7 @@ mod tests {
             }
         };
         check("/deal", "find-deals", &[Gateway, Both]);
+        check("/deal/abc", "show-deal", &[Gateway, Both]);
         check("/tickets", "list-tickets", &[Gateway, Both]);
         check("/tickets/abc", "show-ticket", &[Gateway, Both]);
         check("/products-by-name", "products-by-name", &[Gateway, Both]);
@@ -417,20 +476,23 @@ mod tests {
 
     #[test]
     fn every_other_method_is_told_which_there_are() {
-        for method in ["PUT", "DELETE", "OPTIONS", "TRACE", "CONNECT", "BREW"] {
+        for method in ["PUT", "DELETE", "TRACE", "CONNECT", "BREW"] {
             assert_eq!(
                 find(Surface::Both, method, "/ingest-lead/abc"),
                 Err(NoRoute::OtherMethods("GET, HEAD, POST".to_owned())),
                 "{method}"
             );
         }
-        for (path, there) in [("/deal/abc", "PATCH"), ("/api/v1/deals/abc/log", "POST")] {
+        for (path, there) in [
+            ("/deal/abc", "GET, HEAD, PATCH"),
+            ("/api/v1/deals/abc/log", "POST"),
+        ] {
             assert_eq!(
-                find(Surface::Both, "GET", path),
+                find(Surface::Both, "OPTIONS", path),
                 Err(NoRoute::OtherMethods(there.to_owned())),
                 "{path}"
             );
-            assert_eq!(find(Surface::Data, there, path), Err(NoRoute::Nothing));
+            assert_eq!(find(Surface::Data, "POST", path), Err(NoRoute::Nothing));
         }
         assert!(find(Surface::Both, "HEAD", "/deal").is_ok());
         assert!(find(Surface::Both, "HEAD", "/nothing").is_err());

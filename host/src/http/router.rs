@@ -94,6 +94,7 @@ pub async fn run(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Repl
         Route::Open(route) => match route {
             OpenRoute::IngestLead { connection } => ingest::receive(call, connection, body).await,
             OpenRoute::Handshake { connection } => ingest::handshake(call, connection).await,
+            OpenRoute::Preflight { connection } => ingest::preflight(call, connection).await,
             OpenRoute::ChannelWebhook { instance, token } => {
                 channel_webhook::receive(call, instance, token, body).await
             }
@@ -112,6 +113,7 @@ pub async fn run(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Repl
             match route {
                 PartnerRoute::FindDeals => deals::find(call, &caller).await,
                 PartnerRoute::CreateDeal => deals::create(call, &caller, body).await,
+                PartnerRoute::ShowDeal { deal } => deals::show(call, &caller, deal).await,
                 PartnerRoute::PatchDeal { deal } => deals::patch(call, &caller, deal, body).await,
                 PartnerRoute::SearchProducts => products::search(call, &caller).await,
                 PartnerRoute::SendNotification => notifications::send(call, &caller, body).await,

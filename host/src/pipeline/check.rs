@@ -21,7 +21,10 @@ pub struct Presented<'a> {
     pub public_url: &'a str,
     pub query: &'a Pairs,
     pub headers: &'a Pairs,
+    /// As it was before it was compressed.
     pub body: &'a [u8],
+    /// The bytes that came, which a signature is over.
+    pub sent: &'a [u8],
 }
 
 /// Why the sender is not believed. The text is for the operator: it never says
@@ -221,7 +224,7 @@ fn fresh_timestamp<'a>(
 
 fn signed(check: &SenderCheck, sent: Presented<'_>, timestamp: &str, mut take: impl FnMut(&[u8])) {
     if check.signed.is_empty() {
-        return take(sent.body);
+        return take(sent.sent);
     }
     for part in &check.signed {
         match part.kind.as_str() {
@@ -242,7 +245,7 @@ fn signed(check: &SenderCheck, sent: Presented<'_>, timestamp: &str, mut take: i
                     take(value.as_bytes());
                 }
             }
-            _ => take(sent.body),
+            _ => take(sent.sent),
         }
     }
 }
@@ -303,6 +306,7 @@ mod tests {
             query: &vec![],
             headers: &headers,
             body,
+            sent: body,
         };
         verify(std::slice::from_ref(check), &secrets, sent, now)
     }

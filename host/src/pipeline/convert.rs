@@ -80,6 +80,9 @@ pub struct Evidence {
     /// is over the body as it came.
     #[serde(default)]
     pub body: Option<String>,
+    /// In base64, the bytes that came, when they were compressed.
+    #[serde(default)]
+    pub sent: Option<String>,
 }
 
 impl Evidence {
@@ -110,16 +113,16 @@ impl Evidence {
         live: &Live,
         delivery: &NewDelivery,
     ) -> Result<(), CheckError> {
-        let own = self
-            .body
-            .as_deref()
-            .and_then(|body| STANDARD.decode(body).ok());
+        let bytes = |text: &Option<String>| STANDARD.decode(text.as_deref()?).ok();
+        let (own, came) = (bytes(&self.body), bytes(&self.sent));
+        let body = own.as_deref().unwrap_or(&delivery.body);
         let sent = Presented {
             method: &delivery.method,
             public_url: &self.public_url,
             query: &self.query,
             headers: &self.headers,
-            body: own.as_deref().unwrap_or(&delivery.body),
+            body,
+            sent: came.as_deref().unwrap_or(body),
         };
         // The time of signing was right when it was received, or never.
         check::verify(&checks.checks, &live.secrets, sent, delivery.received_at)

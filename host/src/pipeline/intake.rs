@@ -9,6 +9,9 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use super::answering::{self, Asked};
 use super::check::{self, CheckError};
 use super::connections::{ConnectionError, Live};
@@ -67,7 +70,18 @@ pub struct Inbound {
     pub query: Pairs,
     /// Names in lower case.
     pub headers: Pairs,
+    /// As it was before it was compressed.
     pub body: Vec<u8>,
+    /// The bytes that came, which a signature is over; `None`: those of the body.
+    pub sent: Option<Vec<u8>>,
+}
+
+impl Inbound {
+    /// The body came in another form, of which the headers speak.
+    pub fn as_sent(mut self, sent: Vec<u8>) -> Self {
+        self.sent = Some(sent);
+        self
+    }
 }
 
 /// What the sender hears.
@@ -255,7 +269,8 @@ async fn quarantine(
     Ok(Received::Unproven)
 }
 
-async fn connection(app: &App, address: &Address) -> Result<Arc<Live>, IntakeError> {
+/// The connection that is at this address.
+pub async fn connection(app: &App, address: &Address) -> Result<Arc<Live>, IntakeError> {
     app.pipeline
         .connections
         .get(address.connection())
@@ -274,7 +289,13 @@ fn split(
         query: inbound.query.clone(),
         headers: inbound.headers.clone(),
         body: None,
+        sent: inbound.sent.as_deref().map(|sent| STANDARD.encode(sent)),
     };
+    let mut headers = inbound.headers;
+    if inbound.sent.is_some() {
+        // They speak of the bytes that came, and not of the body that is kept.
+        headers.retain(|(name, _)| !matches!(name.as_str(), "content-encoding" | "content-length"));
+    }
     let delivery = NewDelivery {
         id: DeliveryId::new(now),
         workspace: live.connection.workspace,
@@ -283,7 +304,7 @@ fn split(
         method: inbound.method,
         path: inbound.path,
         query: inbound.query,
-        headers: inbound.headers,
+        headers,
         body: inbound.body,
     };
     (evidence, delivery)

@@ -11,6 +11,7 @@
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -167,10 +168,14 @@ impl Compilation {
             .map_err(|error| LoadError::Compiler(format!("it cannot be waited for: {error}")))?;
         if !finished.status.success() {
             let said = message(&finished.stderr);
-            return Err(match finished.status.code() {
-                Some(code) if code == i32::from(EXIT_INVALID) => LoadError::Invalid(said),
-                Some(code) => LoadError::Compiler(format!("exit code {code}: {said}")),
-                None => LoadError::Invalid(format!(
+            return Err(match (finished.status.code(), finished.status.signal()) {
+                (Some(code), _) if code == i32::from(EXIT_INVALID) => LoadError::Invalid(said),
+                (Some(code), _) => LoadError::Compiler(format!("exit code {code}: {said}")),
+                // Somebody stops the service and all that it started.
+                (None, Some(libc::SIGTERM | libc::SIGINT | libc::SIGHUP | libc::SIGQUIT)) => {
+                    LoadError::Compiler(format!("it was ended from outside ({})", finished.status))
+                }
+                (None, _) => LoadError::Invalid(format!(
                     "compiling it took more than {} MiB of memory or {} seconds of processor time, or broke the compiler ({}): {said}",
                     self.memory_mib,
                     self.timeout.as_secs(),

@@ -4,7 +4,10 @@
 //!
 //! Names and terms are folded to words. A word of the term is worth its letters,
 //! two points each. It finds its like in a name (all its points), longer words
-//! that begin with it (one point less), and words with a typo (two points less
+//! that begin with it (one point less), the same number with zeros before it (all its
+//! points), the word that it makes with the one beside it in the term, and two words of
+//! the name that are it when they are put together, of three letters each or a number
+//! (one point less each), and words with a typo (two points less
 //! for each: a letter too many, too few, wrong, or two that changed places). A
 //! name's score is its points of the term's; those with half or more are found.
 //! Order: score, then fewer words, then the folded name, then the id.

@@ -20,7 +20,8 @@ pub(super) fn search(products: &[(ProductId, String)], term: &str) -> Vec<(Produ
             .map(|at| {
                 let is_last = at + 1 == all.len();
                 let worth = |word: &&str| alike(used[at], word, is_last);
-                name.iter().map(worth).max().unwrap_or(0)
+                let alone = name.iter().map(worth).max().unwrap_or(0);
+                alone.max(together(used, at, &name))
             })
             .sum();
         if points >= whole {
@@ -36,12 +37,37 @@ pub(super) fn search(products: &[(ProductId, String)], term: &str) -> Vec<(Produ
         .collect()
 }
 
+/// What it is worth that a word of the term and one beside it are one word of the
+/// name, or two of the name one of the term.
+fn together(used: &[&str], at: usize, name: &[&str]) -> usize {
+    let worth = 2 * letters(used[at]).len() - 1;
+    let has = |word: &str| name.contains(&word);
+    let before = at > 0 && has(&[used[at - 1], used[at]].concat());
+    let after = at + 1 < used.len() && has(&[used[at], used[at + 1]].concat());
+    let is_half = |half: &str| letters(half).len() >= 3 || half.bytes().all(|b| b.is_ascii_digit());
+    let word = letters(used[at]);
+    let in_two = (1..word.len()).any(|middle| {
+        let half = |letters: &[char]| letters.iter().collect::<String>();
+        let (first, second) = (half(&word[..middle]), half(&word[middle..]));
+        is_half(&first) && is_half(&second) && has(&first) && has(&second)
+    });
+    if before || after || in_two { worth } else { 0 }
+}
+
+fn number(word: &str) -> Option<u64> {
+    let is_number = word.len() <= 8 && word.bytes().all(|byte| byte.is_ascii_digit());
+    word.parse().ok().filter(|_| is_number)
+}
+
 fn letters(word: &str) -> Vec<char> {
     word.chars().collect()
 }
 
 /// What a word of a name is worth to one of the term, in half letters.
 fn alike(wanted: &str, word: &str, is_last: bool) -> usize {
+    if number(wanted).is_some() && number(wanted) == number(word) {
+        return 2 * wanted.len();
+    }
     let bytes = wanted.len();
     let (wanted, word) = (letters(wanted), letters(word));
     let whole = 2 * wanted.len();

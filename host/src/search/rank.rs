@@ -94,7 +94,12 @@ fn cells(segment: &Segment, term: &Term, least: u32) -> Vec<u16> {
     }
     let parts = (1..).zip(term.words()).map(|(mark, word)| {
         let likes = word.likes(&segment.words);
-        let costs = likes.iter().map(|like| segment.lists.cost(&like.words));
+        let costs = likes.iter().map(|like| {
+            let beside = like
+                .beside
+                .map(|word| segment.lists.cost(&(word..word + 1)));
+            segment.lists.cost(&like.words) + beside.unwrap_or(0)
+        });
         Part {
             mark,
             most: word.most(),
@@ -135,6 +140,15 @@ fn cells(segment: &Segment, term: &Term, least: u32) -> Vec<u16> {
 fn add(segment: &Segment, part: &Part, cells: &mut [u16]) {
     for like in &part.likes {
         let add = cell_of(like.points) + part.mark;
+        if let Some(beside) = like.beside {
+            for name in with_both(segment, like.words.start, beside) {
+                let cell = &mut cells[name as usize];
+                if *cell & MARKS != part.mark {
+                    *cell = (*cell & !MARKS) + add;
+                }
+            }
+            continue;
+        }
         for word in like.words.clone() {
             match segment.lists.list(word) {
                 List::Bits(bits) => add_bits(bits, part.mark, add, cells),
@@ -147,6 +161,34 @@ fn add(segment: &Segment, part: &Part, cells: &mut [u16]) {
             }
         }
     }
+}
+
+/// The names that have two words.
+fn with_both(segment: &Segment, first: u32, second: u32) -> Vec<u32> {
+    let mut has = vec![0u8; (segment.count() as usize).div_ceil(8)];
+    match segment.lists.list(first) {
+        List::Bits(bits) => has.copy_from_slice(bits),
+        List::Steps(steps) => {
+            steps.for_each(|name| has[name as usize / 8] |= 1 << (name % 8));
+        }
+    }
+    let mut both = Vec::new();
+    let mut check = |name: u32| {
+        if has[name as usize / 8] & (1 << (name % 8)) != 0 {
+            both.push(name);
+        }
+    };
+    match segment.lists.list(second) {
+        List::Steps(steps) => steps.for_each(check),
+        List::Bits(bits) => {
+            for (byte, bits) in (0..).zip(bits) {
+                (0..8)
+                    .filter(|bit| bits & (1 << bit) != 0)
+                    .for_each(|bit| check(byte * 8 + bit));
+            }
+        }
+    }
+    both
 }
 
 /// Eight names at a time and without a branch: a word that every name has must
@@ -187,7 +229,7 @@ fn add_to(segment: &Segment, part: &Part, cells: &mut [u16], names: &[u32]) {
         // The best comes first.
         let like = part.likes.iter().find(|like| {
             let is_like = |word| like.words.contains(word);
-            words.iter().any(is_like)
+            words.iter().any(is_like) && like.beside.is_none_or(|beside| words.contains(&beside))
         });
         if let Some(like) = like {
             let cell = &mut cells[name as usize];

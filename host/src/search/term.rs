@@ -50,6 +50,8 @@ pub(super) struct Word {
     points: u32,
     times: u32,
     begins: bool,
+    /// Put together with the word before, and with the one after.
+    joined: Vec<String>,
     typos: u8,
     /// What tells typos, once somebody searches: whoever only waits holds none.
     automaton: OnceLock<DFA>,
@@ -59,6 +61,8 @@ pub(super) struct Word {
 /// what each is worth.
 pub(super) struct Like {
     pub words: std::ops::Range<u32>,
+    /// Only names that have this one too.
+    pub beside: Option<u32>,
     pub points: u32,
 }
 
@@ -75,11 +79,11 @@ impl Term {
             return Err(TermError::TooLong);
         }
         let mut words: Vec<Word> = Vec::new();
-        let mut all = fold::words(&folded).peekable();
-        for _ in 0..limits::SEARCH_TERM_WORDS {
-            let Some(text) = all.next() else { break };
-            let is_last = all.peek().is_none();
-            let word = Word::new(text, is_last);
+        let all: Vec<_> = fold::words(&folded).collect();
+        let used = &all[..all.len().min(limits::SEARCH_TERM_WORDS)];
+        for (at, text) in used.iter().enumerate() {
+            let mut word = Word::new(text, at + 1 == all.len());
+            word.joined = joined(used, at);
             match words.iter_mut().find(|known| known.is_like(&word)) {
                 Some(known) => known.times += 1,
                 None => words.push(word),
@@ -88,7 +92,6 @@ impl Term {
         if words.is_empty() {
             return Err(TermError::Empty);
         }
-        drop(all);
         Ok(Self {
             points: words.iter().map(|word| word.points * word.times).sum(),
             text: folded,
@@ -126,6 +129,7 @@ impl Word {
             points: LETTER * u32::try_from(letters).expect("words are short"),
             times: 1,
             begins: is_last || (letters < SHORT && !has_digit),
+            joined: Vec::new(),
             typos,
             automaton: OnceLock::new(),
         }
@@ -142,7 +146,7 @@ impl Word {
     }
 
     fn is_like(&self, other: &Self) -> bool {
-        self.text == other.text && self.begins == other.begins
+        self.text == other.text && self.begins == other.begins && self.joined == other.joined
     }
 
     /// The most that it can be worth.
@@ -153,30 +157,92 @@ impl Word {
     /// What it stands for, best first.
     pub(super) fn likes(&self, words: &Words) -> Vec<Like> {
         let mut likes = Vec::new();
-        let mut push = |words: std::ops::Range<u32>, less: u32| {
+        let mut push = |words: std::ops::Range<u32>, beside: Option<u32>, less: u32| {
             if !words.is_empty() {
                 let points = (self.points - less) * self.times;
-                likes.push(Like { words, points });
+                likes.push(Like {
+                    words,
+                    beside,
+                    points,
+                });
             }
         };
         if let Some(word) = words.number(&self.text) {
-            push(word..word + 1, 0);
+            push(word..word + 1, None, 0);
+        }
+        for equal in equal_numbers(&self.text) {
+            if let Some(word) = words.number(&equal) {
+                push(word..word + 1, None, 0);
+            }
         }
         if self.begins {
-            push(words.beginning_with(&self.text), 1);
+            push(words.beginning_with(&self.text), None, 1);
+        }
+        for joined in &self.joined {
+            if let Some(word) = words.number(joined) {
+                push(word..word + 1, None, 1);
+            }
+        }
+        for (first, second) in halves(&self.text) {
+            if let (Some(first), Some(second)) = (words.number(first), words.number(second)) {
+                push(first..first + 1, Some(second), 1);
+            }
         }
         if let Some(typos) = self.automaton() {
             let mut stream = words.map().search_with_state(typos).into_stream();
             while let Some((_, number, state)) = stream.next() {
                 let number = u32::try_from(number).expect("words are numbered so");
                 if let Distance::Exact(typos @ 1..) = typos.distance(state) {
-                    push(number..number + 1, LETTER * u32::from(typos));
+                    push(number..number + 1, None, LETTER * u32::from(typos));
                 }
             }
         }
         likes.sort_by_key(|like| std::cmp::Reverse(like.points));
         likes
     }
+}
+
+/// The word put together with its neighbours: `vista mar` is `vistamar` too.
+fn joined(all: &[&str], at: usize) -> Vec<String> {
+    let before = at.checked_sub(1).map(|before| all[before..=at].concat());
+    let after = all.get(at..=at + 1).map(<[_]>::concat);
+    let mut joined: Vec<_> = before.into_iter().chain(after).collect();
+    joined.dedup();
+    joined
+}
+
+/// Letters that a half of a word has at least: shorter words are in every other name.
+const HALF: usize = 3;
+
+/// The two words that a word may be, put together: `vistamar` is `vista mar` too.
+pub(super) fn halves(word: &str) -> impl Iterator<Item = (&str, &str)> {
+    let splits = word.char_indices().skip(1);
+    splits
+        .map(|(at, _)| word.split_at(at))
+        .filter(|(first, second)| is_half(first) && is_half(second))
+}
+
+fn is_half(text: &str) -> bool {
+    text.chars().nth(HALF - 1).is_some() || is_number(text)
+}
+
+fn is_number(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Digits of a number, at most: longer ones are codes.
+const DIGITS: usize = 8;
+
+/// The same number in other digits: `007` for `7`.
+pub(super) fn equal_numbers(word: &str) -> impl Iterator<Item = String> {
+    let number = match word.trim_start_matches('0') {
+        _ if !is_number(word) || word.len() > DIGITS => None,
+        "" => Some("0"),
+        number => Some(number),
+    };
+    let digits = number.map_or(0, |number| DIGITS - number.len() + 1);
+    let equal = (0..digits).map(move |zeros| "0".repeat(zeros) + number.unwrap_or_default());
+    equal.filter(move |equal| equal != word)
 }
 
 // Letters that changed places are one typo. Making these takes milliseconds.

@@ -82,6 +82,31 @@ fn a_name_is_found_however_it_is_written() {
 }
 
 #[test]
+fn words_are_found_together_and_apart_and_numbers_by_what_they_are() {
+    let names = [
+        "Residencial Vista Mar",
+        "Vistamar",
+        "Torre 7",
+        "Torre 007",
+        "Torre 70",
+    ];
+    let check = |term: &str, expect: &[&str]| {
+        let found: Vec<_> = found(&names, term)
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect();
+        assert_eq!(found, expect, "{term}");
+    };
+    check("vistamar", &["Vistamar", "Residencial Vista Mar"]);
+    check("vista mar", &["Residencial Vista Mar", "Vistamar"]);
+    check("torre 7", &["Torre 007", "Torre 7", "Torre 70"]);
+    check("torre 07", &["Torre 007", "Torre 7", "Torre 70"]);
+    check("torre7", &["Torre 7"]);
+    // Two letters are in every other name.
+    assert_eq!(found(&["de la"], "dela"), []);
+}
+
+#[test]
 fn equal_scores_go_by_words_then_name_then_id() {
     let names = ["casa b", "casa", "casa a", "casa a b", "casa a"];
     let expect = [
@@ -111,7 +136,12 @@ impl Chance {
     }
 
     fn word(&mut self) -> String {
-        const WORDS: [&str; 24] = [
+        const WORDS: [&str; 29] = [
+            "vista",
+            "mar",
+            "vistamar",
+            "casa304",
+            "0304",
             "casa",
             "casas",
             "caza",

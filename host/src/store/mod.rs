@@ -72,7 +72,6 @@ use self::sqlite::SqliteStore;
 use crate::clock::SharedClock;
 use crate::config::{self, StoreUrl};
 use crate::domain::connection::{Connection, Pause};
-use crate::domain::deal::DealView;
 use crate::domain::id::{
     ConnectionId, ContactId, DealId, DeliveryId, ErasureId, HostId, KeyId, ProductId, WorkspaceId,
 };
@@ -278,13 +277,13 @@ pub trait Store: Analytics + Send + Sync + 'static {
 
     // ---- what partners and data clients read
 
-    /// Newest first, at most `limit`.
+    /// Newest first, at most `limit`, and fewer where they are long.
     async fn deals(
         &self,
         scope: &Scope,
         filter: &DealFilter,
         limit: u32,
-    ) -> Result<Vec<DealView>, StoreError>;
+    ) -> Result<DealPage, StoreError>;
 
     /// A deal's history and notes; `None` when there is no such deal in the workspace.
     async fn deal_past(

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::domain::deal::DealView;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::exchange::{HttpRequest, HttpResponse};
 use crate::domain::id::{ConnectionId, DealId, DeliveryId, PartnerId, WorkspaceId};
@@ -93,6 +94,16 @@ pub struct DealFilter {
     pub email: Option<String>,
     pub deal: Option<DealId>,
     pub external_id: Option<String>,
+    /// Only those that are older: the last one of the page before.
+    pub before: Option<DealId>,
+}
+
+/// A page of deals, newest first.
+#[derive(Debug, Default)]
+pub struct DealPage {
+    pub deals: Vec<DealView>,
+    /// Older ones remain.
+    pub more: bool,
 }
 
 #[derive(Clone, Debug)]

@@ -5,12 +5,12 @@ use leadhost_sdk::{
     Conversion, Item, Lead, MAX_ATTRIBUTES, MAX_TEXT_BYTES, MAX_WORD_BYTES, Outcome,
 };
 
-/// Notes of one conversion on what was cut: a delivery may have thousands of leads.
+/// Notes of one conversion: a delivery may have thousands of leads.
 const NOTES: usize = 20;
 
-/// Items whose leads a host takes, with a note on what they lack.
-pub fn keep(mut items: Vec<Item>) -> Conversion {
-    let mut notes = Vec::new();
+/// Items whose leads a host takes, with notes: those that there are, and on what was cut.
+pub fn keep(mut items: Vec<Item>, mut notes: Vec<String>) -> Conversion {
+    notes.truncate(NOTES);
     for (index, item) in items.iter_mut().enumerate() {
         if let Outcome::Lead(lead) = &mut item.outcome {
             for what in cut(lead) {
@@ -66,7 +66,7 @@ mod tests {
         for number in 0..MAX_ATTRIBUTES + 1 {
             lead = lead.attribute(format!("a{number}"), &json!(number));
         }
-        let conversion = keep(vec![Item::ignored("nothing"), Item::lead(lead)]);
+        let conversion = keep(vec![Item::ignored("nothing"), Item::lead(lead)], Vec::new());
         assert_eq!(conversion.notes.len(), 4, "{:?}", conversion.notes);
         let Outcome::Lead(lead) = &conversion.items[1].outcome else {
             panic!("a lead");
@@ -81,7 +81,7 @@ mod tests {
         let lead = Lead::new()
             .message("m".repeat(MAX_TEXT_BYTES))
             .attribute("long", &json!("a".repeat(MAX_TEXT_BYTES - 2)));
-        let conversion = keep(vec![Item::lead(lead)]);
+        let conversion = keep(vec![Item::lead(lead)], Vec::new());
         assert!(conversion.notes.is_empty());
         let Outcome::Lead(lead) = &conversion.items[0].outcome else {
             panic!("a lead");

@@ -30,6 +30,23 @@ pub struct Config {
     pub carried_secrets: Vec<Carried>,
 }
 
+impl Config {
+    /// Whether nothing says where the leads are, or who they are.
+    pub fn is_guessing(&self) -> bool {
+        let fields = &self.fields;
+        let who = [
+            &fields.external_id,
+            &fields.name,
+            &fields.phones,
+            &fields.emails,
+        ];
+        self.defaults
+            && self.items.is_empty()
+            && self.pairs.is_empty()
+            && who.iter().all(|field| field.is_none())
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self {

@@ -9,18 +9,28 @@ use crate::pairs;
 use crate::path::Step;
 use crate::record::Record;
 
-pub fn item(config: &Config, delivery: &Delivery, root: &Value, value: &Value, path: &str) -> Item {
+/// The item, and the lists of people that are no attribute of its lead.
+pub fn item(
+    config: &Config,
+    delivery: &Delivery,
+    root: &Value,
+    value: &Value,
+    path: &str,
+) -> (Item, Vec<String>) {
     let mut record = Record::new(value, root, delivery);
     for pairs in &config.pairs {
         record.pairs.extend(pairs::configured(pairs, value, root));
     }
     if config.only.iter().any(|condition| !record.meets(condition)) {
-        return Item::ignored("the item does not meet the conditions of `only`");
+        let item = Item::ignored("the item does not meet the conditions of `only`");
+        return (item, Vec::new());
     }
     if !value.is_object() {
-        return Item::invalid("a lead must have named fields", path);
+        let item = Item::invalid("a lead must have named fields", path);
+        return (item, Vec::new());
     }
-    read(config, &mut record, path)
+    let item = read(config, &mut record, path);
+    (item, record.left_out)
 }
 
 fn read<'a>(config: &Config, record: &mut Record<'a>, path: &str) -> Item {

@@ -18,6 +18,7 @@ mod looks;
 mod names;
 mod pairs;
 mod path;
+mod people;
 mod record;
 mod time;
 mod view;
@@ -26,6 +27,24 @@ mod xml;
 use leadhost_sdk::{Conversion, Converter, Delivery, Description, Problem, SenderPolicy};
 
 pub use config::Config;
+
+/// Members under which sources carry a credential, at whatever depth: they are masked
+/// before anything is kept. `token` is none of them, since a form's may be the id of its
+/// answers; it is no attribute.
+const USUAL_SECRETS: [&str; 12] = [
+    "google_key",
+    "apikey",
+    "api_key",
+    "api-key",
+    "access_token",
+    "accessToken",
+    "auth_token",
+    "authToken",
+    "client_secret",
+    "clientSecret",
+    "password",
+    "senha",
+];
 
 pub struct Mapping;
 
@@ -46,16 +65,21 @@ impl Converter for Mapping {
     /// How the sender proves itself is the connection's to say; this names what
     /// must be masked.
     fn sender_checks(config: &Config) -> Result<SenderPolicy, Problem> {
-        let google = SenderPolicy::none().carried_secret("json", "google_key");
+        let usual = USUAL_SECRETS
+            .iter()
+            .fold(SenderPolicy::none(), |policy, name| {
+                policy.carried_secret("json", name)
+            });
         let carried = config.carried_secrets.iter();
-        Ok(carried.fold(google, |policy, at| {
+        Ok(carried.fold(usual, |policy, at| {
             policy.carried_secret(&at.place, &at.name)
         }))
     }
 
     fn convert(config: &Config, delivery: &Delivery) -> Result<Conversion, Problem> {
         let body = body::read(config, delivery)?;
-        Ok(bounds::keep(items::of(config, delivery, &body)))
+        let (items, notes) = items::of(config, delivery, &body);
+        Ok(bounds::keep(items, notes))
     }
 }
 

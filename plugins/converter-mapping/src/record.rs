@@ -13,6 +13,7 @@ use crate::config::{Condition, Field, Source};
 use crate::fold::fold;
 use crate::pairs::Pair;
 use crate::path::{Path, Step, walk};
+use crate::people;
 use crate::time;
 
 pub struct Record<'a> {
@@ -22,6 +23,8 @@ pub struct Record<'a> {
     pub pairs: Vec<Pair<'a>>,
     /// Addresses of values that have a place in the lead.
     used: BTreeSet<*const Value>,
+    /// Where lists of people are that are no attributes.
+    pub left_out: Vec<String>,
 }
 
 /// A text that was found, and the source that it came from.
@@ -38,6 +41,7 @@ impl<'a> Record<'a> {
             delivery,
             pairs: Vec::new(),
             used: BTreeSet::new(),
+            left_out: Vec::new(),
         }
     }
 
@@ -218,7 +222,7 @@ impl<'a> Record<'a> {
         }
         if let Value::Object(fields) = self.item {
             for (name, value) in fields {
-                if let Some(value) = self.left(name, value) {
+                if let Some(value) = self.left(name, name, value) {
                     add(&mut out, name, value);
                 }
             }
@@ -229,7 +233,7 @@ impl<'a> Record<'a> {
             for (name, value) in envelope {
                 if is_small(value)
                     && !contains(value, self.item)
-                    && let Some(value) = self.left(name, value)
+                    && let Some(value) = self.left(name, name, value)
                     && out.iter().all(|(taken, _)| taken != name)
                 {
                     out.push((name.clone(), value));
@@ -239,27 +243,39 @@ impl<'a> Record<'a> {
         out
     }
 
-    /// A value without what is used in it; nothing if nothing is left.
-    fn left(&self, name: &str, value: &Value) -> Option<Value> {
+    /// A value without what is used in it, and without people who are not the lead;
+    /// nothing if nothing is left.
+    fn left(&mut self, path: &str, name: &str, value: &Value) -> Option<Value> {
         if self.is_used(value) || is_absent(value) || is_secret(name) {
             return None;
         }
-        if !self.has_used(value) {
+        if !self.has_used(value) && !people::are_in(name, value) {
             return Some(value.clone());
         }
         let left = match value {
-            Value::Object(fields) => Value::Object(
-                fields
-                    .iter()
-                    .filter_map(|(name, value)| Some((name.clone(), self.left(name, value)?)))
-                    .collect::<Map<String, Value>>(),
-            ),
-            Value::Array(items) => Value::Array(
-                items
-                    .iter()
-                    .filter_map(|item| self.left("", item))
-                    .collect(),
-            ),
+            Value::Object(fields) => {
+                let mut left = Map::new();
+                for (name, value) in fields {
+                    let path = format!("{path}.{name}");
+                    if let Some(value) = self.left(&path, name, value) {
+                        left.insert(name.clone(), value);
+                    }
+                }
+                Value::Object(left)
+            }
+            Value::Array(items) => {
+                let are_people = people::are_people(name, items);
+                let mut left = Vec::new();
+                for item in items {
+                    let is_somebody = are_people && people::is_person(item);
+                    if !is_somebody || self.is_used(item) || self.has_used(item) {
+                        left.extend(self.left(path, "", item));
+                    } else if self.left_out.last().is_none_or(|last| last != path) {
+                        self.left_out.push(path.to_owned());
+                    }
+                }
+                Value::Array(left)
+            }
             other => other.clone(),
         };
         (!is_absent(&left)).then_some(left)
@@ -330,7 +346,10 @@ fn is_small(value: &Value) -> bool {
 
 /// A source's own credential is no attribute of a lead.
 fn is_secret(name: &str) -> bool {
-    const SECRETS: [&str; 12] = [
+    const SECRETS: [&str; 15] = [
+        "token",
+        "bearertoken",
+        "privatekey",
         "googlekey",
         "apikey",
         "secret",

@@ -33,9 +33,13 @@ pub fn items(completion: &Completion) -> Result<Vec<Item>, Failure> {
             .map(|(index, lead)| listed(lead, &state, index))
             .collect(),
         _ => {
-            if !body.contains_key("field_data") {
+            // A form may ask nothing but for consents: then there are no answers.
+            let is_lead = ["field_data", "custom_disclaimer_responses", "id"]
+                .iter()
+                .any(|name| body.get(*name).is_some_and(|value| !is_absent(value)));
+            if !is_lead {
                 return Err(Failure::retry(
-                    "the Graph API's answer has no `field_data` in it",
+                    "the Graph API's answer has no lead in it",
                     Some(faults::NOT_READY_SECONDS),
                 ));
             }
@@ -58,8 +62,12 @@ pub fn items(completion: &Completion) -> Result<Vec<Item>, Failure> {
 }
 
 fn listed(lead: &Value, state: &Map<String, Value>, index: usize) -> Item {
-    if lead.get("field_data").is_none() {
-        return Item::invalid("the lead has no `field_data`", format!("data.{index}"));
+    let has = |name: &str| lead.get(name).is_some_and(|value| !is_absent(value));
+    if !has("field_data") && !has("id") {
+        return Item::invalid(
+            "the lead has neither an `id` nor `field_data`",
+            format!("data.{index}"),
+        );
     }
     Item::lead(answers::lead(lead, state, None))
 }

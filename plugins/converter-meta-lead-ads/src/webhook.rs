@@ -17,6 +17,13 @@ pub fn items(config: &Config, body: &Value) -> Result<Vec<Item>, Problem> {
     let Value::Object(fields) = body else {
         return Err(Problem::new("the body must be a JSON object with `entry`"));
     };
+    // Other objects have entries and changes of the same shape.
+    if let Some(object) = fields.get("object").and_then(text_of)
+        && object != PAGE
+    {
+        let why = format!("a webhook of `{object}`, not of `{PAGE}`");
+        return Ok(vec![Item::ignored(why)]);
+    }
     match fields.get("entry") {
         Some(Value::Array(entries)) if count(entries) > MAX_ITEMS => Err(Problem::new(format!(
             "the body has more than {MAX_ITEMS} changes, Meta sends at most 1000"
@@ -203,6 +210,7 @@ fn leadgen() -> Option<String> {
     Some(LEADGEN.into())
 }
 
+const PAGE: &str = "page";
 const LEADGEN: &str = "leadgen";
 /// Meta's ids have some 17 digits; relays make up longer ones.
 const MAX_ID: usize = 128;

@@ -425,8 +425,8 @@ async fn what_is_too_large_too_deep_or_another_method_is_told_in_the_gateways_sh
         ),
         (
             format!("/deal/{deal}"),
-            "PATCH",
-            ["GET", "HEAD", "POST", "DELETE"],
+            "GET, HEAD, PATCH",
+            ["POST", "PUT", "DELETE", "OPTIONS"],
         ),
         (
             format!("/api/v1/deals/{deal}/log"),

@@ -308,9 +308,12 @@ async fn a_phone_and_an_address_of_two_people_are_the_phones(on: On) {
         json!(["ana@example.com"])
     );
     assert_eq!(seat.rows("contacts").await.len(), 2);
+    // The address is of both by now.
+    let both = seat.find("phone=21998765432&email=ana@example.com").await;
+    assert_eq!(both.len(), 2);
     // In a search all that is given has to hold.
     for query in [
-        "phone=21998765432&email=ana@example.com",
+        "phone=11987654321&email=bia@example.com",
         &format!("phone=11987654321&dealId={bia}"),
         &format!("dealId={ana}&externalId=lead-Bia"),
     ] {

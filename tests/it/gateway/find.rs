@@ -9,6 +9,8 @@ leadhost_tests::on_every_store! {
     a_deal_shows_four_objects,
     a_deal_is_found_by_each_key_and_by_all_together,
     the_newest_deal_comes_first_and_no_more_than_a_hundred,
+    pages_go_on_where_the_last_one_ended,
+    a_deal_is_shown_to_its_partner_alone,
     a_search_for_nothing_or_by_no_email_is_refused,
     a_partner_finds_nothing_of_another_workspace,
     every_key_but_a_live_partner_key_hears_the_same_refusal,
@@ -105,6 +107,71 @@ async fn the_newest_deal_comes_first_and_no_more_than_a_hundred(on: On) {
     assert_eq!(found, ids(&deals[..100]));
 }
 
+async fn pages_go_on_where_the_last_one_ended(on: On) {
+    let host = Host::new(on).await;
+    let seeded = host.workspace("demo").await;
+    let mut deals = Vec::new();
+    for number in 0..5 {
+        host.advance(1).await;
+        let name = format!("n{number}");
+        deals.push(host.lead(&seeded, &name, "11 98765-4321", "").await);
+    }
+    deals.reverse();
+    let expect = ids(&deals);
+    let get = async |target: &str| {
+        let answer = host.get(target).partner(&seeded.partner_key).send().await;
+        let answer = answer.expect(200);
+        let shown = answer.json();
+        let shown = shown.as_array().expect("an array");
+        let found: Vec<_> = shown.iter().map(|view| text(&view["deal"]["id"])).collect();
+        let header = |name: &str| answer.header(name).to_owned();
+        (found, header("link"), header("x-next-cursor"))
+    };
+    // As the link says, and as the cursor says, with what comes in meanwhile left out.
+    let mut target = "/deal?phone=(11)%2098765-4321&limit=2".to_owned();
+    let mut found = Vec::new();
+    while found.len() < expect.len() {
+        let (page, link, cursor) = get(&target).await;
+        found.extend(page);
+        host.advance(1).await;
+        let name = format!("later-{}", found.len());
+        host.lead(&seeded, &name, "11 98765-4321", "").await;
+        if link.is_empty() {
+            assert_eq!(cursor, "");
+            break;
+        }
+        let next = format!("/deal?phone=%2811%29+98765-4321&limit=2&cursor={cursor}");
+        assert_eq!(link, format!("<{next}>; rel=\"next\""));
+        target = next;
+    }
+    assert_eq!(found, expect);
+    // Out of range is adjusted.
+    assert_eq!(get("/deal?phone=11987654321&limit=0").await.0.len(), 1);
+    assert_eq!(get("/deal?phone=11987654321&limit=1000").await.0.len(), 8);
+    for wrong in ["limit=two", "limit=", "cursor=abc", "cursor="] {
+        let target = format!("/deal?phone=11987654321&{wrong}");
+        let answer = host.get(&target).partner(&seeded.partner_key).send().await;
+        assert_eq!(answer.expect(400).json()["statusCode"], 400, "{wrong}");
+    }
+}
+
+async fn a_deal_is_shown_to_its_partner_alone(on: On) {
+    let host = Host::new(on).await;
+    let (mine, theirs) = (host.workspace("mine").await, host.workspace("theirs").await);
+    let deal = host
+        .lead(&mine, "Ana", "11 98765-4321", "ana@example.com")
+        .await;
+    let get = async |target: &str, key: &PlainKey| host.get(target).partner(key).send().await;
+    let found = get(&format!("/deal?id={deal}"), &mine.partner_key).await;
+    let shown = get(&format!("/deal/{deal}"), &mine.partner_key).await;
+    assert_eq!(shown.expect(200).json(), found.expect(200).json()[0]);
+    let foreign = get(&format!("/deal/{deal}"), &theirs.partner_key).await;
+    assert_eq!(foreign.expect(404).json()["statusCode"], 404);
+    for unknown in ["/deal/00000000-0000-7000-8000-000000000000", "/deal/17"] {
+        get(unknown, &mine.partner_key).await.expect(404);
+    }
+}
+
 async fn a_search_for_nothing_or_by_no_email_is_refused(on: On) {
     let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
@@ -114,6 +181,8 @@ async fn a_search_for_nothing_or_by_no_email_is_refused(on: On) {
         "/deal?name=Ana",
         "/deal?email=ana",
         "/deal?email=a@b@c.d",
+        "/deal?email=.a@b.co",
+        "/deal?email=a..b@c.co",
     ] {
         let answer = host
             .get(target)

@@ -149,6 +149,7 @@ async fn each_mistake_is_an_issue_where_it_is(on: On) {
     for path in ["name", "source", "template.name", "template.language.code"] {
         check(path, json!(""), "too_small", path, least).await;
     }
+    check("name", json!(" \t"), "too_small", "name", least).await;
     let long = async |path: &str, most: usize| {
         let message = format!("String must contain at most {most} character(s)");
         let text = "é".repeat(most + 1);
@@ -166,7 +167,10 @@ async fn each_mistake_is_an_issue_where_it_is(on: On) {
     let text = async |path: &str, value: &str, message: &str| {
         check(path, json!(value), "invalid_string", path, message).await;
     };
-    text("email", "ana", "Invalid email").await;
+    let long = format!("{}@example.com", "a".repeat(65));
+    for email in ["ana", ".a@b.co", "a..b@c.co", "a@b..co", &long] {
+        text("email", email, "Invalid email").await;
+    }
     for phone in ["", "12", "no phone", "+55 11 00000-0000"] {
         text("phoneNumber", phone, "Invalid phone number").await;
     }

@@ -222,7 +222,7 @@ pub async fn a_deal_of_a_removed_product_shows_none(world: &World) {
     let shown = async || {
         let filter = DealFilter::default();
         let mut deals = world.store.deals(&world.scope, &filter, 10).await.unwrap();
-        serde_json::to_value(deals.remove(0)).expect("a deal")
+        serde_json::to_value(deals.deals.remove(0)).expect("a deal")
     };
     assert_eq!(shown().await["property"]["externalId"], "P-1");
     world.advance(1).await;

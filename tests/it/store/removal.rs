@@ -436,6 +436,28 @@ pub async fn what_was_interrupted_goes_on_and_a_repeat_finds_nothing(world: &Wor
     assert!(find(world, nobody).await.is_none());
 }
 
+pub async fn people_who_share_an_address_are_found_by_it_one_after_the_other(world: &World) {
+    let shared = "family@example.com";
+    let mut people = Vec::new();
+    for number in 1..=3 {
+        let (id, phone) = (format!("L{number}"), format!("+55219888800{number}0"));
+        let item = world
+            .item(lead(named(world, &id, "Zulmira", &phone, shared)))
+            .await;
+        people.push(item.contact_id.expect("a person"));
+        world.advance(1).await;
+    }
+    let by = || PersonBy::Key(contact::email_key(shared));
+    for expect in people {
+        let found = find(world, by()).await.expect("somebody has it");
+        assert_eq!(found.id, expect);
+        erase(world, &found).await;
+        is_whole(world).await;
+    }
+    assert!(find(world, by()).await.is_none());
+    assert_eq!(marks(world).await, [""; 0]);
+}
+
 pub async fn what_others_were_brought_with_is_emptied_and_they_stay(world: &World) {
     let both = vec![lead(zulmira(world, "L1")), lead(bento(world, "L2"))];
     let shared = bring(world, "Zulmira and Bento", both).await;
@@ -511,6 +533,8 @@ async fn is_whole(world: &World) {
         "select count(*) from messages as m left join conversations as v
          on v.id = m.conversation_id where v.id is null",
         "select count(*) from contact_keys as k left join contacts as c on c.id = k.contact_id
+         where c.id is null",
+        "select count(*) from shared_keys as k left join contacts as c on c.id = k.contact_id
          where c.id is null",
         "select count(*) from tickets as t left join contacts as c on c.id = t.contact_id
          where c.id is null",

@@ -14,7 +14,13 @@ use crate::limits;
 
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let deal = schemas.answer::<DealView>();
-    vec![create(schemas), find(&deal), patch(schemas), log(schemas)]
+    vec![
+        create(schemas),
+        find(&deal),
+        show(&deal),
+        patch(schemas),
+        log(schemas),
+    ]
 }
 
 fn find(deal: &Value) -> Operation {
@@ -31,7 +37,8 @@ fn find(deal: &Value) -> Operation {
         .named("findDeals", "deals", "Looks deals up")
         .describe(
             "By phone, e-mail, id or external id: at least one, and all that are given hold together. \
-             Newest first, at most a hundred, and fewer where they come to more than 16 MiB. \
+             Newest first, at most a hundred, and fewer where they come to more than 16 MiB; where older ones remain, \
+             `Link` and `X-Next-Cursor` say how to get them. \
              What cannot exist, such as an impossible phone, is found nowhere.",
         )
         .parameter(
@@ -60,15 +67,23 @@ fn find(deal: &Value) -> Operation {
             "The deal's id in the system that it came from.",
         ))
         .parameter(alias("externalIntegrationId", "externalId"))
+        .parameter(limit())
+        .parameter(Parameter::query(
+            "cursor",
+            word(),
+            "The `X-Next-Cursor` of the page before: its deals are left out, and those that are newer.",
+        ))
         .answers(
             200,
             "The deals; none is an empty list.",
             &deals,
             &[("one", "A deal", json!([example()]))],
         )
+        .header(200, "Link", "NextLink")
+        .header(200, "X-Next-Cursor", "NextCursor")
         .refuses_with(
             400,
-            "Nothing is given, or the e-mail address is none.",
+            "Nothing is given, the e-mail address is none, the limit is no whole number, or the cursor is none that was given.",
             &[(
                 "nothing",
                 "Nothing is given",
@@ -79,6 +94,29 @@ fn find(deal: &Value) -> Operation {
                 }),
             )],
         )
+}
+
+fn limit() -> Parameter {
+    let schema = json!({
+        "type": "integer",
+        "minimum": 1,
+        "maximum": limits::DEALS_PER_LOOKUP,
+        "default": limits::DEALS_PER_LOOKUP,
+    });
+    Parameter::query(
+        "limit",
+        schema,
+        "Deals of a page. Out of range is adjusted, not refused.",
+    )
+}
+
+fn show(deal: &Value) -> Operation {
+    Operation::new("get", "/deal/{dealId}", Family::Gateway, Access::PartnerKey)
+        .named("showDeal", "deals", "Shows a deal")
+        .describe("One of the partner's own deals, as `GET /deal` shows it.")
+        .parameter(id())
+        .answers(200, "The deal.", deal, &[("one", "A deal", example())])
+        .refuses(&[404])
 }
 
 fn create(schemas: &mut Schemas) -> Operation {

@@ -174,6 +174,14 @@ fn headers() -> Value {
             "schema": {"type": "string", "const": "true"},
             "description": "The answer is that of the first request with this Idempotency-Key.",
         },
+        "NextLink": {
+            "schema": {"type": "string"},
+            "description": "The next page, as in RFC 8288: `<address>; rel=\"next\"`. Left out on the last one.",
+        },
+        "NextCursor": {
+            "schema": {"type": "string"},
+            "description": "The `cursor` of the next page. Left out on the last one.",
+        },
         "ETag": header(text(), "The answer's state, for `If-None-Match`."),
         "DataAsOf": {
             "schema": {"type": "string", "format": "date-time"},

@@ -53,7 +53,7 @@ pub fn list(items: &Value, most: usize, description: &str) -> Value {
 pub fn email(description: &str) -> Value {
     let own = json!({
         "type": "string",
-        "pattern": r#"^[^\s\x00-\x1f\x7f-\x9f<>,;"@]+@[^\s\x00-\x1f\x7f-\x9f<>,;"@.]+(\.[^\s\x00-\x1f\x7f-\x9f<>,;"@.]+)+$"#,
+        "pattern": r#"^(?=[^@]{1,64}@)[^\s\x00-\x1f\x7f-\x9f<>,;"@.]+(\.[^\s\x00-\x1f\x7f-\x9f<>,;"@.]+)*@[^\s\x00-\x1f\x7f-\x9f<>,;"@.]{1,63}(\.[^\s\x00-\x1f\x7f-\x9f<>,;"@.]{1,63})+$"#,
         "maxLength": limits::EMAIL_CHARACTERS,
     });
     told(own, description)

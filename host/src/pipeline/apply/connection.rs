@@ -5,7 +5,7 @@ use super::binding::Binding;
 use super::declaration::{ActivePlugins, Unique, known};
 use super::greeting;
 use super::reader::Table;
-use crate::domain::connection::{ConnectionKind, Settings};
+use crate::domain::connection::{ANY_ORIGIN, ConnectionKind, Settings};
 use crate::domain::plugin::PluginKind;
 use crate::store::PlannedAgent;
 
@@ -55,6 +55,7 @@ pub(super) fn read_sources(
                 dedupe_by_content: table.flag("dedupe_by_content").unwrap_or(true),
                 settings: Settings {
                     greeting: greeting::read(&table, agents),
+                    origins: read_origins(&table),
                     ..Settings::default()
                 },
             };
@@ -62,4 +63,26 @@ pub(super) fn read_sources(
             connection
         })
         .collect()
+}
+
+/// As browsers name them: no path, the port only where it is not the usual one.
+fn read_origins(table: &Table<'_>) -> Vec<String> {
+    let mut origins = Vec::new();
+    for (path, entry) in table.list("origins") {
+        match entry.as_str() {
+            Some(text) if text == ANY_ORIGIN || is_origin(text) => origins.push(text.to_owned()),
+            _ => table.problems().add(
+                path,
+                "expected an origin such as \"https://www.example.com\", or \"*\" for all"
+                    .to_owned(),
+            ),
+        }
+    }
+    origins
+}
+
+fn is_origin(text: &str) -> bool {
+    url::Url::parse(text).is_ok_and(|url| {
+        matches!(url.scheme(), "http" | "https") && url.origin().ascii_serialization() == text
+    })
 }

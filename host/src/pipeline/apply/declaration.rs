@@ -44,7 +44,7 @@ pub struct Declaration {
     pub keys: Vec<DeclaredKey>,
 }
 
-/// A key that the workspace should have; made once, recognised by its label.
+/// A key that the workspace should have; made once, recognised by its kind and label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeclaredKey {
     pub kind: KeyKind,
@@ -248,13 +248,15 @@ fn read_products(file: &Table<'_>) -> Vec<PlannedProduct> {
 }
 
 fn read_keys(file: &Table<'_>, partners: &[String]) -> Vec<DeclaredKey> {
-    let mut labels = Unique::default();
+    // A key is known by both.
+    let mut labels = BTreeMap::<String, Unique>::new();
     file.tables("keys")
         .into_iter()
         .filter_map(|table| {
             let label = table.required_text("label");
-            labels.take(&table, "label", &label);
             let text = table.required_text("kind");
+            let of_kind = labels.entry(text.clone()).or_default();
+            of_kind.take(&table, "label", &label);
             let kind = KeyKind::of(&text).filter(|kind| *kind != KeyKind::Admin);
             if kind.is_none() && !text.is_empty() {
                 table.problem(

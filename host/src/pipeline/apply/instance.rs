@@ -114,6 +114,7 @@ fn read_settings(table: &Table<'_>, channel: &str, kind: AgentKind, language: &s
     Settings {
         greeting: None,
         reply_secrets: Vec::new(),
+        origins: Vec::new(),
         unanswered_seconds: seconds("unanswered_after", defaults.unanswered_seconds),
         idle_seconds: seconds("idle_after", defaults.idle_seconds),
         kept_seconds: seconds("keep_for", defaults.kept_seconds),

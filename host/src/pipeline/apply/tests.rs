@@ -127,6 +127,43 @@ fn check(file: &Value, expect: &[(&str, &str)]) {
 }
 
 #[test]
+fn a_label_is_there_once_of_each_kind() {
+    let with = |kinds: [&str; 2]| {
+        let keys = kinds.map(|kind| json!({"kind": kind, "label": "crm", "partner": "crm"}));
+        with(|file| file["keys"] = json!(keys))
+    };
+    let declaration = declared(&with(["partner", "access-token"]));
+    assert_eq!(declaration.keys.len(), 2);
+    check(
+        &with(["partner", "partner"]),
+        &[("keys[1].label", "`crm` is there twice")],
+    );
+}
+
+#[test]
+fn origins_are_as_browsers_name_them() {
+    let with = |origins: Value| with(|file| file["connections"][0]["origins"] = origins);
+    let named = json!(["https://www.example.com", "http://localhost:3000", "*"]);
+    let declaration = declared(&with(named.clone()));
+    assert_eq!(json!(declaration.connections[0].settings.origins), named);
+    for wrong in [
+        json!("https://www.example.com/"),
+        json!("https://www.example.com:443"),
+        json!("HTTPS://www.example.com"),
+        json!("www.example.com"),
+        json!("ftp://example.com"),
+        json!(""),
+        json!(7),
+    ] {
+        let file = with(json!([wrong]));
+        check(
+            &file,
+            &[("connections[0].origins[0]", "expected an origin")],
+        );
+    }
+}
+
+#[test]
 fn a_whole_file_reads_with_its_defaults() {
     let declaration = declared(&file());
     assert_eq!(declaration.region, "BR");

@@ -6,6 +6,7 @@
 //! Texts that fill a placeholder are never looked at for placeholders.
 
 use serde::Serialize;
+use serde_json::json;
 
 use super::fit::{Misfit, misfits, of};
 use super::wanted::{Component, ComponentKind, Parameter, Parts, Value, Wanted};
@@ -182,10 +183,15 @@ fn filled(wanted: &Wanted, language: &str, template: Option<&Template>) -> Compo
     let content = template
         .filter(|template| !template.text.is_empty())
         .map(|template| render(&template.text, &body(components).collect::<Vec<_>>()));
+    let unseen = components
+        .iter()
+        .filter(|component| content.is_none() || component.kind != ComponentKind::Body)
+        .filter(|one| one.kind == ComponentKind::Button || !one.parameters().is_empty());
     Composed {
         template: TemplateName {
             name: wanted.name.clone(),
             language: language.to_owned(),
+            components: unseen.map(|component| json!(component)).collect(),
         },
         payload: serde_json::to_string(&payload).expect("texts and numbers are JSON"),
         content,
@@ -270,8 +276,7 @@ fn misfits_of_body(template: &Template, texts: &[String]) -> Vec<Misfit> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
+    use super::super::wanted::Media;
     use super::*;
     use crate::domain::channel::Placeholder;
     use crate::domain::time::Micros;
@@ -407,6 +412,35 @@ mod tests {
             content.as_deref(),
             Some("Olá Ana {{2}}, sobre a casa: Ana {{2}}")
         );
+    }
+
+    #[test]
+    fn what_the_text_does_not_show_is_told_with_the_template() {
+        let image = Parameter {
+            value: Value::Image {
+                image: Media::Link("https://example.com/a.png".to_owned()),
+            },
+            parameter_name: None,
+        };
+        let header = component(ComponentKind::Header, vec![image]);
+        let button = Component {
+            sub_type: Some("url"),
+            index: Some(1),
+            ..component(ComponentKind::Button, vec![Parameter::text("x")])
+        };
+        let body = component(ComponentKind::Body, vec![Parameter::text("Ana")]);
+        let all = vec![header.clone(), body.clone(), button.clone()];
+        let told = |list: &TemplateList, wanted: &Wanted| {
+            let composed = compose(list, "pt_BR", wanted).expect("it fits");
+            composed.template.components
+        };
+        let visit = modern("visit", "es", all.clone());
+        assert_eq!(told(&list(), &visit), [json!(header), json!(button)]);
+        let unknown = TemplateList::default();
+        let all: Vec<_> = all.iter().map(|one| json!(one)).collect();
+        assert_eq!(told(&unknown, &visit), all);
+        let hello = legacy("hello", &["Ana", "a casa"]);
+        assert!(told(&list(), &hello).is_empty());
     }
 
     #[test]

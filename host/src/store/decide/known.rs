@@ -3,7 +3,7 @@
 //! changed; contacts and deals also the order in which they changed first, which
 //! is the order of their stamps.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 
 use serde_json::{Map, Value};
@@ -70,6 +70,8 @@ pub struct Known {
     pub changed_contacts: Vec<ContactId>,
     pub changed_deals: Vec<DealId>,
     pub new_contact_keys: Vec<(WorkspaceId, String, ContactId)>,
+    /// Keys of contacts that were others' before, also those that are stored already.
+    pub shared_keys: BTreeSet<(WorkspaceId, String, ContactId)>,
     pub pauses: Vec<(ConnectionId, Pause)>,
     /// Of fetches that were settled, in that order.
     pub new_answers: Vec<Answer>,
@@ -401,7 +403,8 @@ impl Known {
         self.changed_deals.push(id);
     }
 
-    /// Adds the keys that are nobody's yet.
+    /// Adds the keys: those that are nobody's yet are the contact's own, and those that
+    /// another one has are shared.
     pub fn add_contact_keys(
         &mut self,
         workspace: WorkspaceId,
@@ -410,10 +413,17 @@ impl Known {
     ) {
         for key in keys {
             let entry = (workspace, key.clone());
-            if !self.contact_keys.contains_key(&entry) {
-                self.new_contact_keys
-                    .push((workspace, key.clone(), contact));
-                self.contact_keys.insert(entry, contact);
+            match self.contact_keys.get(&entry) {
+                Some(owner) if *owner == contact => {}
+                Some(_) => {
+                    let shared = (workspace, key.clone(), contact);
+                    self.shared_keys.insert(shared);
+                }
+                None => {
+                    self.new_contact_keys
+                        .push((workspace, key.clone(), contact));
+                    self.contact_keys.insert(entry, contact);
+                }
             }
         }
     }

@@ -65,6 +65,7 @@ pub fn notification() -> Notification {
             template: TemplateName {
                 name: "welcome".to_owned(),
                 language: "pt_BR".to_owned(),
+                components: Vec::new(),
             },
             payload: "{}".to_owned(),
             content: None,

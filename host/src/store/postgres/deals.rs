@@ -8,20 +8,64 @@ use futures_util::TryStreamExt as _;
 use super::columns;
 use super::db::{Db, Rows};
 use crate::domain::contact::email_key;
-use crate::domain::deal::DealView;
 use crate::domain::id::{DealId, WorkspaceId};
 use crate::store::row::Columns as _;
 use crate::store::row::deals::{Looked, change, log, phone_key_of, view};
-use crate::store::{DealFilter, DealPast, Scope, StoreError};
+use crate::store::{DealFilter, DealPage, DealPast, Scope, StoreError};
+
+/// The contacts that have a key: the one that was the first to have it, and others.
+macro_rules! having {
+    ($key:literal) => {
+        concat!(
+            "
+  select contact_id from contact_keys where workspace_id = $1 and key = ",
+            $key,
+            "
+  union
+  select contact_id from shared_keys where workspace_id = $1 and key = ",
+            $key
+        )
+    };
+}
 
 // The deals first and what hangs on them after: so many rows as are asked for.
 // `offset 0` is a fence where the leading filter's index has another order: else
 // the index in order, read to its end, looks cheap while there are few deals.
 macro_rules! deals_where {
+    (having, $key:literal) => {
+        deals_where!(@ concat!(
+            "
+    select own.*
+    from (",
+            having!($key),
+            "
+    ) as found
+    cross join lateral (
+      select *
+      from deals
+      where workspace_id = $1
+      and person_id = found.contact_id
+      offset 0
+    ) as own"
+        ))
+    };
     ($lead:literal) => {
         deals_where!($lead, "")
     };
     ($lead:literal, $fence:literal) => {
+        deals_where!(@ concat!(
+            "
+    select *
+    from deals
+    where workspace_id = $1
+    and ",
+            $lead,
+            "
+    ",
+            $fence
+        ))
+    };
+    (@ $led:expr) => {
         concat!(
             "
 select d.id, d.status, d.created_at, d.updated_at, d.owner_id, d.props, d.external_id,
@@ -31,25 +75,21 @@ select d.id, d.status, d.created_at, d.updated_at, d.owner_id, d.props, d.extern
   a.id as agent_id, a.name as agent_name, a.number as agent_number
 from (
   select *
-  from (
-    select *
-    from deals
-    where workspace_id = $1
-    and ",
-            $lead,
-            "
-    ",
-            $fence,
+  from (",
+            $led,
             "
   ) as led
   where ($2::uuid is null or id = $2)
-  and ($3::text is null or person_id = (
-    select contact_id from contact_keys where workspace_id = $1 and key = $3))
-  and ($4::text is null or person_id = (
-    select contact_id from contact_keys where workspace_id = $1 and key = $4))
+  and ($3::text is null or person_id = any (array(",
+            having!("$3"),
+            ")))
+  and ($4::text is null or person_id = any (array(",
+            having!("$4"),
+            ")))
   and ($5::text is null or external_id = $5)
   and ($7::uuid is null or $7 = coalesce(partner_id, (
     select s.partner_id from connections as s where s.id = connection_id)))
+  and ($8::uuid is null or id < $8)
   order by id desc
   limit $6
 ) as d
@@ -63,14 +103,8 @@ order by d.id desc"
 }
 
 const BY_ID: &str = deals_where!("id = $2");
-const BY_PHONE: &str = deals_where!(
-    "person_id = (
-    select contact_id from contact_keys where workspace_id = $1 and key = $3)"
-);
-const BY_EMAIL: &str = deals_where!(
-    "person_id = (
-    select contact_id from contact_keys where workspace_id = $1 and key = $4)"
-);
+const BY_PHONE: &str = deals_where!(having, "$3");
+const BY_EMAIL: &str = deals_where!(having, "$4");
 const BY_EXTERNAL_ID: &str = deals_where!("external_id = $5", "offset 0");
 const ALL: &str = deals_where!("true");
 
@@ -79,7 +113,7 @@ pub async fn find(
     scope: &Scope,
     filter: &DealFilter,
     limit: u32,
-) -> Result<Vec<DealView>, StoreError> {
+) -> Result<DealPage, StoreError> {
     let sql = if filter.deal.is_some() {
         BY_ID
     } else if filter.phone_key.is_some() {
@@ -100,19 +134,20 @@ pub async fn find(
         .bind(phone.as_deref().map(columns::text))
         .bind(email.as_deref().map(columns::text))
         .bind(filter.external_id.as_deref().map(columns::text))
-        .bind(i64::from(limit))
+        .bind(i64::from(limit) + 1)
         .bind(filter.partner.map(|id| id.0))
+        .bind(filter.before.map(|id| id.0))
         .fetch(&mut *snapshot);
-    let mut found = Looked::default();
+    let mut found = Looked::new(limit);
     while let Some(row) = rows.try_next().await? {
         if !found.add(view(&row)?) {
             // What is left unread goes with its connection: it may be long.
-            return Ok(found.deals);
+            return Ok(found.page);
         }
     }
     drop(rows);
     snapshot.rollback().await?;
-    Ok(found.deals)
+    Ok(found.page)
 }
 
 const MADE: &str = "

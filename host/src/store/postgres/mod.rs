@@ -314,7 +314,7 @@ impl Store for PostgresStore {
         scope: &Scope,
         filter: &DealFilter,
         limit: u32,
-    ) -> Result<Vec<DealView>, StoreError> {
+    ) -> Result<DealPage, StoreError> {
         self.within(deals::find(&self.db, scope, filter, limit))
             .await
     }

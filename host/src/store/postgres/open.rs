@@ -18,7 +18,7 @@ use crate::store::StoreError;
 use crate::store::seen::Sight;
 
 /// In order; a migration is added, never edited.
-const MIGRATIONS: [&str; 13] = [
+const MIGRATIONS: [&str; 14] = [
     include_str!("../../../migrations/postgres/0001_begin.sql"),
     include_str!("../../../migrations/postgres/0002_fleet.sql"),
     include_str!("../../../migrations/postgres/0003_moving.sql"),
@@ -32,6 +32,7 @@ const MIGRATIONS: [&str; 13] = [
     include_str!("../../../migrations/postgres/0011_publishers.sql"),
     include_str!("../../../migrations/postgres/0012_turns.sql"),
     include_str!("../../../migrations/postgres/0013_shares.sql"),
+    include_str!("../../../migrations/postgres/0014_shared_keys.sql"),
 ];
 
 /// The oldest server that is tried.

@@ -8,26 +8,38 @@ use crate::domain::deal::{AgentPart, DealPart, DealView, PersonPart, PropertyPar
 use crate::domain::id::AgentId;
 use crate::domain::json;
 use crate::memory;
-use crate::store::{DealChange, DealLog, StoreError};
+use crate::store::{DealChange, DealLog, DealPage, StoreError};
 
 /// Deals of one lookup, newest first, as they are read: when they have come to the
 /// bytes that an answer may have, the older ones are left out.
-#[derive(Default)]
 pub struct Looked {
-    pub deals: Vec<DealView>,
+    pub page: DealPage,
+    limit: usize,
     bytes: usize,
 }
 
 impl Looked {
+    /// At most so many, of which one at least.
+    pub fn new(limit: u32) -> Self {
+        Self {
+            page: DealPage::default(),
+            limit: usize::try_from(limit).unwrap_or(usize::MAX),
+            bytes: 0,
+        }
+    }
+
     /// False: this one and those after it are left out.
     pub fn add(&mut self, deal: DealView) -> bool {
+        let deals = &mut self.page.deals;
         let bytes = self.bytes + json::length(&deal);
-        let fits = self.deals.is_empty() || bytes <= memory::page_bytes();
-        if fits {
+        let fits = deals.len() < self.limit && bytes <= memory::page_bytes();
+        if deals.is_empty() || fits {
             self.bytes = bytes;
-            self.deals.push(deal);
+            deals.push(deal);
+        } else {
+            self.page.more = true;
         }
-        fits
+        !self.page.more
     }
 }
 

@@ -7,14 +7,34 @@ use futures_util::TryStreamExt as _;
 
 use super::db::Db;
 use crate::domain::contact::email_key;
-use crate::domain::deal::DealView;
 use crate::domain::id::{DealId, WorkspaceId};
 use crate::store::row::Columns as _;
 use crate::store::row::deals::{Looked, change, log, phone_key_of, view};
-use crate::store::{DealFilter, DealPast, Scope, StoreError};
+use crate::store::{DealFilter, DealPage, DealPast, Scope, StoreError};
+
+/// The contacts that have a key: the one that was the first to have it, and others.
+macro_rules! having {
+    ($key:literal) => {
+        concat!(
+            "
+  select contact_id from contact_keys where workspace_id = ?1 and key = ",
+            $key,
+            "
+  union all
+  select contact_id from shared_keys where workspace_id = ?1 and key = ",
+            $key
+        )
+    };
+}
 
 macro_rules! deals_where {
+    (having, $key:literal) => {
+        deals_where!(@ concat!("d.person_id in (", having!($key), ")"))
+    };
     ($lead:literal) => {
+        deals_where!(@ $lead)
+    };
+    (@ $lead:expr) => {
         concat!(
             "
 select d.id, d.status, d.created_us as created_at, d.updated_us as updated_at, d.owner_id, d.props,
@@ -29,13 +49,16 @@ left join products as p on p.id = d.product_id
 left join agents as a on a.id = d.agent_id
 where d.workspace_id = ?1
 and (?2 is null or d.id = ?2)
-and (?3 is null or d.person_id = (
-  select contact_id from contact_keys where workspace_id = ?1 and key = ?3))
-and (?4 is null or d.person_id = (
-  select contact_id from contact_keys where workspace_id = ?1 and key = ?4))
+and (?3 is null or d.person_id in (",
+            having!("?3"),
+            "))
+and (?4 is null or d.person_id in (",
+            having!("?4"),
+            "))
 and (?5 is null or d.external_id = ?5)
 and (?7 is null or ?7 = coalesce(d.partner_id, (
   select s.partner_id from connections as s where s.id = d.connection_id)))
+and (?8 is null or d.id < ?8)
 and ",
             $lead,
             "
@@ -46,14 +69,8 @@ limit ?6"
 }
 
 const BY_ID: &str = deals_where!("d.id = ?2");
-const BY_PHONE: &str = deals_where!(
-    "d.person_id = (
-  select contact_id from contact_keys where workspace_id = ?1 and key = ?3)"
-);
-const BY_EMAIL: &str = deals_where!(
-    "d.person_id = (
-  select contact_id from contact_keys where workspace_id = ?1 and key = ?4)"
-);
+const BY_PHONE: &str = deals_where!(having, "?3");
+const BY_EMAIL: &str = deals_where!(having, "?4");
 const BY_EXTERNAL_ID: &str = deals_where!("d.external_id = ?5");
 const ALL: &str = deals_where!("true");
 
@@ -62,7 +79,7 @@ pub async fn find(
     scope: &Scope,
     filter: &DealFilter,
     limit: u32,
-) -> Result<Vec<DealView>, StoreError> {
+) -> Result<DealPage, StoreError> {
     let sql = if filter.deal.is_some() {
         BY_ID
     } else if filter.phone_key.is_some() {
@@ -80,16 +97,17 @@ pub async fn find(
         .bind(filter.phone_key.as_deref().map(phone_key_of))
         .bind(filter.email.as_deref().map(email_key))
         .bind(filter.external_id.as_deref())
-        .bind(i64::from(limit))
+        .bind(i64::from(limit) + 1)
         .bind(filter.partner.map(|id| id.to_string()))
+        .bind(filter.before.map(|id| id.to_string()))
         .fetch(db.readers());
-    let mut found = Looked::default();
+    let mut found = Looked::new(limit);
     while let Some(row) = rows.try_next().await? {
         if !found.add(view(&row)?) {
             break;
         }
     }
-    Ok(found.deals)
+    Ok(found.page)
 }
 
 const MADE: &str = "

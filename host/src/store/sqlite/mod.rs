@@ -228,7 +228,7 @@ impl Store for SqliteStore {
         scope: &Scope,
         filter: &DealFilter,
         limit: u32,
-    ) -> Result<Vec<DealView>, StoreError> {
+    ) -> Result<DealPage, StoreError> {
         deals::find(&self.db, scope, filter, limit).await
     }
 

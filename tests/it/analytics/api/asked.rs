@@ -130,7 +130,11 @@ async fn what_is_understood_in_many_spellings_is_one_question(on: On) {
         "group_by=%20source%20,%20agent_id",
     )
     .await;
-    same("group_by=source", "group_by=source&group_by=agent_id").await;
+    same(
+        "group_by=source,agent_id",
+        "group_by=source&group_by=agent_id",
+    )
+    .await;
     same("agent_type=ai,human", "agent_types=human,ai,ai").await;
     same("agent_id=1,2", "agent_ids=2,1").await;
     same("source=a,b", "sources=b,a").await;

@@ -110,6 +110,7 @@ pub async fn a_deal_is_made_with_its_person_and_found_by_its_partner_only(world:
         let found = world.store.deals(&world.scope, &filter, 10).await;
         let found: Vec<_> = found
             .expect("it reads")
+            .deals
             .into_iter()
             .map(|deal| deal.deal.id)
             .collect();

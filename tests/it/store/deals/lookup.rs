@@ -15,6 +15,7 @@ async fn find(world: &World, filter: DealFilter) -> Vec<DealView> {
         .deals(&world.scope, &filter, 100)
         .await
         .expect("it reads")
+        .deals
 }
 
 fn ids(deals: &[DealView]) -> Vec<String> {
@@ -137,6 +138,7 @@ pub async fn deals_are_found_by_each_filter_newest_first(world: &World) {
         email,
         external_id,
         deal: None,
+        before: None,
     };
     check(both.clone(), &newest_first[..1]).await;
     check(
@@ -185,7 +187,55 @@ pub async fn deals_are_found_by_each_filter_newest_first(world: &World) {
         ..none()
     };
     let limited = world.store.deals(&world.scope, &limited, 1).await.unwrap();
-    assert_eq!(ids(&limited), newest_first[..1]);
+    assert_eq!(ids(&limited.deals), newest_first[..1]);
+    assert!(limited.more);
+}
+
+pub async fn an_address_that_two_people_share_finds_the_deals_of_both(world: &World) {
+    let of = |external_id: &str, phone: &str, emails: &[&str]| {
+        let mut new = with_phone(world.known_as(external_id), phone);
+        for email in emails {
+            new = with_email(new, email);
+        }
+        lead(new)
+    };
+    let shared = "family@example.com";
+    let first = world.item(of("L1", "+551191", &[shared])).await;
+    world.advance(1).await;
+    let second = world.item(of("L2", "+551192", &[shared])).await;
+    world.advance(1).await;
+    // Its own address comes first, and is the one that is shown.
+    let third = world
+        .item(of("L3", "+551193", &["own@example.com", shared]))
+        .await;
+    let people = [&first, &second, &third].map(|item| item.contact_id.expect("a person"));
+    assert!(people[0] != people[1] && people[1] != people[2] && people[0] != people[2]);
+    let [first, second, third] =
+        [first, second, third].map(|item| item.deal_id.expect("a deal").to_string());
+    let by = |phone: Option<&str>, email: Option<&str>| DealFilter {
+        phone_key: phone.map(phone_key),
+        email: email.map(str::to_owned),
+        ..Default::default()
+    };
+    let found = ids(&find(world, by(None, Some(shared))).await);
+    assert_eq!(found, [&third[..], &second, &first]);
+    let found = ids(&find(world, by(Some("+551192"), Some(shared))).await);
+    assert_eq!(found, [&second[..]]);
+    let found = ids(&find(world, by(None, Some("own@example.com"))).await);
+    assert_eq!(found, [&third[..]]);
+    // Page by page it is the same.
+    let mut filter = by(None, Some(shared));
+    let mut paged = Vec::new();
+    loop {
+        let page = world.store.deals(&world.scope, &filter, 1).await.unwrap();
+        assert_eq!(page.deals.len(), 1);
+        paged.extend(ids(&page.deals));
+        if !page.more {
+            break;
+        }
+        filter.before = paged.last().map(|id| id.parse().expect("an id"));
+    }
+    assert_eq!(paged, [third, second, first]);
 }
 
 pub async fn of_deals_that_are_long_the_newest_are_shown(world: &World) {
@@ -246,6 +296,6 @@ pub async fn deals_of_another_workspace_are_not_found(world: &World) {
     ];
     for filter in filters {
         let found = world.store.deals(&scope, &filter, 10).await.unwrap();
-        assert!(found.is_empty(), "{filter:?}");
+        assert!(found.deals.is_empty(), "{filter:?}");
     }
 }

@@ -54,7 +54,7 @@ pub async fn a_change_is_one_stamp_and_one_row_of_the_past(world: &World) {
         ..DealFilter::default()
     };
     let shown = world.store.deals(&world.scope, &filter, 1).await;
-    let shown = shown.expect("it reads").remove(0);
+    let shown = shown.expect("it reads").deals.remove(0);
     assert_eq!(shown.deal.owner_email.as_deref(), Some("olga@example.com"));
     assert_eq!(shown.property.external_id.as_deref(), Some("P-1"));
     // It is so by now: nothing changes, and nothing is stamped.

@@ -59,6 +59,7 @@ pub fn message(world: &World) -> NewMessage {
         template: TemplateName {
             name: "welcome".to_owned(),
             language: "pt_BR".to_owned(),
+            components: Vec::new(),
         },
         payload: r#"{"name":"welcome","language":{"code":"pt_BR"}}"#.to_owned(),
         content: Some("Hello, Rita".to_owned()),

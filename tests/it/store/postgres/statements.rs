@@ -36,6 +36,7 @@ const GROWING: &[&str] = &[
     "rollup_keys",
     "rollup_slots",
     "sends",
+    "shared_keys",
     "tickets",
     "tombstones",
 ];

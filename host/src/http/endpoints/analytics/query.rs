@@ -1,5 +1,6 @@
 //! What is asked: the parameters of a question, read whole or refused with what to
-//! write. Lists are separated by commas; what is named twice counts once; names
+//! write. Lists are separated by commas, or their name comes once for each member; what is
+//! named twice counts once; names
 //! that nobody asks for are ignored.
 
 use serde::Serialize;
@@ -247,20 +248,19 @@ fn list<T>(
     default: &str,
     read: impl Fn(&str) -> Option<T>,
 ) -> Result<Option<Vec<T>>, ApiError> {
-    let named = [name, other].into_iter();
-    let Some((name, text)) = named
-        .filter_map(|name| Some((name, query.get(name)?)))
-        .next()
-    else {
+    let mut named = [name, other].into_iter();
+    let Some(name) = named.find(|name| query.get(name).is_some()) else {
         return Ok(None);
     };
-    let members = text.split(',').map(str::trim);
+    // Some clients give a list as one text, others the name once for each.
+    let members = query.all(name).flat_map(|text| text.split(','));
     let members: Option<Vec<T>> = members
+        .map(str::trim)
         .map(|member| read(member).filter(|_| !member.is_empty()))
         .collect();
     members.map(Some).ok_or_else(|| {
         ApiError::BadRequest(format!(
-            "`{name}` is a list of {what}, separated by commas; leave it out for {default}."
+            "`{name}` is a list of {what}, separated by commas, or each by itself; leave it out for {default}."
         ))
     })
 }
@@ -410,7 +410,7 @@ pub mod tests {
             &[Source, AgentType, AgentId],
         );
         check("group_by=%20agent_id%20,%20source", &[AgentId, Source]);
-        check("group_by=agent_id&group_by=source", &[AgentId]);
+        check("group_by=agent_id&group_by=source", &[AgentId, Source]);
         for (text, said) in [
             ("group_by=", "some of agent_type, agent_id, source"),
             ("group_by=agent_id,", "`group_by`"),

@@ -1,36 +1,139 @@
 //! `GET /deal`: the partner's deals by phone, e-mail, id or external id, all that
 //! are given together. Newest first, at most a hundred, and fewer where they are
-//! long.
+//! long; headers say where the next ones are.
 //! What cannot exist, such as an impossible phone, is found nowhere; only an
 //! e-mail that is none is refused, as the interface has it.
 
+use std::fmt::Write as _;
+
 use hyper::StatusCode;
+use hyper::body::Bytes;
+use hyper::header::{HeaderName, HeaderValue, LINK};
 
 use crate::domain::contact;
+use crate::domain::deal::DealView;
+use crate::domain::id::DealId;
+use crate::domain::json;
 use crate::domain::phone;
 use crate::http::auth::PartnerCaller;
 use crate::http::error::ApiError;
+use crate::http::payload::Payload;
 use crate::http::query::Query;
 use crate::http::reply::{self, Reply};
 use crate::http::router::Call;
 use crate::limits;
-use crate::store::DealFilter;
+use crate::store::{DealFilter, DealPage};
+
+const NEXT_CURSOR: HeaderName = HeaderName::from_static("x-next-cursor");
 
 pub async fn run(call: &Call<'_>, caller: &PartnerCaller) -> Result<Reply, ApiError> {
-    let deals = match filter(&call.query(), &caller.workspace().region)? {
+    let query = call.query();
+    let most = limits::DEALS_PER_LOOKUP;
+    let limit = query.limit(most, most)?;
+    let before = before(&query)?;
+    let page = match filter(&query, &caller.workspace().region)? {
         Some(filter) => {
             let filter = DealFilter {
                 partner: Some(caller.partner().id),
+                before,
                 ..filter
             };
             let store = &call.app.store;
-            store
-                .deals(caller.scope(), &filter, limits::DEALS_PER_LOOKUP)
-                .await?
+            store.deals(caller.scope(), &filter, limit).await?
         }
-        None => Vec::new(),
+        None => DealPage::default(),
     };
-    reply::json(StatusCode::OK, &deals)
+    let next = page.deals.last().filter(|_| page.more);
+    let next = next.map(|deal| deal.deal.id.clone());
+    let pieces = Pieces::new(page.deals);
+    let payload = Payload::pieces(pieces.bytes, pieces);
+    let mut reply = reply::of(StatusCode::OK, reply::JSON, payload);
+    if let Some(next) = next {
+        let link = format!("<{}>; rel=\"next\"", address(&query, &next));
+        let headers = reply.headers_mut();
+        headers.insert(LINK, value(&link)?);
+        headers.insert(NEXT_CURSOR, value(&next)?);
+    }
+    Ok(reply)
+}
+
+fn value(text: &str) -> Result<HeaderValue, ApiError> {
+    HeaderValue::from_str(text).map_err(ApiError::internal)
+}
+
+/// The last deal of the page before.
+fn before(query: &Query<'_>) -> Result<Option<DealId>, ApiError> {
+    let Some(text) = query.get("cursor") else {
+        return Ok(None);
+    };
+    let id = text.parse().map_err(|_| {
+        ApiError::BadRequest(
+            "`cursor` is the `X-Next-Cursor` of the page before, as it was given.".to_owned(),
+        )
+    })?;
+    Ok(Some(id))
+}
+
+/// The same question, for what comes after.
+fn address(query: &Query<'_>, next: &str) -> String {
+    let mut address = "/deal?".to_owned();
+    for (name, value) in query.pairs().filter(|(name, _)| *name != "cursor") {
+        let _ = write!(address, "{}={}&", encoded(name), encoded(value));
+    }
+    let _ = write!(address, "cursor={next}");
+    address
+}
+
+fn encoded(text: &str) -> String {
+    form_urlencoded::byte_serialize(text.as_bytes()).collect()
+}
+
+/// Each deal becomes JSON when the client takes it.
+struct Pieces {
+    bytes: usize,
+    deals: std::vec::IntoIter<DealView>,
+    is_begun: bool,
+    is_ended: bool,
+}
+
+impl Pieces {
+    fn new(deals: Vec<DealView>) -> Self {
+        let between = deals.len().saturating_sub(1);
+        Self {
+            bytes: 2 + between + deals.iter().map(json::length).sum::<usize>(),
+            deals: deals.into_iter(),
+            is_begun: false,
+            is_ended: false,
+        }
+    }
+}
+
+impl Iterator for Pieces {
+    type Item = Bytes;
+
+    fn next(&mut self) -> Option<Bytes> {
+        if self.is_ended {
+            return None;
+        }
+        let mut piece = Vec::new();
+        if !self.is_begun {
+            self.is_begun = true;
+            piece.push(b'[');
+        }
+        while piece.len() < limits::PIECE_BYTES {
+            let Some(deal) = self.deals.next() else {
+                piece.push(b']');
+                self.is_ended = true;
+                break;
+            };
+            // As when its length was counted.
+            let _ = serde_json::to_writer(&mut piece, &deal);
+            if !self.deals.as_slice().is_empty() {
+                piece.push(b',');
+            }
+        }
+        Some(piece.into())
+    }
 }
 
 /// `None`: nothing can match. A blank value counts as not given.

@@ -7,11 +7,13 @@ mod find;
 mod log;
 mod patch;
 pub mod schema;
+mod show;
 
 pub use create::run as create;
 pub use find::run as find;
 pub use log::run as log;
 pub use patch::{DealPatchAnswer, run as patch};
+pub use show::run as show;
 
 use crate::domain::id::DealId;
 use crate::http::error::ApiError;

@@ -2,10 +2,12 @@
 //! by which sources make sure of the address.
 
 mod handshake;
+mod origins;
 mod post;
 
 pub(super) use handshake::answer as answer_handshake;
 pub use handshake::run as handshake;
+pub use origins::preflight;
 pub use post::{IngestAnswer, run as receive};
 pub(super) use post::{filled, take};
 
@@ -39,6 +41,7 @@ fn inbound(call: &Call<'_>, address: Address, body: Vec<u8>) -> Inbound {
             .collect(),
         headers: headers(head),
         body,
+        sent: None,
     }
 }
 

@@ -8,9 +8,11 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 
+use super::origins;
 use crate::domain::delivery::{DeliveryStatus, ItemStatus};
 use crate::domain::id::{ContactId, DealId, DeliveryId};
 use crate::http::body::Unread;
+use crate::http::decoding;
 use crate::http::error::{ApiError, Challenge};
 use crate::http::reply::{self, Reply};
 use crate::http::router::Call;
@@ -86,11 +88,16 @@ fn one_of(words: Vec<&'static str>) -> ObjectBuilder {
 
 pub async fn run(call: &Call<'_>, connection: &str, body: Unread) -> Result<Reply, ApiError> {
     // An address that cannot exist is refused before its body is read.
-    let (outcome, reply) = take(call, super::address(connection)?, body).await?;
-    match reply {
-        Some(reply) => Ok(filled(reply)),
-        None => reply::json(StatusCode::OK, &answer(outcome)),
-    }
+    let address = super::address(connection)?;
+    let answered = match take(call, address.clone(), body).await {
+        Ok((_, Some(reply))) => Ok(filled(reply)),
+        Ok((outcome, None)) => reply::json(StatusCode::OK, &answer(outcome)),
+        Err(error) => Err(error),
+    };
+    // A page reads a refusal too.
+    let mut reply = answered.unwrap_or_else(|error| call.refuse(&error));
+    origins::share(call, &address, &mut reply).await;
+    Ok(reply)
 }
 
 /// Takes a delivery in, for a source or a channel: what became of it, and the
@@ -114,9 +121,19 @@ pub async fn take(
         app.metrics.shed("rate of one connection");
         ApiError::TooManyRequests { retry_after }
     })?;
+    let coding = decoding::coding(&call.head.headers)?;
     let body = body.going_to(&connection);
-    let (bytes, held) = body.read(app, limits::DELIVERY_BYTES).await?.into_parts();
-    let inbound = super::inbound(call, address, bytes.into());
+    let limit = limits::DELIVERY_BYTES;
+    let (sent, held) = body.read(app, limit).await?.into_parts();
+    let (inbound, held) = match coding {
+        None => (super::inbound(call, address, sent.into()), held),
+        Some(coding) => {
+            let work = decoding::decode(app, &connection, coding, sent.clone(), limit, held);
+            let (body, held) = work.await?;
+            let inbound = super::inbound(call, address, body).as_sent(sent.into());
+            (inbound, held)
+        }
+    };
 
     // From here on the delivery goes its way even when the sender hangs up.
     let task_app = Arc::clone(app);

@@ -44,7 +44,7 @@ pub fn banned() -> ApiError {
 
 pub fn read(body: Node<'_>) -> Option<Draft> {
     let body = body.object()?;
-    let name = body.field("name").text(NAME);
+    let name = body.field("name").trimmed(NAME);
     let phone_number = phone_number(&body.field("phoneNumber"));
     let email = email(body);
     let instance = body.field("instanceId").integer().map(AgentId);
@@ -52,7 +52,7 @@ pub fn read(body: Node<'_>) -> Option<Draft> {
     let transfer = transfer(body);
     let special_instructions = special_instructions(body);
     Some(Draft {
-        name: name.map(|name| name.trim().to_owned()),
+        name: name.map(str::to_owned),
         phone_number: phone_number.map(str::to_owned),
         email,
         instance,

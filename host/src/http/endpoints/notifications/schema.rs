@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use crate::http::openapi::terms::{email, filled, link, list, named, one_of, text};
+use crate::http::openapi::terms::{email, filled, link, list, named, one_of, text, trimmed};
 use crate::limits;
 
 /// The two formats of a notification.
@@ -62,7 +62,7 @@ fn common(description: &str, template: &str) -> Value {
 /// Who is written to, by whom and how, wherever that is asked for.
 pub fn person() -> Value {
     json!({
-        "name": filled(limits::NAME_CHARACTERS, "The contact's name."),
+        "name": trimmed(limits::NAME_CHARACTERS, "The contact's name."),
         "phoneNumber": text(
             limits::PHONE_CHARACTERS,
             "The contact's phone, however it is written; without a country it is of the instance's region. One that cannot exist is refused.",

@@ -42,6 +42,16 @@ pub const CONTACT_KEYS: Table = whole(
     ],
 );
 
+pub const SHARED_KEYS: Table = whole(
+    "shared_keys",
+    &["workspace_id", "key", "contact_id"],
+    &[
+        same("workspace_id", Uuid),
+        same("key", Text),
+        same("contact_id", Uuid),
+    ],
+);
+
 pub const DEALS: Table = whole(
     "deals",
     &["id"],

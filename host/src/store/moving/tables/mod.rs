@@ -109,7 +109,7 @@ const fn whole(
     }
 }
 
-pub const TABLES: [Table; 35] = [
+pub const TABLES: [Table; 36] = [
     declared::WORKSPACES,
     declared::PARTNERS,
     declared::AGENTS,
@@ -124,6 +124,7 @@ pub const TABLES: [Table; 35] = [
     leads::FEED_CLOCK,
     leads::CONTACTS,
     leads::CONTACT_KEYS,
+    leads::SHARED_KEYS,
     leads::DEALS,
     partners::DEAL_HISTORY,
     partners::DEAL_LOGS,

@@ -10,7 +10,8 @@ use crate::store::{Erased, Person, StoreError};
 const COUNTS: &str = "
 select
   (select count(*) from contacts where workspace_id = $1 and id = $2) as contacts,
-  (select count(*) from contact_keys where contact_id = $2) as contact_keys,
+  (select count(*) from contact_keys where contact_id = $2)
+    + (select count(*) from shared_keys where contact_id = $2) as contact_keys,
   (select count(*) from deals where workspace_id = $1 and person_id = $2) as deals,
   (select count(*) from deals as d join deal_history as h on h.deal_id = d.id
     where d.workspace_id = $1 and d.person_id = $2) as deal_changes,

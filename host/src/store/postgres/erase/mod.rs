@@ -201,6 +201,11 @@ delete from contact_keys
 where contact_id = $2
 and (workspace_id = $1) is true";
 
+const SHARED_KEYS: &str = "
+delete from shared_keys
+where contact_id = $2
+and (workspace_id = $1) is true";
+
 const CONTACT: &str = "
 delete from contacts
 where workspace_id = $1
@@ -220,11 +225,14 @@ async fn contact(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError> {
     if left {
         return Ok(None);
     }
-    let mut gone = [0; 3];
-    for (sql, count) in [HOLDS, KEYS, CONTACT].into_iter().zip(&mut gone) {
+    let mut gone = [0; 4];
+    for (sql, count) in [HOLDS, KEYS, SHARED_KEYS, CONTACT]
+        .into_iter()
+        .zip(&mut gone)
+    {
         *count = work.run(sqlx::query(sql).bind(workspace).bind(id)).await?;
     }
-    let [holds, contact_keys, contacts] = gone;
+    let [holds, own_keys, shared_keys, contacts] = gone;
     if contacts > 0 {
         let mut rows = Gone::default();
         rows.remove(Entity::Contacts, &[id]);
@@ -232,13 +240,13 @@ async fn contact(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError> {
     }
     Ok(Some(Erased {
         contacts,
-        contact_keys,
+        contact_keys: own_keys + shared_keys,
         holds,
         ..Erased::default()
     }))
 }
 
-const OWN: &[&str] = &[DEALS, LOCK_CONTACT, LEFT, HOLDS, KEYS, CONTACT];
+const OWN: &[&str] = &[DEALS, LOCK_CONTACT, LEFT, HOLDS, KEYS, SHARED_KEYS, CONTACT];
 
 /// By file.
 pub(super) const SQL: [&[&str]; 6] = [

@@ -7,11 +7,19 @@ use crate::store::postgres::db::{Db, Rows};
 use crate::store::row::Columns as _;
 use crate::store::{Person, PersonBy, StoreError};
 
+// Of those who share it, the first to have it; then the others, one by one.
 const BY_KEY: &str = "
-select contact_id
+select contact_id, 0 as turn
 from contact_keys
 where workspace_id = $1
-and key = $2";
+and key = $2
+union all
+select contact_id, 1
+from shared_keys
+where workspace_id = $1
+and key = $2
+order by turn, contact_id
+limit 1";
 
 const CONTACT: &str = "
 select email, phone_number

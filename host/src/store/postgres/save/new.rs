@@ -64,6 +64,12 @@ returning pg_backend_pid() as backend, pg_current_xact_id()::xid::text as number
   (select count(*) from claimed) as claims,
   (select count(*) from named) as keys";
 
+// Sorted, as every host inserts them: another's that is not committed is waited for.
+const SHARED_KEYS: &str = "
+insert into shared_keys (workspace_id, key, contact_id)
+select * from unnest($1::uuid[], $2::text[], $3::uuid[])
+on conflict do nothing";
+
 /// What nobody had before.
 pub async fn new(
     connection: &mut PgConnection,
@@ -122,6 +128,15 @@ pub async fn new(
     };
     all_made(claims_sent, made("claims")?)?;
     all_made(keys_sent, made("keys")?)?;
+    if !known.shared_keys.is_empty() {
+        let shared = shared_keys(known);
+        sqlx::query(SHARED_KEYS)
+            .bind(shared.workspaces)
+            .bind(shared.keys)
+            .bind(shared.contacts)
+            .execute(&mut *connection)
+            .await?;
+    }
     dialogue::new(connection, known, locked).await?;
     deals::new(connection, known).await?;
     Ok(Trace {
@@ -155,6 +170,14 @@ struct Keys<'a> {
     contacts: Vec<Uuid>,
 }
 
+impl<'a> Keys<'a> {
+    fn push(&mut self, workspace: Uuid, key: Cow<'a, str>, contact: Uuid) {
+        self.workspaces.push(workspace);
+        self.keys.push(key);
+        self.contacts.push(contact);
+    }
+}
+
 fn new_keys(known: &Known) -> Keys<'_> {
     let new: BTreeMap<_, _> = known
         .new_contact_keys
@@ -163,9 +186,15 @@ fn new_keys(known: &Known) -> Keys<'_> {
         .collect();
     let mut keys = Keys::default();
     for ((workspace, key), contact) in new {
-        keys.workspaces.push(workspace);
-        keys.keys.push(key);
-        keys.contacts.push(contact);
+        keys.push(workspace, key, contact);
+    }
+    keys
+}
+
+fn shared_keys(known: &Known) -> Keys<'_> {
+    let mut keys = Keys::default();
+    for (workspace, key, contact) in &known.shared_keys {
+        keys.push(workspace.0, columns::text(key), contact.0);
     }
     keys
 }
@@ -218,4 +247,4 @@ fn new_deliveries<'a>(
     Ok(rows)
 }
 
-pub const SQL: &[&str] = &[NEW];
+pub const SQL: &[&str] = &[NEW, SHARED_KEYS];

@@ -36,7 +36,8 @@ insert into tickets (workspace_id, cursor_us, id, conversation_id, deal_id, cont
   owner_id, status, special_instructions, opened_at, answered_at, resolved_at, updated_at,
   agent_type, source)
 select n.workspace_id, n.cursor_us, n.id, n.conversation_id, n.deal_id, n.contact_id, n.agent_id,
-  n.owner_id, n.status, n.special_instructions, n.opened_at, n.answered_at, n.resolved_at, $1,
+  n.owner_id, n.status, n.special_instructions, n.opened_at, n.answered_at, n.resolved_at,
+  least($1, 'epoch'::timestamptz + n.cursor_us * '1 microsecond'::interval),
   n.agent_type, n.source
 from unnest($2::uuid[], $3::bigint[], $4::uuid[], $5::uuid[], $6::uuid[], $7::uuid[], $8::bigint[],
   $9::uuid[], $10::text[], $11::text[], $12::timestamptz[], $13::timestamptz[],
@@ -71,7 +72,7 @@ fn new<'a>(now: Micros, rows: &'a [Stamped<'a, Ticket>]) -> Statement<'a> {
 const CHANGED: &str = "
 update tickets as t
 set cursor_us = n.cursor_us, owner_id = n.owner_id, status = n.status,
-  answered_at = n.answered_at, resolved_at = n.resolved_at, updated_at = $1
+  answered_at = n.answered_at, resolved_at = n.resolved_at, updated_at = least($1, 'epoch'::timestamptz + n.cursor_us * '1 microsecond'::interval)
 from unnest($2::uuid[], $3::bigint[], $4::uuid[], $5::uuid[], $6::text[], $7::timestamptz[],
   $8::timestamptz[])
   as n (workspace_id, cursor_us, id, owner_id, status, answered_at, resolved_at)

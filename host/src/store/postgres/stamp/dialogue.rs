@@ -40,7 +40,7 @@ insert into conversations (workspace_id, cursor_us, id, contact_id, deal_id, age
   no_response_at, transferred_at, appointment_at, closed_at, props, messaged_at, transfer,
   respond_by, close_by)
 select n.workspace_id, n.cursor_us, n.id, n.contact_id, n.deal_id, n.agent_id, n.agent_type,
-  n.source, n.channel, n.status, $1, $1, n.first_message_at, n.answered_at, n.last_message_at,
+  n.source, n.channel, n.status, least($1, 'epoch'::timestamptz + n.cursor_us * '1 microsecond'::interval), least($1, 'epoch'::timestamptz + n.cursor_us * '1 microsecond'::interval), n.first_message_at, n.answered_at, n.last_message_at,
   n.no_response_at, n.transferred_at, n.appointment_at, n.closed_at, n.props::json, n.messaged_at,
   n.transfer, n.respond_by, n.close_by
 from unnest($2::uuid[], $3::bigint[], $4::uuid[], $5::uuid[], $6::uuid[], $7::bigint[], $8::text[],
@@ -74,7 +74,7 @@ fn new_conversations<'a>(
 // Whose conversation it is, with which instance and where from, stays.
 const CHANGED_CONVERSATIONS: &str = "
 update conversations as c
-set cursor_us = n.cursor_us, deal_id = n.deal_id, status = n.status, updated_at = $1,
+set cursor_us = n.cursor_us, deal_id = n.deal_id, status = n.status, updated_at = least($1, 'epoch'::timestamptz + n.cursor_us * '1 microsecond'::interval),
   first_message_at = n.first_message_at, answered_at = n.answered_at,
   last_message_at = n.last_message_at, no_response_at = n.no_response_at,
   transferred_at = n.transferred_at, appointment_at = n.appointment_at, closed_at = n.closed_at,

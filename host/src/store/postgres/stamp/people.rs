@@ -110,7 +110,7 @@ with people as (
   insert into contacts (workspace_id, cursor_us, id, name, email, phone_number, banned_at, props,
     created_at, updated_at)
   select n.workspace_id, n.cursor_us, n.id, n.name, n.email, n.phone_number, n.banned_at,
-    n.props::json, $1, $1
+    n.props::json, least($1, 'epoch'::timestamptz + n.cursor_us * '1 microsecond'::interval), least($1, 'epoch'::timestamptz + n.cursor_us * '1 microsecond'::interval)
   from unnest($2::uuid[], $3::bigint[], $4::uuid[], $5::text[], $6::text[], $7::text[],
     $8::timestamptz[], $9::text[])
     as n (workspace_id, cursor_us, id, name, email, phone_number, banned_at, props)
@@ -119,7 +119,7 @@ insert into deals (workspace_id, cursor_us, id, person_id, agent_id, owner_id, s
   edited, created_at, updated_at, stage_code, product_id, external_id, partner_id, connection_id,
   delivery_id)
 select n.workspace_id, n.cursor_us, n.id, n.person_id, n.agent_id, n.owner_id, n.status, n.title,
-  n.props::json, n.edited::jsonb, $1, $1, n.stage_code, n.product_id, n.external_id, n.partner_id,
+  n.props::json, n.edited::jsonb, least($1, 'epoch'::timestamptz + n.cursor_us * '1 microsecond'::interval), least($1, 'epoch'::timestamptz + n.cursor_us * '1 microsecond'::interval), n.stage_code, n.product_id, n.external_id, n.partner_id,
   n.connection_id, n.delivery_id
 from unnest($10::uuid[], $11::bigint[], $12::uuid[], $13::uuid[], $14::bigint[], $15::uuid[],
   $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::uuid[], $22::text[],
@@ -172,7 +172,7 @@ const UPDATE: &str = "
 with people as (
   update contacts as c
   set cursor_us = n.cursor_us, name = n.name, email = n.email, phone_number = n.phone_number,
-    banned_at = n.banned_at, props = n.props::json, updated_at = $1
+    banned_at = n.banned_at, props = n.props::json, updated_at = least($1, 'epoch'::timestamptz + n.cursor_us * '1 microsecond'::interval)
   from unnest($2::uuid[], $3::bigint[], $4::uuid[], $5::text[], $6::text[], $7::text[],
     $8::timestamptz[], $9::text[])
     as n (workspace_id, cursor_us, id, name, email, phone_number, banned_at, props)
@@ -181,7 +181,7 @@ with people as (
 )
 update deals as d
 set cursor_us = n.cursor_us, owner_id = n.owner_id, status = n.status, title = n.title,
-  props = n.props::json, edited = n.edited::jsonb, updated_at = $1, stage_code = n.stage_code,
+  props = n.props::json, edited = n.edited::jsonb, updated_at = least($1, 'epoch'::timestamptz + n.cursor_us * '1 microsecond'::interval), stage_code = n.stage_code,
   product_id = n.product_id
 from unnest($10::uuid[], $11::bigint[], $12::uuid[], $13::uuid[], $14::text[], $15::text[],
   $16::text[], $17::text[], $18::text[], $19::uuid[])

@@ -13,7 +13,8 @@ use crate::store::{Erased, Person, StoreError};
 const COUNTS: &str = "
 select
   (select count(*) from contacts where id = ?1) as contacts,
-  (select count(*) from contact_keys where contact_id = ?1) as contact_keys,
+  (select count(*) from contact_keys where contact_id = ?1)
+    + (select count(*) from shared_keys where contact_id = ?1) as contact_keys,
   (select count(*) from deals where person_id = ?1) as deals,
   (select count(*) from deals as d cross join deal_history as h on h.deal_id = d.id
     where d.person_id = ?1) as deal_changes,

@@ -148,14 +148,22 @@ delete from contact_keys
 where contact_id = ?2
 and +workspace_id = ?1";
 
+const SHARED_KEYS: &str = "
+delete from shared_keys
+where contact_id = ?2
+and +workspace_id = ?1";
+
 const CONTACT: &str = "
 delete from contacts
 where id = ?2
 and +workspace_id = ?1";
 
 async fn contact(work: &mut Work<'_>) -> Result<Erased, StoreError> {
-    let mut gone = [0; 3];
-    for (sql, count) in [HOLDS, KEYS, CONTACT].into_iter().zip(&mut gone) {
+    let mut gone = [0; 4];
+    for (sql, count) in [HOLDS, KEYS, SHARED_KEYS, CONTACT]
+        .into_iter()
+        .zip(&mut gone)
+    {
         *count = sqlx::query(sql)
             .bind(work.workspace())
             .bind(work.contact())
@@ -163,7 +171,7 @@ async fn contact(work: &mut Work<'_>) -> Result<Erased, StoreError> {
             .await?
             .rows_affected();
     }
-    let [holds, contact_keys, contacts] = gone;
+    let [holds, own_keys, shared_keys, contacts] = gone;
     if contacts > 0 {
         let mut rows = Gone::default();
         rows.remove(Entity::Contacts, &[work.person.id.0]);
@@ -171,7 +179,7 @@ async fn contact(work: &mut Work<'_>) -> Result<Erased, StoreError> {
     }
     Ok(Erased {
         contacts,
-        contact_keys,
+        contact_keys: own_keys + shared_keys,
         holds,
         ..Erased::default()
     })
@@ -180,7 +188,7 @@ async fn contact(work: &mut Work<'_>) -> Result<Erased, StoreError> {
 #[cfg(test)]
 pub(super) fn sql() -> Vec<&'static str> {
     [
-        &[DEALS, HOLDS, KEYS, CONTACT][..],
+        &[DEALS, HOLDS, KEYS, SHARED_KEYS, CONTACT][..],
         count::SQL,
         person::SQL,
         raw::SQL,

@@ -30,6 +30,7 @@ pub async fn rows(
     deliveries::answers(connection, known).await?;
     claims(connection, known).await?;
     contact_keys(connection, known).await?;
+    shared_keys(connection, known).await?;
     pauses(connection, known).await?;
     dialogue::sends(connection, known).await?;
     dialogue::references(connection, known).await?;
@@ -102,6 +103,18 @@ async fn contact_keys(connection: &mut SqliteConnection, known: &Known) -> Resul
     write(connection, CONTACT_KEYS, &known.new_contact_keys).await
 }
 
+const SHARED_KEYS: &str = "
+insert into shared_keys (workspace_id, key, contact_id)
+select value ->> 0, value ->> 1, value ->> 2
+from jsonb_each(?1)
+where true
+on conflict do nothing";
+
+async fn shared_keys(connection: &mut SqliteConnection, known: &Known) -> Result<(), StoreError> {
+    let rows: Vec<_> = known.shared_keys.iter().collect();
+    write(connection, SHARED_KEYS, &rows).await
+}
+
 // What paused it first is what a person has to look into.
 const PAUSES: &str = "
 update connections
@@ -136,6 +149,6 @@ async fn write<T: Serialize>(
 
 #[cfg(test)]
 pub(super) fn sql() -> Vec<&'static str> {
-    let own: &[&str] = &[CLAIMS, REMOVED_CLAIMS, CONTACT_KEYS, PAUSES];
+    let own: &[&str] = &[CLAIMS, REMOVED_CLAIMS, CONTACT_KEYS, SHARED_KEYS, PAUSES];
     [own, deals::SQL, deliveries::SQL, dialogue::SQL, feeds::SQL].concat()
 }

@@ -87,6 +87,7 @@ fn shown(connection: &Connection, workspace: &str, partner: &str) -> Value {
     shown["workspace"] = json!(workspace);
     shown["partner"] = json!(partner);
     shown["instanceId"] = json!(connection.agent);
+    shown["origins"] = json!(connection.settings.origins);
     shown["dedupeByContent"] = json!(connection.dedupe_by_content);
     shown["greeting"] = json!(connection.settings.greeting);
     shown

@@ -106,6 +106,7 @@ async fn play(
         query: Vec::new(),
         headers: vec![("content-type".to_owned(), "application/json".to_owned())],
         body: json!({ "events": [event] }).to_string().into_bytes(),
+        sent: None,
     };
     let app = Arc::clone(call.app);
     let work = crate::pipeline::spawn(

@@ -24,7 +24,8 @@ pub(super) const CONTACTS: &str = "
 insert into contacts (workspace_id, cursor_us, id, name, email, phone_number, banned_us, props,
   created_us, updated_us)
 select value ->> 'workspace', value ->> 'cursor', value ->> 'id', value ->> 'name',
-  value ->> 'email', value ->> 'phone', value ->> 'banned', value ->> 'props', ?2, ?2
+  value ->> 'email', value ->> 'phone', value ->> 'banned', value ->> 'props',
+  min(?2, value ->> 'cursor'), min(?2, value ->> 'cursor')
 from jsonb_each(?1)
 where true
 on conflict (id) do update
@@ -79,7 +80,7 @@ insert into deals (workspace_id, cursor_us, id, person_id, agent_id, owner_id, s
   delivery_id)
 select value ->> 'workspace', value ->> 'cursor', value ->> 'id', value ->> 'person',
   value ->> 'agent', value ->> 'owner', value ->> 'status', value ->> 'title', value ->> 'props',
-  value ->> 'edited', ?2, ?2, value ->> 'stage', value ->> 'product', value ->> 'external',
+  value ->> 'edited', min(?2, value ->> 'cursor'), min(?2, value ->> 'cursor'), value ->> 'stage', value ->> 'product', value ->> 'external',
   value ->> 'partner', value ->> 'connection', value ->> 'delivery'
 from jsonb_each(?1)
 where true

@@ -43,7 +43,7 @@ insert into conversations (workspace_id, cursor_us, id, contact_id, deal_id, age
   respond_by_us, close_by_us, due_us)
 select value ->> 'workspace', value ->> 'cursor', value ->> 'id', value ->> 'contact',
   value ->> 'deal', value ->> 'agent', value ->> 'agent_type', value ->> 'source',
-  value ->> 'channel', value ->> 'status', ?2, ?2, value ->> 'first_message', value ->> 'answered',
+  value ->> 'channel', value ->> 'status', min(?2, value ->> 'cursor'), min(?2, value ->> 'cursor'), value ->> 'first_message', value ->> 'answered',
   value ->> 'last_message', value ->> 'no_response', value ->> 'transferred',
   value ->> 'appointment', value ->> 'closed', value ->> 'props', value ->> 'messaged',
   value ->> 'transfer', value ->> 'respond_by', value ->> 'close_by', value ->> 'due'
@@ -180,7 +180,7 @@ insert into tickets (workspace_id, cursor_us, id, conversation_id, deal_id, cont
 select value ->> 'workspace', value ->> 'cursor', value ->> 'id', value ->> 'conversation',
   value ->> 'deal', value ->> 'contact', value ->> 'agent', value ->> 'agent_type',
   value ->> 'source', value ->> 'owner', value ->> 'status', value ->> 'instructions',
-  value ->> 'opened', value ->> 'answered', value ->> 'resolved', ?2
+  value ->> 'opened', value ->> 'answered', value ->> 'resolved', min(?2, value ->> 'cursor')
 from jsonb_each(?1)
 where true
 on conflict (id) do update

@@ -1,0 +1,299 @@
+//! Bodies that their senders compressed: gzip, deflate or zstd, read as what they were
+//! before, within the bounds of one that came as it is.
+
+use std::io::{self, Cursor, Read};
+
+use flate2::{Decompress, FlushDecompress, Status};
+use hyper::HeaderMap;
+use hyper::body::Bytes;
+use hyper::header::CONTENT_ENCODING;
+
+use super::body;
+use super::budget::Share;
+use super::error::ApiError;
+use crate::app::App;
+use crate::domain::id::ConnectionId;
+use crate::domain::plugin::Digest;
+use crate::limits;
+use crate::plugin::{CallError, give_way};
+
+/// The names of what is decoded, as `Accept-Encoding` lists them.
+pub const CODINGS: &str = "gzip, deflate, zstd";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coding {
+    Gzip,
+    Deflate,
+    Zstd,
+}
+
+/// How the body is coded; `None`: it comes as it is.
+///
+/// # Errors
+/// 415 for a coding that is not known, and for several.
+pub fn coding(headers: &HeaderMap) -> Result<Option<Coding>, ApiError> {
+    let values = headers.get_all(CONTENT_ENCODING).iter();
+    let mut codings = values
+        .flat_map(|value| value.to_str().unwrap_or("?").split(','))
+        .map(|name| name.trim().to_ascii_lowercase())
+        .filter(|name| !name.is_empty() && name != "identity");
+    let (first, second) = (codings.next(), codings.next());
+    match (first.as_deref(), second) {
+        (None, _) => Ok(None),
+        (Some("gzip" | "x-gzip"), None) => Ok(Some(Coding::Gzip)),
+        (Some("deflate"), None) => Ok(Some(Coding::Deflate)),
+        (Some("zstd"), None) => Ok(Some(Coding::Zstd)),
+        _ => Err(ApiError::UnsupportedMediaType(format!(
+            "The body is compressed in a way that is not read here: send it with one Content-Encoding of {CODINGS}, or without."
+        ))),
+    }
+}
+
+/// The body as it was before, and what it holds of the budget, which grows with it.
+/// The work is done in the connection's lane, as that on what its plugin gives.
+///
+/// # Errors
+/// 400 where it cannot be read, 413 where it is too large, 503 where there is no room.
+pub async fn decode(
+    app: &App,
+    connection: &ConnectionId,
+    coding: Coding,
+    sent: Bytes,
+    limit: usize,
+    held: Share,
+) -> Result<(Vec<u8>, Share), ApiError> {
+    // Whose plugin will read it is no matter here: the connection pays.
+    let nobodys = Digest::of(&[]);
+    let work = read(coding, sent, limit, held);
+    let lane = connection.as_str();
+    match app.plugins.compute(lane, &nobodys, work).await {
+        Ok(Ok(read)) => Ok(read),
+        Ok(Err(Failed::Unreadable(error))) => Err(ApiError::BadRequest(format!(
+            "The body cannot be decompressed: {error}."
+        ))),
+        Ok(Err(Failed::TooLarge)) => Err(ApiError::BodyTooLarge { limit }),
+        Ok(Err(Failed::Short(short))) => Err(body::shed(app, short)),
+        Err(CallError::ShuttingDown) => Err(ApiError::Overloaded {
+            what: "The service is shutting down; send this one again.",
+            retry_after: 1,
+        }),
+        Err(_) => Err(ApiError::Overloaded {
+            what: "Too many compressed bodies wait to be read; send this one again.",
+            retry_after: 1,
+        }),
+    }
+}
+
+#[derive(Debug)]
+enum Failed {
+    Unreadable(io::Error),
+    TooLarge,
+    Short(super::budget::Short),
+}
+
+async fn read(
+    coding: Coding,
+    sent: Bytes,
+    limit: usize,
+    mut held: Share,
+) -> Result<(Vec<u8>, Share), Failed> {
+    let mut decoder = decoder(coding, sent).map_err(Failed::Unreadable)?;
+    let mut whole = Vec::new();
+    let mut piece = vec![0; limits::PIECE_BYTES];
+    loop {
+        let length = match decoder.read(&mut piece) {
+            Ok(0) => return Ok((whole, held)),
+            Ok(length) => length,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(Failed::Unreadable(error)),
+        };
+        if whole.len() + length > limit {
+            return Err(Failed::TooLarge);
+        }
+        held.take(length).map_err(Failed::Short)?;
+        whole.extend_from_slice(&piece[..length]);
+        give_way().await;
+    }
+}
+
+fn decoder(coding: Coding, sent: Bytes) -> io::Result<Box<dyn Read + Send>> {
+    let is_zlib = sent.len() >= 2
+        && sent[0] & 0x0f == 8
+        && u16::from_be_bytes([sent[0], sent[1]]).is_multiple_of(31);
+    Ok(match coding {
+        Coding::Gzip => Box::new(flate2::read::MultiGzDecoder::new(Cursor::new(sent))),
+        // Some senders leave out the frame that the standard wants.
+        Coding::Deflate => Box::new(Inflate {
+            sent,
+            at: 0,
+            inflate: Decompress::new(is_zlib),
+            has_ended: false,
+        }),
+        Coding::Zstd => {
+            let mut decoder = zstd::stream::read::Decoder::new(Cursor::new(sent))?;
+            decoder.window_log_max(limits::ZSTD_WINDOW_LOG)?;
+            Box::new(decoder)
+        }
+    })
+}
+
+/// Deflate, whose reader in the library takes a stream that breaks off for a whole one.
+struct Inflate {
+    sent: Bytes,
+    at: usize,
+    inflate: Decompress,
+    has_ended: bool,
+}
+
+impl Read for Inflate {
+    fn read(&mut self, piece: &mut [u8]) -> io::Result<usize> {
+        if self.has_ended || piece.is_empty() {
+            return Ok(0);
+        }
+        let (taken, made) = (self.inflate.total_in(), self.inflate.total_out());
+        let rest = &self.sent[self.at..];
+        let status = self
+            .inflate
+            .decompress(rest, piece, FlushDecompress::None)?;
+        let counted = |count: u64| usize::try_from(count).map_err(io::Error::other);
+        self.at += counted(self.inflate.total_in() - taken)?;
+        let made = counted(self.inflate.total_out() - made)?;
+        self.has_ended = status == Status::StreamEnd;
+        if made == 0 && !self.has_ended {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        // Without a frame nearly everything is the beginning of something.
+        if self.has_ended && self.at < self.sent.len() {
+            return Err(io::Error::other("something stands behind its end"));
+        }
+        Ok(made)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::pin::pin;
+    use std::sync::Arc;
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+    use crate::http::budget::Budget;
+    use hyper::header::HeaderValue;
+
+    fn share(bytes: usize) -> Share {
+        Arc::new(Budget::whole(bytes)).share([192, 0, 2, 1].into())
+    }
+
+    fn packed(coding: Coding, text: &[u8]) -> Bytes {
+        let level = flate2::Compression::new(4);
+        let packed = match coding {
+            Coding::Gzip => {
+                let mut gzip = flate2::write::GzEncoder::new(Vec::new(), level);
+                gzip.write_all(text).expect("it fits");
+                gzip.finish()
+            }
+            Coding::Deflate => {
+                let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), level);
+                zlib.write_all(text).expect("it fits");
+                zlib.finish()
+            }
+            Coding::Zstd => zstd::stream::encode_all(text, 3),
+        };
+        packed.expect("it packs").into()
+    }
+
+    fn unpacked(
+        coding: Coding,
+        sent: Bytes,
+        limit: usize,
+        room: usize,
+    ) -> Result<(Vec<u8>, usize), Failed> {
+        let mut work = pin!(read(coding, sent, limit, share(room)));
+        loop {
+            let polled = work.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            if let Poll::Ready(result) = polled {
+                return result.map(|(whole, held)| (whole, held.bytes()));
+            }
+        }
+    }
+
+    #[test]
+    fn each_coding_is_read_and_holds_what_it_becomes() {
+        let text = "a lead after a lead ".repeat(20_000);
+        for coding in [Coding::Gzip, Coding::Deflate, Coding::Zstd] {
+            let sent = packed(coding, text.as_bytes());
+            assert!(sent.len() < text.len() / 10);
+            let (whole, held) = unpacked(coding, sent, text.len(), text.len()).expect("it reads");
+            assert!(whole == text.as_bytes(), "{coding:?}");
+            assert_eq!(held, text.len(), "{coding:?}");
+        }
+    }
+
+    #[test]
+    fn deflate_is_read_without_its_frame_and_gzip_in_parts() {
+        let level = flate2::Compression::new(4);
+        let mut bare = flate2::write::DeflateEncoder::new(Vec::new(), level);
+        bare.write_all(b"one lead").expect("it fits");
+        let bare = bare.finish().expect("it packs").into();
+        let read = unpacked(Coding::Deflate, bare, 100, 100).expect("it reads");
+        assert_eq!(read.0, b"one lead");
+        let parts = [packed(Coding::Gzip, b"one "), packed(Coding::Gzip, b"lead")];
+        let read = unpacked(Coding::Gzip, parts.concat().into(), 100, 100).expect("it reads");
+        assert_eq!(read.0, b"one lead");
+    }
+
+    #[test]
+    fn what_is_too_large_or_has_no_room_or_is_broken_is_refused() {
+        let text = vec![0; 1 << 20];
+        for coding in [Coding::Gzip, Coding::Deflate, Coding::Zstd] {
+            let sent = packed(coding, &text);
+            let most = text.len();
+            let large = unpacked(coding, sent.clone(), most - 1, most);
+            assert!(matches!(large, Err(Failed::TooLarge)), "{coding:?}");
+            let full = unpacked(coding, sent.clone(), most, most / 2);
+            assert!(matches!(full, Err(Failed::Short(_))), "{coding:?}");
+            let cut = sent.slice(..sent.len() - 8);
+            let broken = unpacked(coding, cut, most, most);
+            assert!(matches!(broken, Err(Failed::Unreadable(_))), "{coding:?}");
+            let junk = unpacked(
+                coding,
+                Bytes::from_static(b"\x07 no block begins so"),
+                100,
+                100,
+            );
+            assert!(matches!(junk, Err(Failed::Unreadable(_))), "{coding:?}");
+        }
+    }
+
+    #[test]
+    fn a_window_that_would_take_much_memory_is_refused() {
+        let mut zstd = zstd::stream::write::Encoder::new(Vec::new(), 1).expect("an encoder");
+        zstd.window_log(limits::ZSTD_WINDOW_LOG + 1)
+            .expect("a window");
+        zstd.write_all(b"one lead").expect("it fits");
+        let sent = zstd.finish().expect("it packs").into();
+        let read = unpacked(Coding::Zstd, sent, 100, 100);
+        assert!(matches!(read, Err(Failed::Unreadable(_))));
+    }
+
+    #[test]
+    fn one_coding_that_is_known_is_taken() {
+        let check = |values: &[&'static str], expect: Option<Option<Coding>>| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(CONTENT_ENCODING, HeaderValue::from_static(value));
+            }
+            assert_eq!(coding(&headers).ok(), expect, "{values:?}");
+        };
+        check(&[], Some(None));
+        check(&["identity", ""], Some(None));
+        check(&["GZip"], Some(Some(Coding::Gzip)));
+        check(&["x-gzip, identity"], Some(Some(Coding::Gzip)));
+        check(&["deflate"], Some(Some(Coding::Deflate)));
+        check(&["zstd"], Some(Some(Coding::Zstd)));
+        for refused in [&["br"][..], &["gzip, gzip"], &["gzip", "zstd"], &["none"]] {
+            check(refused, None);
+        }
+    }
+}

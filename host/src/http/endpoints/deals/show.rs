@@ -1,0 +1,21 @@
+//! `GET /deal/{dealId}`: one of the partner's deals.
+
+use hyper::StatusCode;
+
+use super::{id_of, not_found};
+use crate::http::auth::PartnerCaller;
+use crate::http::error::ApiError;
+use crate::http::reply::{self, Reply};
+use crate::http::router::Call;
+use crate::store::DealFilter;
+
+pub async fn run(call: &Call<'_>, caller: &PartnerCaller, deal: &str) -> Result<Reply, ApiError> {
+    let filter = DealFilter {
+        partner: Some(caller.partner().id),
+        deal: Some(id_of(deal)?),
+        ..DealFilter::default()
+    };
+    let mut found = call.app.store.deals(caller.scope(), &filter, 1).await?;
+    let deal = found.deals.pop().ok_or_else(not_found)?;
+    reply::json(StatusCode::OK, &deal)
+}

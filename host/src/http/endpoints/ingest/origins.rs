@@ -1,0 +1,84 @@
+//! Pages of other origins that may post to a connection, by the rules of CORS: a form
+//! in a browser is a sender like any other, which its page's origin has to be allowed for.
+
+use hyper::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
+    HeaderName, HeaderValue, ORIGIN, VARY,
+};
+use hyper::{HeaderMap, StatusCode};
+
+use crate::domain::connection::ANY_ORIGIN;
+use crate::http::error::ApiError;
+use crate::http::reply::{self, Reply};
+use crate::http::router::Call;
+use crate::pipeline::intake::{self, Address};
+
+/// Seconds for which a browser remembers the answer to its question.
+const REMEMBERED: u32 = 600;
+
+/// `OPTIONS /ingest-lead/{connection}`: a browser asks before it sends what a plain form
+/// could not.
+pub async fn preflight(call: &Call<'_>, connection: &str) -> Result<Reply, ApiError> {
+    let address = super::address(connection)?;
+    let headers = &call.head.headers;
+    let origin = allowed(call, &address, headers).await?.ok_or_else(|| {
+        ApiError::Forbidden(
+            "Pages of this origin may not post to this connection: its `origins` do not name it."
+                .to_owned(),
+        )
+    })?;
+    let mut answer = reply::empty(StatusCode::NO_CONTENT);
+    let told = answer.headers_mut();
+    told.insert(
+        ACCESS_CONTROL_ALLOW_METHODS,
+        HeaderValue::from_static("POST"),
+    );
+    if let Some(wanted) = headers.get(ACCESS_CONTROL_REQUEST_HEADERS) {
+        // Nothing that a sender may say depends on where it says it.
+        told.insert(ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
+    }
+    told.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from(REMEMBERED));
+    allow(told, origin);
+    Ok(answer)
+}
+
+/// What a page may read of the answer to its request: all, if its origin is allowed.
+pub async fn share(call: &Call<'_>, address: &Address, reply: &mut Reply) {
+    let headers = &call.head.headers;
+    if !headers.contains_key(ORIGIN) {
+        return;
+    }
+    // Who cannot be asked for now allows nobody.
+    if let Ok(Some(origin)) = allowed(call, address, headers).await {
+        let told = reply.headers_mut();
+        told.insert(
+            ACCESS_CONTROL_EXPOSE_HEADERS,
+            HeaderValue::from_static("x-request-id, retry-after"),
+        );
+        allow(told, origin);
+    }
+}
+
+/// The request's origin, if the connection's pages come from there.
+async fn allowed(
+    call: &Call<'_>,
+    address: &Address,
+    headers: &HeaderMap,
+) -> Result<Option<HeaderValue>, ApiError> {
+    let live = intake::connection(call.app, address).await?;
+    let origins = &live.connection.settings.origins;
+    let found = headers.get(ORIGIN).filter(|origin| {
+        let named = |known: &String| known == ANY_ORIGIN || known.as_bytes() == origin.as_bytes();
+        origins.iter().any(named)
+    });
+    Ok(found.cloned())
+}
+
+fn allow(told: &mut HeaderMap, origin: HeaderValue) {
+    told.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    told.append(
+        VARY,
+        HeaderValue::from_name(HeaderName::from_static("origin")),
+    );
+}
