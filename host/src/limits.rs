@@ -147,6 +147,11 @@ pub const WRITES_OF_ONE_ALONE: usize = 16;
 /// who came then may come again.
 pub const SHARED_COMMITS: u32 = 64;
 
+/// Versions of plugins, and connections, that have lines of their own in the metrics;
+/// all others share one.
+pub const VERSIONS_COUNTED: usize = 200;
+pub const CONNECTIONS_COUNTED: usize = 1_000;
+
 /// The window of a compressed body, as a power of two: what RFC 9659 lets everybody use,
 /// and as much memory as it takes to read one.
 pub const ZSTD_WINDOW_LOG: u32 = 23;

@@ -1,12 +1,14 @@
 //! What an operator sees of the running service: metrics and the log.
 //!
 //! Metrics are typed methods, so that a name or a label is written once. Label
-//! sets are bounded: routes, statuses, outcomes and plugin names, never the id
-//! of a tenant, a connection or a person.
+//! sets are bounded: routes, statuses, outcomes, plugins, and so many of their versions
+//! and of connections, never a person or the secret part of an address.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::hash::Hash;
 use std::io;
 use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use prometheus_client::encoding::EncodeLabelSet;
@@ -20,14 +22,16 @@ use tracing_subscriber::EnvFilter;
 
 use crate::config;
 use crate::domain::analytics::MetricSet;
+use crate::domain::connection::Connection;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::exchange::HttpResponse;
 use crate::domain::text::written_out;
 use crate::domain::time::Micros;
 use crate::egress::{Connections, EgressError};
+use crate::limits;
 use crate::plugin::{CallError, Loaded};
 use crate::store::writer::Commit;
-use crate::store::{Backlog, FetchOutcome, Pool, RollupStatus, Serves};
+use crate::store::{Backlog, FetchOutcome, ItemResult, NewItem, Pool, RollupStatus, Serves};
 
 #[derive(Debug, thiserror::Error)]
 #[error("`log.filter` is not a filter: {0}; write it like `info,leadhost=debug`")]
@@ -124,13 +128,58 @@ struct ReasonLabel {
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct PluginLabels {
     plugin: String,
+    digest: String,
     outcome: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct VersionLabel {
+    plugin: String,
+    digest: String,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct PluginLabel {
     plugin: String,
 }
+
+/// A connection, by its name within its workspace.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct ConnectionLabel {
+    workspace: String,
+    connection: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct FieldLabels {
+    workspace: String,
+    connection: String,
+    field: &'static str,
+}
+
+/// Values of a label that have lines of their own; those past the bound share one.
+#[derive(Debug)]
+struct Few<K> {
+    known: Mutex<HashSet<K>>,
+    most: usize,
+}
+
+impl<K: Hash + Eq + Clone> Few<K> {
+    fn new(most: usize) -> Self {
+        Self {
+            known: Mutex::default(),
+            most,
+        }
+    }
+
+    fn has(&self, key: &K) -> bool {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.contains(key) || (known.len() < self.most && known.insert(key.clone()))
+    }
+}
+
+/// Stands for all values of a label that have no line of their own.
+const OTHER: &str = "other";
 
 type Histograms<L> = Family<L, Histogram>;
 
@@ -150,7 +199,12 @@ pub struct Metrics {
     quarantine_refused: Counter,
     quarantine_evicted: Counter,
     plugin_calls: Family<PluginLabels, Counter>,
-    plugin_seconds: Histograms<PluginLabel>,
+    plugin_seconds: Histograms<VersionLabel>,
+    versions: Few<VersionLabel>,
+    leads: Family<ConnectionLabel, Counter>,
+    leads_with: Family<FieldLabels, Counter>,
+    conversion_items: Histograms<ConnectionLabel>,
+    connections_counted: Few<ConnectionLabel>,
     plugin_refusals: Counter,
     circuits_open: Gauge,
     commits: Counter,
@@ -211,6 +265,10 @@ fn class(status: u16) -> &'static str {
 
 fn seconds() -> Histogram {
     Histogram::new(SECONDS)
+}
+
+fn items() -> Histogram {
+    Histogram::new([1.0, 2.0, 5.0, 10.0, 50.0, 100.0, 1_000.0])
 }
 
 /// Why requests are refused to protect the service.
@@ -308,8 +366,25 @@ impl Metrics {
             plugin_calls: register!(
                 Family::default(),
                 "plugin_calls",
-                "Calls into plugins, by plugin and outcome"
+                "Calls into plugins, by plugin, version and outcome"
             ),
+            versions: Few::new(limits::VERSIONS_COUNTED),
+            leads: register!(
+                Family::default(),
+                "leads",
+                "Leads that conversions gave, by connection"
+            ),
+            leads_with: register!(
+                Family::default(),
+                "leads_with",
+                "Those of them that have a phone, an e-mail address, a name, a listing"
+            ),
+            conversion_items: register!(
+                Histograms::new_with_constructor(items),
+                "conversion_items",
+                "Items that one conversion gave, by connection"
+            ),
+            connections_counted: Few::new(limits::CONNECTIONS_COUNTED),
             plugin_seconds: register!(
                 Histograms::new_with_constructor(seconds),
                 "plugin_call_duration",
@@ -556,16 +631,69 @@ impl Metrics {
         self.quarantine_evicted.inc_by(deliveries.into());
     }
 
-    fn plugin_call(&self, plugin: &str, outcome: &'static str, seconds: f64) {
-        let plugin = plugin.to_owned();
-        self.plugin_seconds
-            .get_or_create(&PluginLabel {
-                plugin: plugin.clone(),
-            })
-            .observe(seconds);
-        self.plugin_calls
-            .get_or_create(&PluginLabels { plugin, outcome })
-            .inc();
+    /// What a conversion of the connection's delivery gave.
+    pub fn converted(&self, connection: &Connection, results: &[NewItem]) {
+        let mut of = ConnectionLabel {
+            workspace: connection.workspace.to_string(),
+            connection: connection.name.clone(),
+        };
+        if !self.connections_counted.has(&of) {
+            of = ConnectionLabel {
+                workspace: OTHER.to_owned(),
+                connection: OTHER.to_owned(),
+            };
+        }
+        let leads = results.iter().filter_map(|item| match &item.result {
+            ItemResult::Lead(lead) => Some(lead),
+            _ => None,
+        });
+        let mut counts = [0; 5];
+        for lead in leads {
+            let has = [
+                true,
+                lead.phones.iter().any(|phone| phone.e164.is_some()),
+                !lead.emails.is_empty(),
+                lead.name.is_some(),
+                !lead.products.is_empty(),
+            ];
+            for (count, has) in counts.iter_mut().zip(has) {
+                *count += u64::from(has);
+            }
+        }
+        self.conversion_items
+            .get_or_create(&of)
+            .observe(f64::from(u32::try_from(results.len()).unwrap_or(u32::MAX)));
+        let [all, with @ ..] = counts;
+        if all == 0 {
+            return;
+        }
+        self.leads.get_or_create(&of).inc_by(all);
+        for (field, count) in ["phone", "email", "name", "listing"].into_iter().zip(with) {
+            let labels = FieldLabels {
+                workspace: of.workspace.clone(),
+                connection: of.connection.clone(),
+                field,
+            };
+            self.leads_with.get_or_create(&labels).inc_by(count);
+        }
+    }
+
+    fn plugin_call(&self, plugin: &str, digest: &str, outcome: &'static str, seconds: f64) {
+        let mut version = VersionLabel {
+            plugin: plugin.to_owned(),
+            digest: digest.to_owned(),
+        };
+        if !self.versions.has(&version) {
+            OTHER.clone_into(&mut version.digest);
+        }
+        self.plugin_seconds.get_or_create(&version).observe(seconds);
+        let VersionLabel { plugin, digest } = version;
+        let labels = PluginLabels {
+            plugin,
+            digest,
+            outcome,
+        };
+        self.plugin_calls.get_or_create(&labels).inc();
     }
 
     /// Counts a call into a plugin. What the plugin itself refuses went well.
@@ -578,7 +706,12 @@ impl Metrics {
         let result = call.await;
         let outcome = result.as_ref().map_or_else(CallError::kind, |_| "ok");
         let took = started.elapsed().as_secs_f64();
-        self.plugin_call(&plugin.description.name, outcome, took);
+        self.plugin_call(
+            &plugin.description.name,
+            plugin.digest.short(),
+            outcome,
+            took,
+        );
         result
     }
 
@@ -847,12 +980,12 @@ mod tests {
     fn what_was_counted_is_in_the_text() {
         let metrics = Metrics::new();
         metrics.request("whoami", 200, 0.002);
-        metrics.plugin_call("forms", "trap", 0.1);
+        metrics.plugin_call("forms", "abc", "trap", 0.1);
         metrics.backlog(&Backlog::default(), Micros(0));
         let text = metrics.text();
         for line in [
             "leadhost_requests_total{route=\"whoami\",status=\"2xx\"} 1",
-            "leadhost_plugin_calls_total{plugin=\"forms\",outcome=\"trap\"} 1",
+            "leadhost_plugin_calls_total{plugin=\"forms\",digest=\"abc\",outcome=\"trap\"} 1",
             "leadhost_backlog{status=\"queued\"} 0",
             "leadhost_request_duration_seconds_count{route=\"whoami\"} 1",
         ] {

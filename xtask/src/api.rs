@@ -1,6 +1,6 @@
 //! The service as clients from outside meet it: schemathesis against its
-//! document, a client that a public generator makes from the document, and the
-//! page in a browser without a network. All of them talk to the built program on
+//! document, clients in Python and in TypeScript that public generators make from
+//! the document, and the page in a browser without a network. All of them talk to the built program on
 //! SQLite, with two workspaces and some data.
 
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::failure::{Context, Failure};
 use crate::install::Install;
 use crate::service::Service;
+use crate::javascript::{self, Scripts};
 use crate::{browser, process, python, repository, run};
 
 /// What is tried.
@@ -23,6 +24,7 @@ pub struct Scope {
 pub fn test(install: Install, scope: Scope) -> Result<(), Failure> {
     if scope.clients {
         python::ensure(install, "for the clients that the API is tried with")?;
+        javascript::ensure(install)?;
     }
     // Before the build, so that a machine where it cannot be had says so at once.
     let chromium = scope
@@ -77,7 +79,22 @@ fn try_out(
         )
         .map_err(|failure| failure.hint("what was found is above; where the interface wants it so, tests/api/exceptions.toml says why"))?;
     }
-    Ok(())
+    typed_round(&folder.join("typescript"), &world)
+}
+
+/// Types from the document, a client that has to compile with them, and its round.
+fn typed_round(folder: &Path, world: &Path) -> Result<(), Failure> {
+    javascript::install_locked(folder, Scripts::Left)?;
+    let node = |arguments: &[&str]| {
+        process::run(Command::new("node").current_dir(folder).args(arguments))
+    };
+    let document = repository::root().join("docs/openapi.json");
+    let document = document.to_string_lossy();
+    let generator = "node_modules/openapi-typescript/bin/cli.js";
+    node(&[generator, &document, "--output", "leadhost.d.ts"])?;
+    node(&["node_modules/typescript/bin/tsc"])
+        .map_err(|failure| failure.hint("the types made from docs/openapi.json do not fit tests/api/typescript/round.ts"))?;
+    node(&["round.js", &world.to_string_lossy()])
 }
 
 /// What the scripts have to know, in a file for them.

@@ -77,7 +77,7 @@ pub async fn answer(
         peer,
         client,
     };
-    let span = tracing::info_span!("request", %id, route = name, workspace = Empty, trace = Empty);
+    let span = tracing::info_span!("request", %id, route = name, workspace = Empty, key = Empty, trace = Empty);
     if let Some(trace) = request_id::trace_id(&head.headers) {
         span.record("trace", trace);
     }

@@ -124,6 +124,7 @@ pub async fn access_token(call: &Call<'_>) -> Result<PartnerCaller, ApiError> {
 pub async fn admin(call: &Call<'_>) -> Result<AdminCaller, ApiError> {
     let presented = bearer(&call.head.headers);
     let caller = grant(call, presented, KeyKind::Admin, Challenge::Bearer).await?;
+    tracing::Span::current().record("key", caller.key.label.as_str());
     Ok(AdminCaller { caller })
 }
 

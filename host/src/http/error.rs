@@ -5,6 +5,8 @@
 //! once, under the request's id; the client gets a sentence that can be acted on.
 
 use std::borrow::Cow;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{HeaderMap, StatusCode};
@@ -263,9 +265,9 @@ impl ApiError {
             | Self::Store(
                 StoreError::Inconsistent { .. } | StoreError::Query(_) | StoreError::Open(_),
             ) => tracing::error!(error = %Chain(self), "a request failed"),
+            Self::Store(StoreError::Full) => log_full(self),
             Self::Store(
-                StoreError::Full
-                | StoreError::Unavailable(_)
+                StoreError::Unavailable(_)
                 | StoreError::Busy
                 | StoreError::Contended,
             ) => {
@@ -430,6 +432,22 @@ impl std::fmt::Display for Chain<'_> {
         Ok(())
     }
 }
+
+/// A disk without room refuses every request: that is told once a minute.
+fn log_full(error: &ApiError) {
+    static TOLD: Mutex<Option<(Instant, u64)>> = Mutex::new(None);
+    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    match told.as_mut() {
+        Some((since, more)) if since.elapsed() < FULL_TOLD_EVERY => *more += 1,
+        before => {
+            let more = before.map_or(0, |(_, more)| *more);
+            tracing::warn!(error = %Chain(error), refused_since_last_told = more, "a request was refused by the store");
+            *told = Some((Instant::now(), 0));
+        }
+    }
+}
+
+const FULL_TOLD_EVERY: Duration = Duration::from_secs(60);
 
 #[cfg(test)]
 mod tests {

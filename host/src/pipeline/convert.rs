@@ -172,6 +172,7 @@ pub async fn convert(
         Ok(read) => read,
         Err(problem) => return Ok(refused(ran, problem)),
     };
+    app.metrics.converted(&live.connection, &read.items);
     Ok(Converted {
         result: ConversionResult {
             status: None,

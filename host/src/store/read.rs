@@ -55,6 +55,10 @@ pub struct DeliveryFilter {
     pub connection: Option<ConnectionId>,
     pub status: Option<DeliveryStatus>,
     pub since: Option<Micros>,
+    /// Received before then.
+    pub until: Option<Micros>,
+    /// Converted last by this version, or by the one whose digest begins so.
+    pub version: Option<String>,
     pub before: Option<DeliveryId>,
     pub limit: u32,
 }

@@ -1,10 +1,12 @@
 //! A stored delivery converted again: retries and replays.
 
+use leadhost::domain::contact;
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
+use leadhost::domain::id::ContactId;
 use leadhost::domain::lead::Action;
 use leadhost::domain::row::Entity;
 use leadhost::domain::time::Micros;
-use leadhost::store::{ConversionResult, ItemResult, Mode, Written};
+use leadhost::store::{ConversionResult, DealFilter, ItemResult, Mode, Written};
 use serde_json::json;
 
 use super::world::*;
@@ -64,6 +66,72 @@ pub async fn a_replay_of_the_owner_never_says_duplicate(world: &World) {
         assert!(again.items[0].diff.is_empty());
     }
     assert_eq!(world.all(Entity::Deals).await.len(), 1);
+}
+
+pub async fn a_replay_that_finds_the_key_at_somebody_else_moves_the_deal_there(world: &World) {
+    let known = world
+        .item(lead(with_phone(world.known_as("L0"), "+551191")))
+        .await;
+    world.advance(1).await;
+    // A version that loses phones makes somebody new of who comes again.
+    let without = with_email(world.known_as("L1"), "rita@example.com");
+    let first = world.commit_one(world.accept(vec![lead(without)])).await;
+    let (deal, other) = (first.items[0].deal_id, first.items[0].contact_id);
+    assert_ne!(other, known.contact_id);
+    let id = |contact: Option<ContactId>| json!(contact.expect("a person").to_string());
+    let with = with_email(
+        with_phone(world.known_as("L1"), "+551191"),
+        "rita@example.com",
+    );
+    for mode in [LOOK, APPLY, APPLY] {
+        world.advance(1).await;
+        let items = vec![lead(with.clone())];
+        let again = world.replay(first.delivery, mode, items).await;
+        let told: Vec<_> = again.items[0]
+            .diff
+            .iter()
+            .filter(|diff| diff.field == "deal.person")
+            .map(|diff| (diff.before.clone(), diff.after.clone(), diff.applied))
+            .collect();
+        let deals = world.all(Entity::Deals).await;
+        let of = json!(deal.unwrap().to_string());
+        let row = deals.iter().find(|row| row["id"] == of).expect("it is there");
+        let person = row["person_id"].clone();
+        if told.is_empty() {
+            // It was moved before.
+            assert_eq!(person, id(known.contact_id));
+            assert_eq!(again.items[0].contact_id, known.contact_id);
+            continue;
+        }
+        let applied = mode == APPLY;
+        assert_eq!(told, [(id(other), id(known.contact_id), applied)]);
+        let whose = if applied { known.contact_id } else { other };
+        assert_eq!(person, id(whose));
+    }
+    // Whoever erases the person finds the delivery, and the deal is found by both.
+    let detail = world.detail(first.delivery).await;
+    assert_eq!(detail.items[0].contact_id, known.contact_id);
+    for filter in [
+        DealFilter {
+            phone_key: Some(contact::phone_key("+551191")),
+            ..Default::default()
+        },
+        DealFilter {
+            email: Some("rita@example.com".to_owned()),
+            ..Default::default()
+        },
+    ] {
+        let found = world.store.deals(&world.scope, &filter, 10).await.unwrap();
+        let found: Vec<_> = found.deals.into_iter().map(|one| one.deal.id).collect();
+        assert!(found.contains(&deal.unwrap().to_string()), "{filter:?}");
+    }
+    let past = world
+        .store
+        .deal_past(world.workspace, deal.unwrap(), 10)
+        .await
+        .unwrap()
+        .expect("it is there");
+    assert_eq!(past.history[0].changes[0].field, "person_id");
 }
 
 pub async fn a_replay_shows_what_differs_and_writes_it_only_when_asked(world: &World) {

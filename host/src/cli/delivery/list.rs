@@ -24,6 +24,12 @@ pub struct List {
     /// Only those received since: a date, or a time as 2026-01-31T12:00:00Z
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
+    /// Only those received before this time
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+    /// Only those that this version of their plugin converted last: 1.2.0, or the beginning of its digest
+    #[arg(long, value_name = "VERSION")]
+    version: Option<String>,
     #[command(flatten)]
     page: Page,
     #[command(flatten)]
@@ -38,6 +44,8 @@ impl List {
             ("connection", self.connection),
             ("instance", self.instance),
             ("since", self.since),
+            ("until", self.until),
+            ("version", self.version),
         ];
         fields.extend(self.page.fields());
         let path = format!("/admin/v1/deliveries{}", query(&fields));

@@ -3,7 +3,7 @@
 //! show what would change, and `--apply` writes it, save what a person edited.
 //! Many are replayed one by one, oldest first, so that a replay can be interrupted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use clap::{ArgGroup, Args};
 use serde_json::{Value, json};
@@ -31,6 +31,12 @@ pub struct Replay {
     /// All, whatever their state, that were received since: a date, or a time as 2026-01-31T12:00:00Z
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
+    /// With --since: only those received before this time
+    #[arg(long, value_name = "TIME", requires = "since")]
+    until: Option<String>,
+    /// Only those that this version of their plugin converted last: 1.2.0, or the beginning of its digest
+    #[arg(long, value_name = "VERSION", conflicts_with = "id")]
+    version: Option<String>,
     /// Write what the new conversion would change
     #[arg(long)]
     apply: bool,
@@ -71,6 +77,7 @@ impl Replay {
         let ids = self.find(client).await?;
         let options = json!({ "apply": self.apply, "release": false });
         let mut counted = BTreeMap::<String, u64>::new();
+        let mut changes = Changes::default();
         for (index, id) in ids.iter().enumerate() {
             progress.update(&format!("replaying {} of {}", index + 1, ids.len()));
             let path = format!("/admin/v1/deliveries/{}/replay", encoded(id));
@@ -79,6 +86,7 @@ impl Replay {
                     if client.json() {
                         say(&answer.to_string());
                     }
+                    changes.add(&answer);
                     cell(&answer["status"])
                 }
                 // Somebody else is at it, or it is gone by now: the others are not its fault.
@@ -104,6 +112,7 @@ impl Replay {
             say("There is nothing to replay.");
         } else {
             say(&format!("Replayed {}: {}.", ids.len(), counts.join(", ")));
+            say(&changes.told(self.apply));
         }
         Ok(())
     }
@@ -125,6 +134,8 @@ impl Replay {
                         ("status", status.map(str::to_owned)),
                         ("connection", self.connection.clone()),
                         ("since", self.since.clone()),
+                        ("until", self.until.clone()),
+                        ("version", self.version.clone()),
                         ("before", before),
                         ("limit", Some("500".to_owned())),
                     ])
@@ -141,6 +152,69 @@ impl Replay {
         // Ids sort by the time at which deliveries came.
         ids.sort_unstable();
         Ok(ids)
+    }
+}
+
+/// What a replay of many changed, or would.
+#[derive(Default)]
+struct Changes {
+    deals: Rows,
+    contacts: Rows,
+    /// Fields that a person edited, which stay as they are.
+    kept: u64,
+}
+
+#[derive(Default)]
+struct Rows {
+    ids: BTreeSet<String>,
+    fields: BTreeMap<String, u64>,
+}
+
+impl Changes {
+    fn add(&mut self, answer: &Value) {
+        for item in answer["items"].as_array().into_iter().flatten() {
+            for diff in item["diff"].as_array().into_iter().flatten() {
+                if diff["editedByPerson"] == true {
+                    self.kept += 1;
+                    continue;
+                }
+                let field = diff["field"].as_str().unwrap_or_default();
+                let (rows, id, field) = match field.split_once('.') {
+                    Some(("contact", field)) => (&mut self.contacts, "contactId", field),
+                    Some((_, field)) => (&mut self.deals, "dealId", field),
+                    None => (&mut self.deals, "dealId", field),
+                };
+                rows.ids.insert(cell(&item[id]));
+                *rows.fields.entry(field.to_owned()).or_default() += 1;
+            }
+        }
+    }
+
+    fn told(&self, applied: bool) -> String {
+        let kept = match self.kept {
+            0 => String::new(),
+            count => format!(" {count} fields that people edited stay."),
+        };
+        if self.deals.ids.is_empty() && self.contacts.ids.is_empty() {
+            return format!("No deal and no contact differs.{kept}");
+        }
+        let (deals, contacts) = (self.deals.told("deals"), self.contacts.told("contacts"));
+        match applied {
+            true => format!("Changed {deals} and {contacts}.{kept}"),
+            false => format!("{deals} and {contacts} differ; --apply writes it.{kept}"),
+        }
+    }
+}
+
+impl Rows {
+    /// `2 deals (person 2, title 1)`.
+    fn told(&self, what: &str) -> String {
+        let fields = self.fields.iter();
+        let fields: Vec<_> = fields.map(|(name, n)| format!("{} {n}", safe(name))).collect();
+        match fields.as_slice() {
+            [] => format!("{} {what}", self.ids.len()),
+            fields => format!("{} {what} ({})", self.ids.len(), fields.join(", ")),
+        }
     }
 }
 
@@ -175,5 +249,32 @@ fn differences(answer: &Value, applied: bool) {
     say(&table(&["ITEM", "FIELD", "BEFORE", "AFTER", ""], &rows));
     if !applied {
         complain("Nothing of this was written: --apply writes it.");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_changes_are_told_by_their_fields() {
+        let mut changes = Changes::default();
+        assert_eq!(changes.told(true), "No deal and no contact differs.");
+        let item = |deal: &str, diff: &[(&str, bool)]| {
+            let diff = diff
+                .iter()
+                .map(|(field, edited)| json!({"field": field, "editedByPerson": edited}));
+            json!({"dealId": deal, "contactId": "c", "diff": diff.collect::<Vec<_>>()})
+        };
+        let first = item("a", &[("deal.person", false), ("contact.phone_number", false)]);
+        let second = item("b", &[("deal.person", false), ("deal.title", true)]);
+        changes.add(&json!({"items": [first, second]}));
+        let told = "2 deals (person 2) and 1 contacts (phone_number 1)";
+        let kept = "1 fields that people edited stay.";
+        assert_eq!(changes.told(true), format!("Changed {told}. {kept}"));
+        assert_eq!(
+            changes.told(false),
+            format!("{told} differ; --apply writes it. {kept}")
+        );
     }
 }

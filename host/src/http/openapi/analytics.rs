@@ -143,13 +143,12 @@ fn answered(
     examples: &Value,
     description: &str,
 ) -> Operation {
-    let lines = "For whoever names it in `Accept`: a row a line, then a line with all the rest.";
-    let content = json!({
-        "application/json": {"schema": schema, "examples": examples},
-        NDJSON: {"schema": {"type": "string", "description": lines}},
-    });
+    let description = format!(
+        "{description} For whoever names `{NDJSON}` in `Accept`: a row a line, then a line with all the rest."
+    );
+    let content = json!({"application/json": {"schema": schema, "examples": examples}});
     operation
-        .answers_content(200, description, content)
+        .answers_content(200, &description, content)
         .header(200, "ETag", "ETag")
         .answers_nothing(304, "The copy that `If-None-Match` names is as good.")
         .header(304, "ETag", "ETag")

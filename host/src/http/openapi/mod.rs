@@ -73,8 +73,27 @@ pub fn document(surface: Surface) -> Value {
         },
     });
     prune(&mut document);
+    open_up(&mut document);
     document.sort_all_objects();
     document
+}
+
+/// Objects whose members nobody knows are open: left unsaid, generators of types take
+/// them for empty ones.
+fn open_up(part: &mut Value) {
+    match part {
+        Value::Object(members) => {
+            let says_more = ["properties", "additionalProperties", "allOf", "anyOf", "oneOf"]
+                .iter()
+                .any(|name| members.contains_key(*name));
+            if members.get("type") == Some(&json!("object")) && !says_more {
+                members.insert("additionalProperties".to_owned(), true.into());
+            }
+            members.values_mut().for_each(open_up);
+        }
+        Value::Array(items) => items.iter_mut().for_each(open_up),
+        _ => {}
+    }
 }
 
 /// The document as it is committed and served: one text for one state of the code.

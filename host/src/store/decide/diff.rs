@@ -7,25 +7,41 @@ use super::known::Known;
 use super::lead::phone_of;
 use crate::domain::contact;
 use crate::domain::deal::{ATTRIBUTES, PROPS_BYTES, TEST, no_room};
-use crate::domain::id::{DealId, DeliveryId};
+use crate::domain::id::{ContactId, DealId, DeliveryId};
 use crate::domain::json::length;
 use crate::store::{FieldDiff, NewLead};
 
 /// What differs, written when `apply`. A field that the lead does not speak of
 /// is no difference, nor is one that the deal has no room for: that is told in the
 /// notes of the delivery which the lead came in.
+///
+/// `person` is whom the lead is about; `None`: the deal's.
 pub(super) fn compare(
     known: &mut Known,
     delivery: DeliveryId,
-    deal_id: DealId,
+    (deal_id, person): (DealId, Option<ContactId>),
     lead: &NewLead,
     apply: bool,
 ) -> Vec<FieldDiff> {
+    let Some(deal) = known.deals.get_mut(&deal_id) else {
+        return Vec::new();
+    };
+    let workspace = deal.workspace;
+    let mut diff = Differences::new(apply);
+    let person = match person.filter(|person| *person != deal.person) {
+        None => deal.person,
+        Some(person) => {
+            diff.of("deal.", &[]);
+            let (before, after) = (deal.person.to_string(), person.to_string());
+            if diff.field("person", json!(before), json!(after)) {
+                deal.person = person;
+            }
+            person
+        }
+    };
     let Some(deal) = known.deals.get(&deal_id) else {
         return Vec::new();
     };
-    let (workspace, person) = (deal.workspace, deal.person);
-    let mut diff = Differences::new(apply);
     let product = known.product(workspace, &lead.products);
     let said_before = deal.props.get(contact::SAID).cloned();
     if let Some(deal) = known.deals.get_mut(&deal_id) {

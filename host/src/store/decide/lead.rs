@@ -127,14 +127,19 @@ fn again(known: &mut Known, context: &Context<'_>, item: Item, lead: &NewLead, m
     let Mode::Replay { apply } = mode else {
         return item;
     };
-    let diff = item
-        .deal
-        .map(|deal| diff::compare(known, context.delivery, deal, lead, apply))
-        .unwrap_or_default();
-    if let Some(deal) = item.deal {
-        remember(known, context, deal, &diff);
+    let Some(deal) = item.deal else {
+        return item;
+    };
+    // A version that lost a key has made somebody new of a person known before.
+    let person = people::find(known, context.workspace, &lead.contact_keys);
+    let diff = diff::compare(known, context.delivery, (deal, person), lead, apply);
+    remember(known, context, deal, &diff);
+    let contact = known.deals.get(&deal).map(|deal| deal.person);
+    Item {
+        diff,
+        contact: contact.or(item.contact),
+        ..item
     }
-    Item { diff, ..item }
 }
 
 fn duplicate(claim: &Claim, lead: &NewLead) -> Item {
@@ -152,7 +157,7 @@ fn update(
     (deal, contact): (DealId, Option<ContactId>),
     lead: &NewLead,
 ) -> Item {
-    let diff = diff::compare(known, context.delivery, deal, lead, true);
+    let diff = diff::compare(known, context.delivery, (deal, None), lead, true);
     remember(known, context, deal, &diff);
     let status = if diff.iter().any(|field| field.applied) {
         ItemStatus::Updated
@@ -196,6 +201,7 @@ fn remember(known: &mut Known, context: &Context<'_>, deal: DealId, diff: &[Fiel
         .filter_map(|field| {
             let name = match field.field.strip_prefix("deal.")? {
                 "product" => "product_id",
+                "person" => "person_id",
                 name => name,
             };
             Some(FieldChange {

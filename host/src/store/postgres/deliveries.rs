@@ -93,6 +93,9 @@ macro_rules! filters {
     and ($2::text is null or connection_id = $2)
     and ($3::text is null or status = $3)
     and ($4::timestamptz is null or received_at >= $4)
+    and ($7::timestamptz is null or received_at < $7)
+    and ($8::text is null or ran ->> 'version' = $8
+      or (length($8) >= 8 and substr(ran ->> 'digest', 1, length($8)) = $8))
     and id < $5"
     };
 }
@@ -214,6 +217,8 @@ async fn list_of(
         // a `coalesce`.
         .bind(filter.before.map_or(Uuid::max(), |id| id.0))
         .bind(i64::from(filter.limit))
+        .bind(filter.until.map(columns::at))
+        .bind(filter.version.as_deref().map(columns::text))
         .fetch_all(&mut *snapshot)
         .await?;
     snapshot.rollback().await?;

@@ -63,6 +63,9 @@ where (?1 is null or d.workspace_id = ?1)
 and (?2 is null or d.connection_id = ?2)
 and (?3 is null or d.status = ?3)
 and (?4 is null or d.received_us >= ?4)
+and (?7 is null or d.received_us < ?7)
+and (?8 is null or d.ran ->> 'version' = ?8
+  or (length(?8) >= 8 and substr(d.ran ->> 'digest', 1, length(?8)) = ?8))
 -- Past every id when none is given: a range that the index walks.
 and d.id < coalesce(?5, 'g')
 ",
@@ -101,6 +104,8 @@ pub async fn list(db: &Db, filter: &DeliveryFilter) -> Result<Vec<DeliverySummar
         .bind(filter.since.map(|since| since.0))
         .bind(filter.before.map(|id| id.to_string()))
         .bind(i64::from(filter.limit))
+        .bind(filter.until.map(|until| until.0))
+        .bind(filter.version.as_deref())
         .fetch_all(db.readers())
         .await?
         .iter()

@@ -58,8 +58,7 @@ fn new_deal(description: &str) -> Value {
         "productExternalId": trimmed(limits::EXTERNAL_ID_CHARACTERS, "The property's id in the system that it came from."),
         "bypassProductCheck": {
             "type": "boolean",
-            "default": false,
-            "description": "True: the deal is made without a property that is not there.",
+            "description": "True: the deal is made without a property that is not there. Left out: false.",
         },
         "source": trimmed(limits::NAME_CHARACTERS, "Where the deal comes from."),
         "externalId": trimmed(limits::EXTERNAL_ID_CHARACTERS, "The deal's id in the system that it comes from."),

@@ -75,8 +75,7 @@ pub fn person() -> Value {
         },
         "ignoreTransferToDeskIfUnanswered": {
             "type": "boolean",
-            "default": false,
-            "description": "True: the lead is not handed to people when it does not answer.",
+            "description": "True: the lead is not handed to people when it does not answer. Left out: false.",
         },
         "specialInstructions": text(
             limits::SPECIAL_INSTRUCTIONS_CHARACTERS,

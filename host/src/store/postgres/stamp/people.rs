@@ -180,12 +180,14 @@ with people as (
   and c.id = n.id
 )
 update deals as d
-set cursor_us = n.cursor_us, owner_id = n.owner_id, status = n.status, title = n.title,
+set cursor_us = n.cursor_us, person_id = n.person_id, owner_id = n.owner_id, status = n.status,
+  title = n.title,
   props = n.props::json, edited = n.edited::jsonb, updated_at = least($1, 'epoch'::timestamptz + n.cursor_us * '1 microsecond'::interval), stage_code = n.stage_code,
   product_id = n.product_id
 from unnest($10::uuid[], $11::bigint[], $12::uuid[], $13::uuid[], $14::text[], $15::text[],
-  $16::text[], $17::text[], $18::text[], $19::uuid[])
-  as n (workspace_id, cursor_us, id, owner_id, status, title, props, edited, stage_code, product_id)
+  $16::text[], $17::text[], $18::text[], $19::uuid[], $20::uuid[])
+  as n (workspace_id, cursor_us, id, owner_id, status, title, props, edited, stage_code, product_id,
+    person_id)
 where d.workspace_id = n.workspace_id
 and d.id = n.id";
 
@@ -217,6 +219,7 @@ async fn update(
         .bind(deals.edited)
         .bind(deals.stages)
         .bind(deals.products)
+        .bind(deals.people)
         .execute(connection)
         .await?;
     Ok(())

@@ -1,15 +1,16 @@
-//! `GET /admin/v1/deliveries?status=&connection=&instance=&since=&before=&limit=`, newest first.
+//! `GET /admin/v1/deliveries?status=&connection=&instance=&since=&until=&version=&before=&limit=`, newest first.
 
 use hyper::StatusCode;
 use serde_json::json;
 
 use super::{Channels, parse_id};
 use crate::domain::delivery::DeliveryStatus;
-use crate::domain::time;
+use crate::domain::time::{self, Micros};
 use crate::http::endpoints::admin::{connections, instances, last_of_full, page_limit};
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::http::router::Call;
+use crate::http::query::Query;
 use crate::store::DeliveryFilter;
 
 pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
@@ -49,16 +50,23 @@ async fn filter(call: &Call<'_>) -> Result<DeliveryFilter, ApiError> {
     if let Some(text) = query.filled(&["instance"]) {
         filter.connection = Some(instances::channel(&*call.app.store, text).await?.id);
     }
-    if let Some(text) = query.filled(&["since"]) {
-        let since = time::parse(text).ok_or_else(|| {
-            ApiError::BadRequest(format!(
-                "`since={text}` is no time: write 2026-01-31 or 2026-01-31T12:00:00Z."
-            ))
-        })?;
-        filter.since = Some(since);
-    }
+    filter.since = moment(&query, "since")?;
+    filter.until = moment(&query, "until")?;
+    filter.version = query.filled(&["version"]).map(str::to_owned);
     if let Some(text) = query.filled(&["before"]) {
         filter.before = Some(parse_id(text)?);
     }
     Ok(filter)
+}
+
+fn moment(query: &Query<'_>, name: &str) -> Result<Option<Micros>, ApiError> {
+    let Some(text) = query.filled(&[name]) else {
+        return Ok(None);
+    };
+    let moment = time::parse(text).ok_or_else(|| {
+        ApiError::BadRequest(format!(
+            "`{name}={text}` is no time: write 2026-01-31 or 2026-01-31T12:00:00Z."
+        ))
+    })?;
+    Ok(Some(moment))
 }

@@ -80,13 +80,15 @@ insert into deals (workspace_id, cursor_us, id, person_id, agent_id, owner_id, s
   delivery_id)
 select value ->> 'workspace', value ->> 'cursor', value ->> 'id', value ->> 'person',
   value ->> 'agent', value ->> 'owner', value ->> 'status', value ->> 'title', value ->> 'props',
-  value ->> 'edited', min(?2, value ->> 'cursor'), min(?2, value ->> 'cursor'), value ->> 'stage', value ->> 'product', value ->> 'external',
-  value ->> 'partner', value ->> 'connection', value ->> 'delivery'
+  value ->> 'edited', min(?2, value ->> 'cursor'), min(?2, value ->> 'cursor'),
+  value ->> 'stage', value ->> 'product', value ->> 'external', value ->> 'partner',
+  value ->> 'connection', value ->> 'delivery'
 from jsonb_each(?1)
 where true
 on conflict (id) do update
-set cursor_us = excluded.cursor_us, owner_id = excluded.owner_id, status = excluded.status,
-  title = excluded.title, props = excluded.props, edited = excluded.edited,
+set cursor_us = excluded.cursor_us, person_id = excluded.person_id,
+  owner_id = excluded.owner_id, status = excluded.status, title = excluded.title,
+  props = excluded.props, edited = excluded.edited,
   updated_us = excluded.updated_us, stage_code = excluded.stage_code,
   product_id = excluded.product_id";
 
