@@ -147,6 +147,10 @@ pub const WRITES_OF_ONE_ALONE: usize = 16;
 /// who came then may come again.
 pub const SHARED_COMMITS: u32 = 64;
 
+/// The part of the memory that this process may use which the memories of all calls under
+/// way may have together: so many times less.
+pub const PLUGINS_PART_OF_MEMORY: u64 = 3;
+
 /// Versions of plugins, and connections, that have lines of their own in the metrics;
 /// all others share one.
 pub const VERSIONS_COUNTED: usize = 200;

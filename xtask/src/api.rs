@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use crate::failure::{Context, Failure};
 use crate::install::Install;
-use crate::service::Service;
 use crate::javascript::{self, Scripts};
+use crate::service::Service;
 use crate::{browser, process, python, repository, run};
 
 /// What is tried.
@@ -85,15 +85,16 @@ fn try_out(
 /// Types from the document, a client that has to compile with them, and its round.
 fn typed_round(folder: &Path, world: &Path) -> Result<(), Failure> {
     javascript::install_locked(folder, Scripts::Left)?;
-    let node = |arguments: &[&str]| {
-        process::run(Command::new("node").current_dir(folder).args(arguments))
-    };
+    let node =
+        |arguments: &[&str]| process::run(Command::new("node").current_dir(folder).args(arguments));
     let document = repository::root().join("docs/openapi.json");
     let document = document.to_string_lossy();
     let generator = "node_modules/openapi-typescript/bin/cli.js";
     node(&[generator, &document, "--output", "leadhost.d.ts"])?;
-    node(&["node_modules/typescript/bin/tsc"])
-        .map_err(|failure| failure.hint("the types made from docs/openapi.json do not fit tests/api/typescript/round.ts"))?;
+    node(&["node_modules/typescript/bin/tsc"]).map_err(|failure| {
+        failure
+            .hint("the types made from docs/openapi.json do not fit tests/api/typescript/round.ts")
+    })?;
     node(&["round.js", &world.to_string_lossy()])
 }
 

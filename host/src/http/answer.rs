@@ -152,7 +152,7 @@ fn route_of<'p>(surface: Surface, head: &Parts, path: &'p str) -> Result<Route<'
     if size > limits::HEADER_BYTES {
         return Err(ApiError::HeadersTooLarge);
     }
-    is_well_formed(head)?;
+    is_well_formed(&head.headers, head.version)?;
     Route::find(surface, &head.method, path).map_err(|error| match error {
         NoRoute::Nothing => ApiError::NotFound("There is nothing at this address.".to_owned()),
         NoRoute::OtherMethods(allow) => ApiError::MethodNotAllowed { allow },
@@ -160,21 +160,21 @@ fn route_of<'p>(surface: Surface, head: &Parts, path: &'p str) -> Result<Route<'
 }
 
 /// What HTTP asks of a head and hyper does not.
-fn is_well_formed(head: &Parts) -> Result<(), ApiError> {
-    let hosts = head.headers.get_all(HOST).iter().count();
-    if hosts > 1 || (hosts == 0 && head.version >= Version::HTTP_11) {
+pub fn is_well_formed(headers: &HeaderMap, version: Version) -> Result<(), ApiError> {
+    let hosts = headers.get_all(HOST).iter().count();
+    if hosts > 1 || (hosts == 0 && version >= Version::HTTP_11) {
         return Err(ApiError::BadRequest(format!(
             "The request has {hosts} Host headers; send exactly one."
         )));
     }
-    if let Some(host) = head.headers.get(HOST)
+    if let Some(host) = headers.get(HOST)
         && !is_host(host.as_bytes())
     {
         return Err(ApiError::BadRequest(
             "The Host header is no name or address, with a port or without.".to_owned(),
         ));
     }
-    let mut codings = head.headers.get_all(TRANSFER_ENCODING).iter();
+    let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
     let first = codings.next();
     if first.is_some_and(|value| head::is_odd_coding(value.as_bytes())) || codings.next().is_some()
     {

@@ -204,6 +204,9 @@ pub struct KeyCache {
 }
 
 /// Those that do not hold have a table of their own: guesses push out nothing good.
+/// Before any answer that is still believed.
+const LONG_AGO: Micros = Micros(-limits::KEY_BELIEVED_MICROS);
+
 #[derive(Default)]
 struct Beliefs {
     /// Kept past their time, as keys that have been good.
@@ -276,7 +279,12 @@ impl KeyCache {
     /// Asks the store of every key anew: an operator changed something.
     pub fn forget(&self) {
         self.asked.forget();
-        *self.beliefs() = Beliefs::default();
+        let mut believed = self.beliefs();
+        believed.bad.clear();
+        // That a key was good keeps it from being taken for a guess.
+        for (since, _) in believed.good.values_mut() {
+            *since = LONG_AGO;
+        }
     }
 
     fn note_use(&self, caller: &Caller, now: Micros) {

@@ -266,11 +266,7 @@ impl ApiError {
                 StoreError::Inconsistent { .. } | StoreError::Query(_) | StoreError::Open(_),
             ) => tracing::error!(error = %Chain(self), "a request failed"),
             Self::Store(StoreError::Full) => log_full(self),
-            Self::Store(
-                StoreError::Unavailable(_)
-                | StoreError::Busy
-                | StoreError::Contended,
-            ) => {
+            Self::Store(StoreError::Unavailable(_) | StoreError::Busy | StoreError::Contended) => {
                 tracing::warn!(error = %Chain(self), "a request was refused by the store");
             }
             Self::Overloaded { what, .. } => tracing::warn!(what, "a request was shed"),

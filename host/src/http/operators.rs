@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
-use super::answer::{answer, live};
+use super::answer::{answer, is_well_formed, live};
 use super::io::Progress;
 use super::presence::Client;
 use super::reply::{self, Reply};
@@ -70,7 +70,7 @@ pub async fn answered(
             &route::plain(request.uri().path())
         ),
         Ok(Route::Open(OpenRoute::Live))
-    );
+    ) && is_well_formed(request.headers(), request.version()).is_ok();
     if probes {
         let (head, _) = request.into_parts();
         return live(app, &head);

@@ -24,7 +24,7 @@ impl Plugins {
     ) -> Result<Result<Conversion, Problem>, CallError> {
         let ticket = Arc::new(Ticket::default());
         let allowance = self.allowance();
-        let mut store = instance::store(&self.0.engine, allowance, &ticket, None);
+        let mut store = instance::store(&self.0.engine, allowance, &self.0.pool, &ticket, None);
         let answer = at_once(plugin.guest.convert(&mut store, delivery));
         instance::conclude(&store, allowance, answer).map(|(answer, _)| answer)
     }
@@ -35,7 +35,13 @@ impl Plugins {
     /// When it cannot be made.
     pub fn keep_instance(&self, plugin: &Loaded) -> Result<Kept, String> {
         let ticket = Arc::new(Ticket::default());
-        let mut store = instance::store(&self.0.engine, self.allowance(), &ticket, None);
+        let mut store = instance::store(
+            &self.0.engine,
+            self.allowance(),
+            &self.0.pool,
+            &ticket,
+            None,
+        );
         let guest =
             at_once(plugin.guest.start(&mut store)).map_err(|error| format!("{error:#}"))?;
         Ok(Kept { store, guest })

@@ -14,7 +14,7 @@ use wasmtime::{Engine, FrameInfo, Store, Trap, UpdateDeadline, WasmBacktrace};
 use super::abi::Fault;
 use super::error::{CallError, shortened};
 use super::imports::Wasi;
-use super::memory::{Bounds, MemoryExceeded};
+use super::memory::{Bounds, MemoryExceeded, Pool, PoolExhausted};
 use super::schedule::processor_time_of_slice;
 
 /// What a store carries.
@@ -65,13 +65,14 @@ impl Ticket {
 pub fn store(
     engine: &Engine,
     allowance: Allowance,
+    pool: &Arc<Pool>,
     ticket: &Arc<Ticket>,
     wasi: Option<Wasi>,
 ) -> Store<State> {
     let mut store = Store::new(
         engine,
         State {
-            bounds: Bounds::new(allowance.memory),
+            bounds: Bounds::new(allowance.memory, Arc::clone(pool)),
             wasi: wasi.map(Box::new),
         },
     );
@@ -113,6 +114,9 @@ pub fn conclude<T>(
 }
 
 fn explain(error: &wasmtime::Error, allowance: Allowance, log: Vec<String>) -> CallError {
+    if error.is::<PoolExhausted>() {
+        return CallError::Busy;
+    }
     if error.is::<MemoryExceeded>() {
         return CallError::OutOfMemory {
             limit: allowance.memory,

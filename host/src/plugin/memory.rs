@@ -3,6 +3,8 @@
 //! guest's allocator that is told "no" fails in ways that explain nothing.
 
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use wasmtime::{ResourceLimiter, Result};
 
@@ -12,16 +14,65 @@ use crate::limits;
 pub struct Bounds {
     memory_limit: usize,
     memory: usize,
+    pool: Arc<Pool>,
 }
 
 impl Bounds {
-    pub fn new(memory_limit: usize) -> Self {
+    pub fn new(memory_limit: usize, pool: Arc<Pool>) -> Self {
         Self {
             memory_limit,
             memory: 0,
+            pool,
         }
     }
 }
+
+impl Drop for Bounds {
+    fn drop(&mut self) {
+        self.pool.give_back(self.memory);
+    }
+}
+
+/// What the memories of all calls that are under way may have together, so that calls
+/// that each keep their own bound do not take more than the machine has.
+#[derive(Debug)]
+pub struct Pool {
+    left: AtomicUsize,
+}
+
+impl Pool {
+    /// A part of what this process may use, and room for one call at least.
+    pub fn of_memory(may_use: Option<u64>, one_call: usize) -> Self {
+        let share = may_use.map_or(u64::MAX, |bytes| bytes / limits::PLUGINS_PART_OF_MEMORY);
+        let share = usize::try_from(share).unwrap_or(usize::MAX);
+        Self {
+            left: AtomicUsize::new(share.max(one_call)),
+        }
+    }
+
+    fn take(&self, bytes: usize) -> bool {
+        let fits = |left: usize| left.checked_sub(bytes);
+        self.left
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits)
+            .is_ok()
+    }
+
+    fn give_back(&self, bytes: usize) {
+        self.left.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+/// The error by which a call ends because others have the memory.
+#[derive(Debug)]
+pub struct PoolExhausted;
+
+impl fmt::Display for PoolExhausted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("other calls have the memory that plugins may use together")
+    }
+}
+
+impl std::error::Error for PoolExhausted {}
 
 /// The error by which a call over its memory ends.
 #[derive(Debug)]
@@ -45,9 +96,13 @@ impl ResourceLimiter for Bounds {
         if maximum.is_some_and(|maximum| desired > maximum) {
             return Ok(false);
         }
-        let total = self.memory.saturating_add(desired.saturating_sub(current));
+        let more = desired.saturating_sub(current);
+        let total = self.memory.saturating_add(more);
         if total > self.memory_limit {
             return Err(MemoryExceeded.into());
+        }
+        if !self.pool.take(more) {
+            return Err(PoolExhausted.into());
         }
         self.memory = total;
         Ok(true)
@@ -83,9 +138,31 @@ impl ResourceLimiter for Bounds {
 mod tests {
     use super::*;
 
+    fn bounds(limit: usize) -> Bounds {
+        Bounds::new(limit, Arc::new(Pool::of_memory(None, 0)))
+    }
+
+    #[test]
+    fn calls_share_a_pool_and_give_back_what_they_had() {
+        let page = 1 << 16;
+        let pool = Arc::new(Pool::of_memory(Some(0), 3 * page));
+        let call = || Bounds::new(3 * page, Arc::clone(&pool));
+        let (mut first, mut second) = (call(), call());
+        assert!(first.memory_growing(0, 2 * page, None).expect("fits"));
+        assert!(second.memory_growing(0, page, None).expect("fits"));
+        let error = second
+            .memory_growing(page, 2 * page, None)
+            .expect_err("none is left");
+        assert!(error.is::<PoolExhausted>());
+        drop(first);
+        assert!(second.memory_growing(page, 2 * page, None).expect("fits"));
+        drop(second);
+        assert!(call().memory_growing(0, 3 * page, None).expect("fits"));
+    }
+
     #[test]
     fn memories_are_summed_and_the_first_byte_too_many_is_an_error() {
-        let mut bounds = Bounds::new(3 << 16);
+        let mut bounds = bounds(3 << 16);
         assert!(bounds.memory_growing(0, 1 << 16, None).expect("fits"));
         assert!(bounds.memory_growing(0, 1 << 16, None).expect("fits"));
         assert!(bounds.memory_growing(1 << 16, 2 << 16, None).expect("fits"));
@@ -97,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_memory_at_its_own_maximum_just_does_not_grow() {
-        let mut bounds = Bounds::new(3 << 16);
+        let mut bounds = bounds(3 << 16);
         assert!(
             !bounds
                 .memory_growing(0, 2 << 16, Some(1 << 16))

@@ -119,6 +119,7 @@ struct Inner {
     inline: Duration,
     deadline: Duration,
     memory: usize,
+    pool: Arc<memory::Pool>,
     output: usize,
     component_bytes: usize,
 }
@@ -183,6 +184,7 @@ impl Plugins {
             inline: Duration::from_millis(config.inline_ms),
             deadline: Duration::from_millis(config.deadline_ms),
             memory,
+            pool: Arc::new(memory::Pool::of_memory(crate::memory::may_use(), memory)),
             output: config.output_mib << 20,
             component_bytes,
         })))
@@ -290,6 +292,7 @@ impl Inner {
         let waiting = Waiting(Arc::clone(&ticket));
         let (answer, answered) = oneshot::channel();
         let engine = self.engine.clone();
+        let pool = Arc::clone(&self.pool);
         let ticker = Arc::clone(&self.ticker);
         let evicted = Arc::new(Evicted::default());
         let future = Box::pin(async move {
@@ -298,7 +301,7 @@ impl Inner {
             }
             ticket.start();
             let running = ticker.guest_runs();
-            let mut store = instance::store(&engine, allowance, &ticket, wasi);
+            let mut store = instance::store(&engine, allowance, &pool, &ticket, wasi);
             let result = guest(&mut store).await;
             let result = instance::conclude(&store, allowance, result);
             drop(store);

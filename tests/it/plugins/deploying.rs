@@ -8,6 +8,7 @@ use leadhost_tests::{Declared, Host, On};
 
 leadhost_tests::on_every_store! {
     a_name_keeps_the_kind_that_it_has,
+    a_rollback_changes_the_kind_of_no_name_that_is_used,
     an_adapter_that_asks_for_more_or_checks_less_needs_a_yes,
     the_list_of_plugins_tells_their_kinds,
     what_an_adapter_failed_on_is_tried_again_by_the_next,
@@ -64,6 +65,36 @@ async fn a_name_keeps_the_kind_that_it_has(on: On) {
     );
     let serves = host.app.plugins.active("misbehave").unwrap();
     assert_eq!(serves.kind, PluginKind::Converter);
+}
+
+async fn a_rollback_changes_the_kind_of_no_name_that_is_used(on: On) {
+    let host = Host::new(on).await;
+    let adapter = AdapterVariant {
+        name: "misbehave",
+        ..version("0.1.0")
+    };
+    activate(&host, adapter.component(), &[]).await.unwrap();
+    let all = Accept::of(&["all"]).expect("a known word");
+    deploy::upload(&host.app, guests::misbehave(), "upload", true, &all)
+        .await
+        .unwrap();
+    let used = "\n[[connections]]\nname = \"odd\"\npartner = \"acme\"\nplugin = \"misbehave\"\n";
+    host.declare(used).await;
+    let refused = deploy::rollback(&host.app, "misbehave").await;
+    let stands = concerns(refused.map(drop));
+    assert!(
+        stands[0]
+            .what
+            .contains("a converter, and this is an adapter"),
+        "{stands:?}"
+    );
+    let serves = host.app.plugins.active("misbehave").unwrap();
+    assert_eq!(serves.kind, PluginKind::Converter);
+    // Where nobody uses it, it goes back.
+    host.declare("").await;
+    deploy::rollback(&host.app, "misbehave").await.unwrap();
+    let serves = host.app.plugins.active("misbehave").unwrap();
+    assert_eq!(serves.kind, PluginKind::Adapter);
 }
 
 async fn an_adapter_that_asks_for_more_or_checks_less_needs_a_yes(on: On) {

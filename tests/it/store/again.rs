@@ -95,7 +95,10 @@ pub async fn a_replay_that_finds_the_key_at_somebody_else_moves_the_deal_there(w
             .collect();
         let deals = world.all(Entity::Deals).await;
         let of = json!(deal.unwrap().to_string());
-        let row = deals.iter().find(|row| row["id"] == of).expect("it is there");
+        let row = deals
+            .iter()
+            .find(|row| row["id"] == of)
+            .expect("it is there");
         let person = row["person_id"].clone();
         if told.is_empty() {
             // It was moved before.

@@ -3,7 +3,7 @@
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost::domain::row::Entity;
 use leadhost::domain::time::Micros;
-use leadhost::store::{DedupeKey, DeliveryFilter, Retention};
+use leadhost::store::{ConversionResult, DedupeKey, DeliveryFilter, Mode, Retention};
 
 use super::world::*;
 
@@ -209,6 +209,31 @@ pub async fn deliveries_are_listed_newest_first_by_each_filter(world: &World) {
     .await;
     let since = Some(START.plus_seconds(3));
     check(DeliveryFilter { since, ..all() }, &[3, 2]).await;
+    let until = since;
+    check(DeliveryFilter { until, ..all() }, &[1, 0]).await;
+    // Converted again by another version.
+    let held = world.claim_delivery(ids[1]).await;
+    let result = ConversionResult {
+        ran: Some(ran("2")),
+        ..converted(vec![lead(world.lead())])
+    };
+    let mode = Mode::Replay { apply: true };
+    world.commit_one(convert_to(&held, mode, result)).await;
+    let listed = world.store.deliveries(&all()).await.unwrap();
+    let versions = |at: usize| listed[at].ran.as_ref().expect("it ran");
+    let (before, now) = (versions(3), versions(2));
+    assert_ne!(before.version, now.version);
+    let of = |version: &str| DeliveryFilter {
+        version: Some(version.to_owned()),
+        ..all()
+    };
+    let digest = now.digest.to_string();
+    for version in [now.version.as_str(), now.digest.short(), &digest] {
+        check(of(version), &[1]).await;
+    }
+    check(of(&before.version), &[3, 0]).await;
+    check(of(&digest[..7]), &[]).await;
+    check(of("%"), &[]).await;
     let listed = world.store.deliveries(&all()).await.unwrap();
     assert_eq!(listed[0].connection, "portal");
     assert_eq!((listed[0].items, listed[1].items), (1, 0));

@@ -210,7 +210,9 @@ impl Rows {
     /// `2 deals (person 2, title 1)`.
     fn told(&self, what: &str) -> String {
         let fields = self.fields.iter();
-        let fields: Vec<_> = fields.map(|(name, n)| format!("{} {n}", safe(name))).collect();
+        let fields: Vec<_> = fields
+            .map(|(name, n)| format!("{} {n}", safe(name)))
+            .collect();
         match fields.as_slice() {
             [] => format!("{} {what}", self.ids.len()),
             fields => format!("{} {what} ({})", self.ids.len(), fields.join(", ")),
@@ -266,7 +268,10 @@ mod tests {
                 .map(|(field, edited)| json!({"field": field, "editedByPerson": edited}));
             json!({"dealId": deal, "contactId": "c", "diff": diff.collect::<Vec<_>>()})
         };
-        let first = item("a", &[("deal.person", false), ("contact.phone_number", false)]);
+        let first = item(
+            "a",
+            &[("deal.person", false), ("contact.phone_number", false)],
+        );
         let second = item("b", &[("deal.person", false), ("deal.title", true)]);
         changes.add(&json!({"items": [first, second]}));
         let told = "2 deals (person 2) and 1 contacts (phone_number 1)";

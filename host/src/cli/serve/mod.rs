@@ -8,7 +8,7 @@ mod said;
 mod sealing;
 mod turn;
 
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -243,10 +243,19 @@ fn make_folder(folder: &Path) -> Result<(), Failure> {
         .mode(0o700)
         .create(folder)
         .map_err(failed)?;
-    let mode = std::fs::metadata(folder)
-        .map_err(failed)?
-        .permissions()
-        .mode();
+    let found = std::fs::metadata(folder).map_err(failed)?;
+    let (mode, owner) = (found.permissions().mode(), found.uid());
+    let own = rustix::process::geteuid().as_raw();
+    if owner != own {
+        return Err(Failure::new(format!(
+            "the data folder {} belongs to another user of this machine (id {owner}; the service runs as {own}), who may read and change it",
+            folder.display()
+        ))
+        .hint(format!(
+            "chown {own} {}, or run the service as its owner",
+            folder.display()
+        )));
+    }
     if mode & 0o077 == 0 {
         return Ok(());
     }

@@ -70,7 +70,7 @@ fn find(deal: &Value) -> Operation {
         .parameter(limit())
         .parameter(Parameter::query(
             "cursor",
-            word(),
+            json!({"type": "string", "format": "uuid"}),
             "The `X-Next-Cursor` of the page before: its deals are left out, and those that are newer.",
         ))
         .answers(

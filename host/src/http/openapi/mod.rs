@@ -83,9 +83,15 @@ pub fn document(surface: Surface) -> Value {
 fn open_up(part: &mut Value) {
     match part {
         Value::Object(members) => {
-            let says_more = ["properties", "additionalProperties", "allOf", "anyOf", "oneOf"]
-                .iter()
-                .any(|name| members.contains_key(*name));
+            let says_more = [
+                "properties",
+                "additionalProperties",
+                "allOf",
+                "anyOf",
+                "oneOf",
+            ]
+            .iter()
+            .any(|name| members.contains_key(*name));
             if members.get("type") == Some(&json!("object")) && !says_more {
                 members.insert("additionalProperties".to_owned(), true.into());
             }

@@ -10,7 +10,7 @@ use super::{DeployError, loaded};
 use crate::app::App;
 use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::exchange::SenderChecks;
-use crate::domain::plugin::{Digest, ReplySlot};
+use crate::domain::plugin::{Digest, PluginKind, ReplySlot};
 use crate::domain::publisher::Publisher;
 use crate::plugin::{Budget, CallError, LoadError, Loaded, Prepared, TRIAL_LANE};
 
@@ -132,17 +132,8 @@ pub(super) async fn find(
     if let Some(kind) = old.kind()
         && kind != new.kind
     {
-        let (was, is) = (kind.with_article(), new.kind.with_article());
-        // Whatever uses the name would be without what it calls.
-        let (accept, advice) = if is_used {
-            ("", ": give it a name of its own")
-        } else {
-            ("new-kind", "")
-        };
-        ask(
-            accept,
-            format!("`{name}` is {was}, and this is {is}{advice}"),
-        );
+        let concern = another_kind(name, kind, new.kind, is_used);
+        ask(&concern.accept, concern.what);
     }
     match compare_versions(&new.description.version, &old.description.version) {
         std::cmp::Ordering::Less => {
@@ -217,6 +208,33 @@ fn in_replies<'a>(slots: impl Iterator<Item = &'a ReplySlot>) -> Option<Concern>
 }
 
 /// Whether a connection or an instance has the plugin of this name.
+/// Whatever uses the name would be without what it calls.
+fn another_kind(name: &str, was: PluginKind, is: PluginKind, is_used: bool) -> Concern {
+    let (accept, advice) = if is_used {
+        ("", ": give it a name of its own")
+    } else {
+        ("new-kind", "")
+    };
+    let (was, is) = (was.with_article(), is.with_article());
+    Concern {
+        accept: accept.to_owned(),
+        what: format!("`{name}` is {was}, and this is {is}{advice}"),
+    }
+}
+
+/// What stands against a rollback to another kind: that the name is used.
+pub async fn of_kind(
+    app: &App,
+    name: &str,
+    was: PluginKind,
+    is: PluginKind,
+) -> Result<Option<Concern>, DeployError> {
+    if was == is || !is_used(app, name).await? {
+        return Ok(None);
+    }
+    Ok(Some(another_kind(name, was, is, true)))
+}
+
 async fn is_used(app: &App, name: &str) -> Result<bool, DeployError> {
     let connections = app.store.connections(None).await?;
     Ok(connections.iter().any(|one| one.plugin == name))

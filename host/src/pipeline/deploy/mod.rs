@@ -257,6 +257,17 @@ pub async fn rollback(app: &Arc<App>, name: &str) -> Result<Activated, DeployErr
     let loaded = loaded(app, &previous)
         .await?
         .ok_or(DeployError::UnknownDigest(previous))?;
+    // Whatever it is asked for, it stays what those who use the name call.
+    let old = app.store.plugin(&serves.digest).await?;
+    if let Some(kind) = old.and_then(|old| old.kind())
+        && let Some(concern) = concerns::of_kind(app, name, kind, loaded.kind).await?
+    {
+        return Err(DeployError::Refused {
+            name: name.to_owned(),
+            version: loaded.description.version.clone(),
+            concerns: vec![concern],
+        });
+    }
     swap(app, &loaded, Some(&serves.digest)).await
 }
 

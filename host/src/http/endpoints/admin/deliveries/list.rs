@@ -8,9 +8,9 @@ use crate::domain::delivery::DeliveryStatus;
 use crate::domain::time::{self, Micros};
 use crate::http::endpoints::admin::{connections, instances, last_of_full, page_limit};
 use crate::http::error::ApiError;
+use crate::http::query::Query;
 use crate::http::reply::{self, Reply};
 use crate::http::router::Call;
-use crate::http::query::Query;
 use crate::store::DeliveryFilter;
 
 pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
