@@ -74,7 +74,7 @@ async fn a_rollback_changes_the_kind_of_no_name_that_is_used(on: On) {
         ..version("0.1.0")
     };
     activate(&host, adapter.component(), &[]).await.unwrap();
-    let all = Accept::of(&["all"]).expect("a known word");
+    let all = Accept::of(["all"]).expect("a known word");
     deploy::upload(&host.app, guests::misbehave(), "upload", true, &all)
         .await
         .unwrap();
