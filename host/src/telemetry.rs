@@ -178,6 +178,38 @@ impl<K: Hash + Eq + Clone> Few<K> {
     }
 }
 
+/// A connection's numbers, at hand: each delivery is counted in them.
+#[derive(Debug)]
+pub struct Content {
+    items: Histogram,
+    leads: Counter,
+    /// Those with a phone, an e-mail address, a name, a listing.
+    with: [Counter; 4],
+}
+
+impl Content {
+    /// What one conversion gave.
+    pub fn add(&self, results: &[NewItem]) {
+        let items = u32::try_from(results.len()).unwrap_or(u32::MAX);
+        self.items.observe(f64::from(items));
+        for item in results {
+            let ItemResult::Lead(lead) = &item.result else {
+                continue;
+            };
+            self.leads.inc();
+            let has = [
+                lead.phones.iter().any(|phone| phone.e164.is_some()),
+                !lead.emails.is_empty(),
+                lead.name.is_some(),
+                !lead.products.is_empty(),
+            ];
+            for (counter, has) in self.with.iter().zip(has) {
+                counter.inc_by(u64::from(has));
+            }
+        }
+    }
+}
+
 /// Stands for all values of a label that have no line of their own.
 const OTHER: &str = "other";
 
@@ -631,8 +663,8 @@ impl Metrics {
         self.quarantine_evicted.inc_by(deliveries.into());
     }
 
-    /// What a conversion of the connection's delivery gave.
-    pub fn converted(&self, connection: &Connection, results: &[NewItem]) {
+    /// Where it is counted what conversions of the connection's deliveries give.
+    pub fn content_of(&self, connection: &Connection) -> Content {
         let mut of = ConnectionLabel {
             workspace: connection.workspace.to_string(),
             connection: connection.name.clone(),
@@ -643,38 +675,18 @@ impl Metrics {
                 connection: OTHER.to_owned(),
             };
         }
-        let leads = results.iter().filter_map(|item| match &item.result {
-            ItemResult::Lead(lead) => Some(lead),
-            _ => None,
-        });
-        let mut counts = [0; 5];
-        for lead in leads {
-            let has = [
-                true,
-                lead.phones.iter().any(|phone| phone.e164.is_some()),
-                !lead.emails.is_empty(),
-                lead.name.is_some(),
-                !lead.products.is_empty(),
-            ];
-            for (count, has) in counts.iter_mut().zip(has) {
-                *count += u64::from(has);
-            }
-        }
-        self.conversion_items
-            .get_or_create(&of)
-            .observe(f64::from(u32::try_from(results.len()).unwrap_or(u32::MAX)));
-        let [all, with @ ..] = counts;
-        if all == 0 {
-            return;
-        }
-        self.leads.get_or_create(&of).inc_by(all);
-        for (field, count) in ["phone", "email", "name", "listing"].into_iter().zip(with) {
+        let with = ["phone", "email", "name", "listing"].map(|field| {
             let labels = FieldLabels {
                 workspace: of.workspace.clone(),
                 connection: of.connection.clone(),
                 field,
             };
-            self.leads_with.get_or_create(&labels).inc_by(count);
+            self.leads_with.get_or_create(&labels).clone()
+        });
+        Content {
+            items: self.conversion_items.get_or_create(&of).clone(),
+            leads: self.leads.get_or_create(&of).clone(),
+            with,
         }
     }
 

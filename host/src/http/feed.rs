@@ -6,20 +6,19 @@
 //! long. A cursor belongs to its workspace, feed, filter and store.
 
 use hyper::StatusCode;
-use hyper::body::Bytes;
 use hyper::header::{HeaderValue, VARY};
 
 use super::auth::WorkspaceCaller;
 use super::error::ApiError;
 use super::lines::{self, NDJSON};
 use super::payload::Payload;
+use super::pieces::{Around, Pieces};
 use super::query::Query;
 use super::reply::{self, Reply};
 use super::router::Call;
 use crate::domain::cursor::Cursor;
 use crate::domain::row::{Entity, ExportRow};
 use crate::domain::time::{self, Micros};
-use crate::limits;
 use crate::store::{ExportPage, Store};
 
 /// What a pull is of; a cursor of the one is none of the other.
@@ -139,8 +138,7 @@ impl Pull {
         } else {
             &ENVELOPE
         };
-        let pieces = Pieces::new(page.rows, form, next.as_deref());
-        let payload = Payload::pieces(pieces.bytes(), pieces);
+        let payload = payload(page.rows, form, next.as_deref());
         let mut reply = reply::of(StatusCode::OK, form.content_type, payload);
         reply
             .headers_mut()
@@ -193,56 +191,20 @@ const LINES: Form = Form {
     end: "}\n",
 };
 
-/// The rows are JSON already: they are put together as they are, a piece at a time
-/// when the client takes it, and each is let go of when it is in its piece.
-struct Pieces {
-    begin: &'static [u8],
-    between: u8,
-    rows: std::vec::IntoIter<ExportRow>,
-    end: Vec<u8>,
-}
-
-impl Pieces {
-    fn new(rows: Vec<ExportRow>, form: &Form, next: Option<&str>) -> Self {
-        let mut end = form.after_rows[usize::from(rows.is_empty())].into();
-        tail(&mut end, rows.len(), next);
-        end.extend_from_slice(form.end.as_bytes());
-        Self {
-            begin: form.begin.as_bytes(),
-            between: form.between,
-            rows: rows.into_iter(),
-            end,
-        }
-    }
-
-    /// Of all pieces that come.
-    fn bytes(&self) -> usize {
-        let rows = self.rows.as_slice();
-        let of_rows: usize = rows.iter().map(|row| row.json.len()).sum();
-        self.begin.len() + of_rows + rows.len().saturating_sub(1) + self.end.len()
-    }
-}
-
-impl Iterator for Pieces {
-    type Item = Bytes;
-
-    fn next(&mut self) -> Option<Bytes> {
-        if self.end.is_empty() {
-            return None;
-        }
-        let mut piece = std::mem::take(&mut self.begin).to_vec();
-        while piece.len() < limits::PIECE_BYTES {
-            let Some(row) = self.rows.next() else {
-                piece.append(&mut self.end);
-                break;
-            };
-            piece.extend_from_slice(row.json.as_bytes());
-            if !self.rows.as_slice().is_empty() {
-                piece.push(self.between);
-            }
-        }
-        Some(piece.into())
-    }
+/// The rows are JSON already: they are put together as they are.
+fn payload(rows: Vec<ExportRow>, form: &Form, next: Option<&str>) -> Payload {
+    let mut end = form.after_rows[usize::from(rows.is_empty())].into();
+    tail(&mut end, rows.len(), next);
+    end.extend_from_slice(form.end.as_bytes());
+    let around = Around {
+        begin: form.begin.as_bytes(),
+        between: form.between,
+        end,
+    };
+    let write = |row: &ExportRow, piece: &mut Vec<u8>| {
+        piece.extend_from_slice(row.json.as_bytes());
+    };
+    Pieces::new(around, rows, |row| row.json.len(), write).into_payload()
 }
 
 fn tail(body: &mut Vec<u8>, count: usize, next: Option<&str>) {
@@ -261,7 +223,10 @@ fn tail(body: &mut Vec<u8>, count: usize, next: Option<&str>) {
 
 #[cfg(test)]
 mod tests {
+    use hyper::body::Bytes;
+
     use super::*;
+    use crate::limits;
 
     fn row(json: &str) -> ExportRow {
         ExportRow {
@@ -275,7 +240,7 @@ mod tests {
     fn pieces_put_together_are_the_answer_and_as_long_as_said() {
         let long = format!("\"{}\"", "a".repeat(limits::PIECE_BYTES));
         let check = |rows: &[&str], form: &Form, next, expect: &str| {
-            let pieces = Pieces::new(rows.iter().map(|json| row(json)).collect(), form, next);
+            let pieces = payload(rows.iter().map(|json| row(json)).collect(), form, next);
             let bytes = pieces.bytes();
             let pieces: Vec<Bytes> = pieces.collect();
             assert_eq!(pieces.concat(), expect.as_bytes());

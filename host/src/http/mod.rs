@@ -29,6 +29,7 @@ mod operators;
 mod pace;
 pub mod payload;
 mod peer;
+mod pieces;
 pub mod presence;
 pub mod query;
 pub mod rate;

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use crate::domain::connection::{Connection, ConnectionKind};
@@ -17,6 +17,7 @@ use crate::limits;
 use crate::seal::{OpenError, Sealer, Secrets};
 use crate::store::once::Once;
 use crate::store::{Channel, Store, StoreError};
+use crate::telemetry::Content;
 
 /// How long an answer of the store stands, also about which ids there are.
 const FRESH: Duration = Duration::from_secs(1);
@@ -31,6 +32,8 @@ pub struct Live {
     pub secrets: Secrets,
     /// Put together once and not for each delivery, by the version that declared.
     checks: Mutex<Option<(Digest, Arc<SenderChecks>)>>,
+    /// Where it is counted what its deliveries give.
+    pub content: OnceLock<Content>,
 }
 
 /// What versions declare for configurations of connections. A version declares the
@@ -362,6 +365,7 @@ impl Connections {
             connection,
             secrets,
             checks: Mutex::default(),
+            content: OnceLock::new(),
         }))
     }
 }

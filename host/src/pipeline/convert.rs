@@ -80,9 +80,9 @@ pub struct Evidence {
     /// is over the body as it came.
     #[serde(default)]
     pub body: Option<String>,
-    /// In base64, the bytes that came, when they were compressed.
-    #[serde(default)]
-    pub sent: Option<String>,
+    /// The bytes that came, when they were compressed.
+    #[serde(default, with = "in_base64")]
+    pub sent: Option<Vec<u8>>,
 }
 
 impl Evidence {
@@ -113,8 +113,10 @@ impl Evidence {
         live: &Live,
         delivery: &NewDelivery,
     ) -> Result<(), CheckError> {
-        let bytes = |text: &Option<String>| STANDARD.decode(text.as_deref()?).ok();
-        let (own, came) = (bytes(&self.body), bytes(&self.sent));
+        let own = self
+            .body
+            .as_deref()
+            .and_then(|body| STANDARD.decode(body).ok());
         let body = own.as_deref().unwrap_or(&delivery.body);
         let sent = Presented {
             method: &delivery.method,
@@ -122,10 +124,28 @@ impl Evidence {
             query: &self.query,
             headers: &self.headers,
             body,
-            sent: came.as_deref().unwrap_or(body),
+            sent: self.sent.as_deref().unwrap_or(body),
         };
         // The time of signing was right when it was received, or never.
         check::verify(&checks.checks, &live.secrets, sent, delivery.received_at)
+    }
+}
+
+/// Bytes as a text of JSON, which they become when they are sealed and not before.
+mod in_base64 {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer, de};
+
+    pub fn serialize<S: Serializer>(bytes: &Option<Vec<u8>>, to: S) -> Result<S::Ok, S::Error> {
+        let text = bytes.as_ref().map(|bytes| STANDARD.encode(bytes));
+        text.serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<u8>>, D::Error> {
+        let text = Option::<String>::deserialize(from)?;
+        text.map(|text| STANDARD.decode(text).map_err(de::Error::custom))
+            .transpose()
     }
 }
 
@@ -172,7 +192,9 @@ pub async fn convert(
         Ok(read) => read,
         Err(problem) => return Ok(refused(ran, problem)),
     };
-    app.metrics.converted(&live.connection, &read.items);
+    live.content
+        .get_or_init(|| app.metrics.content_of(&live.connection))
+        .add(&read.items);
     Ok(Converted {
         result: ConversionResult {
             status: None,

@@ -9,9 +9,6 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-
 use super::answering::{self, Asked};
 use super::check::{self, CheckError};
 use super::connections::{ConnectionError, Live};
@@ -289,10 +286,10 @@ fn split(
         query: inbound.query.clone(),
         headers: inbound.headers.clone(),
         body: None,
-        sent: inbound.sent.as_deref().map(|sent| STANDARD.encode(sent)),
+        sent: inbound.sent,
     };
     let mut headers = inbound.headers;
-    if inbound.sent.is_some() {
+    if evidence.sent.is_some() {
         // They speak of the bytes that came, and not of the body that is kept.
         headers.retain(|(name, _)| !matches!(name.as_str(), "content-encoding" | "content-length"));
     }

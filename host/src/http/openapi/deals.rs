@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::messages::idempotency_key;
 use super::operation::{Operation, Parameter};
 use super::schemas::Schemas;
-use super::terms::{email, word};
+use super::terms::{email, page_limit, word};
 use crate::domain::deal::{DealCreateAnswer, DealLogAnswer, DealView};
 use crate::http::endpoints::deals::{DealPatchAnswer, schema};
 use crate::http::error::Family;
@@ -97,15 +97,9 @@ fn find(deal: &Value) -> Operation {
 }
 
 fn limit() -> Parameter {
-    let schema = json!({
-        "type": "integer",
-        "minimum": 1,
-        "maximum": limits::DEALS_PER_LOOKUP,
-        "default": limits::DEALS_PER_LOOKUP,
-    });
     Parameter::query(
         "limit",
-        schema,
+        page_limit(limits::DEALS_PER_LOOKUP, limits::DEALS_PER_LOOKUP),
         "Deals of a page. Out of range is adjusted, not refused.",
     )
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::operation::{Operation, Parameter};
 use super::schemas::{Schemas, page};
-use super::terms::{named, one_of, pattern, time, word};
+use super::terms::{named, one_of, page_limit, pattern, time, word};
 use crate::domain::row::{
     ContactRow, ConversationRow, DealRow, Entity, IdRow, MessageErrorRow, MessageRow,
 };
@@ -192,15 +192,9 @@ fn cursor() -> Parameter {
 }
 
 fn limit() -> Parameter {
-    let schema = json!({
-        "type": "integer",
-        "minimum": 1,
-        "maximum": limits::EXPORT_PAGE_MAX,
-        "default": limits::EXPORT_PAGE_DEFAULT,
-    });
     Parameter::query(
         "limit",
-        schema,
+        page_limit(limits::EXPORT_PAGE_MAX, limits::EXPORT_PAGE_DEFAULT),
         "Rows of a page. Out of range is adjusted, not refused.",
     )
 }

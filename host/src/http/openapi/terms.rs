@@ -81,6 +81,11 @@ pub fn time(description: &str) -> Value {
     pattern(&format!("^{date}({moment})?$"), description)
 }
 
+/// How many a page has.
+pub fn page_limit(most: u32, default: u32) -> Value {
+    json!({"type": "integer", "minimum": 1, "maximum": most, "default": default})
+}
+
 /// A schema of the document by its name.
 pub fn named(schema: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/{schema}")})

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::operation::{Operation, Parameter};
 use super::schemas::Schemas;
-use super::terms::{one_of, pattern};
+use super::terms::{one_of, page_limit, pattern};
 use crate::domain::ticket::{Status, TicketView};
 use crate::http::endpoints::tickets::{TicketsPage, schema};
 use crate::http::error::Family;
@@ -31,12 +31,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
 
 fn list(schemas: &mut Schemas) -> Operation {
     let page = schemas.answer::<TicketsPage>();
-    let limit = json!({
-        "type": "integer",
-        "minimum": 1,
-        "maximum": limits::TICKETS_PAGE_MAX,
-        "default": limits::TICKETS_PAGE_DEFAULT,
-    });
+    let limit = page_limit(limits::TICKETS_PAGE_MAX, limits::TICKETS_PAGE_DEFAULT);
     of("get", "/tickets")
         .named("listTickets", "desk", "Lists tickets, newest first")
         .describe("Follow `nextCursor` until it is null. Tickets that open meanwhile come before the first page.")

@@ -207,7 +207,6 @@ fn in_replies<'a>(slots: impl Iterator<Item = &'a ReplySlot>) -> Option<Concern>
     })
 }
 
-/// Whether a connection or an instance has the plugin of this name.
 /// Whatever uses the name would be without what it calls.
 fn another_kind(name: &str, was: PluginKind, is: PluginKind, is_used: bool) -> Concern {
     let (accept, advice) = if is_used {
@@ -235,6 +234,7 @@ pub async fn of_kind(
     Ok(Some(another_kind(name, was, is, true)))
 }
 
+/// Whether a connection or an instance has the plugin of this name.
 async fn is_used(app: &App, name: &str) -> Result<bool, DeployError> {
     let connections = app.store.connections(None).await?;
     Ok(connections.iter().any(|one| one.plugin == name))

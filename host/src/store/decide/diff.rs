@@ -23,29 +23,19 @@ pub(super) fn compare(
     lead: &NewLead,
     apply: bool,
 ) -> Vec<FieldDiff> {
-    let Some(deal) = known.deals.get_mut(&deal_id) else {
-        return Vec::new();
-    };
-    let workspace = deal.workspace;
-    let mut diff = Differences::new(apply);
-    let person = match person.filter(|person| *person != deal.person) {
-        None => deal.person,
-        Some(person) => {
-            diff.of("deal.", &[]);
-            let (before, after) = (deal.person.to_string(), person.to_string());
-            if diff.field("person", json!(before), json!(after)) {
-                deal.person = person;
-            }
-            person
-        }
-    };
     let Some(deal) = known.deals.get(&deal_id) else {
         return Vec::new();
     };
+    let (workspace, person) = (deal.workspace, person.unwrap_or(deal.person));
+    let mut diff = Differences::new(apply);
     let product = known.product(workspace, &lead.products);
     let said_before = deal.props.get(contact::SAID).cloned();
     if let Some(deal) = known.deals.get_mut(&deal_id) {
         diff.of("deal.", &deal.edited);
+        let (before, after) = (deal.person.to_string(), person.to_string());
+        if diff.field("person", json!(before), json!(after)) {
+            deal.person = person;
+        }
         diff.text("title", &mut deal.title, lead.title.clone());
         if let Some(product) = product {
             let before = deal.product.map(|id| id.to_string());

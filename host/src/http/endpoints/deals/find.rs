@@ -4,10 +4,7 @@
 //! What cannot exist, such as an impossible phone, is found nowhere; only an
 //! e-mail that is none is refused, as the interface has it.
 
-use std::fmt::Write as _;
-
 use hyper::StatusCode;
-use hyper::body::Bytes;
 use hyper::header::{HeaderName, HeaderValue, LINK};
 
 use crate::domain::contact;
@@ -18,6 +15,7 @@ use crate::domain::phone;
 use crate::http::auth::PartnerCaller;
 use crate::http::error::ApiError;
 use crate::http::payload::Payload;
+use crate::http::pieces::{Around, Pieces};
 use crate::http::query::Query;
 use crate::http::reply::{self, Reply};
 use crate::http::router::Call;
@@ -45,9 +43,7 @@ pub async fn run(call: &Call<'_>, caller: &PartnerCaller) -> Result<Reply, ApiEr
     };
     let next = page.deals.last().filter(|_| page.more);
     let next = next.map(|deal| deal.deal.id.clone());
-    let pieces = Pieces::new(page.deals);
-    let payload = Payload::pieces(pieces.bytes, pieces);
-    let mut reply = reply::of(StatusCode::OK, reply::JSON, payload);
+    let mut reply = reply::of(StatusCode::OK, reply::JSON, payload(page.deals));
     if let Some(next) = next {
         let link = format!("<{}>; rel=\"next\"", address(&query, &next));
         let headers = reply.headers_mut();
@@ -76,64 +72,25 @@ fn before(query: &Query<'_>) -> Result<Option<DealId>, ApiError> {
 
 /// The same question, for what comes after.
 fn address(query: &Query<'_>, next: &str) -> String {
-    let mut address = "/deal?".to_owned();
-    for (name, value) in query.pairs().filter(|(name, _)| *name != "cursor") {
-        let _ = write!(address, "{}={}&", encoded(name), encoded(value));
-    }
-    let _ = write!(address, "cursor={next}");
-    address
+    let asked = query.pairs().filter(|(name, _)| *name != "cursor");
+    let path = "/deal?";
+    form_urlencoded::Serializer::for_suffix(path.to_owned(), path.len())
+        .extend_pairs(asked)
+        .append_pair("cursor", next)
+        .finish()
 }
 
-fn encoded(text: &str) -> String {
-    form_urlencoded::byte_serialize(text.as_bytes()).collect()
-}
-
-/// Each deal becomes JSON when the client takes it.
-struct Pieces {
-    bytes: usize,
-    deals: std::vec::IntoIter<DealView>,
-    is_begun: bool,
-    is_ended: bool,
-}
-
-impl Pieces {
-    fn new(deals: Vec<DealView>) -> Self {
-        let between = deals.len().saturating_sub(1);
-        Self {
-            bytes: 2 + between + deals.iter().map(json::length).sum::<usize>(),
-            deals: deals.into_iter(),
-            is_begun: false,
-            is_ended: false,
-        }
-    }
-}
-
-impl Iterator for Pieces {
-    type Item = Bytes;
-
-    fn next(&mut self) -> Option<Bytes> {
-        if self.is_ended {
-            return None;
-        }
-        let mut piece = Vec::new();
-        if !self.is_begun {
-            self.is_begun = true;
-            piece.push(b'[');
-        }
-        while piece.len() < limits::PIECE_BYTES {
-            let Some(deal) = self.deals.next() else {
-                piece.push(b']');
-                self.is_ended = true;
-                break;
-            };
-            // As when its length was counted.
-            let _ = serde_json::to_writer(&mut piece, &deal);
-            if !self.deals.as_slice().is_empty() {
-                piece.push(b',');
-            }
-        }
-        Some(piece.into())
-    }
+fn payload(deals: Vec<DealView>) -> Payload {
+    let around = Around {
+        begin: b"[",
+        between: b',',
+        end: b"]".to_vec(),
+    };
+    let write = |deal: &DealView, piece: &mut Vec<u8>| {
+        // As when its length was counted.
+        let _ = serde_json::to_writer(piece, deal);
+    };
+    Pieces::new(around, deals, json::length, write).into_payload()
 }
 
 /// `None`: nothing can match. A blank value counts as not given.

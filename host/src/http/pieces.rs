@@ -1,0 +1,75 @@
+//! A list in an answer, a piece at a time when the client takes it. Each item becomes
+//! bytes in its piece, and is let go of there.
+
+use hyper::body::Bytes;
+
+use super::payload::Payload;
+use crate::limits;
+
+pub struct Pieces<T> {
+    bytes: usize,
+    begin: &'static [u8],
+    between: u8,
+    items: std::vec::IntoIter<T>,
+    write: fn(&T, &mut Vec<u8>),
+    /// Empty when it has gone out.
+    end: Vec<u8>,
+}
+
+/// What stands around the items and between them; the end is not empty.
+pub struct Around {
+    pub begin: &'static [u8],
+    pub between: u8,
+    pub end: Vec<u8>,
+}
+
+impl<T: Send + 'static> Pieces<T> {
+    /// `length` says how many bytes `write` adds for an item.
+    pub fn new(
+        around: Around,
+        items: Vec<T>,
+        length: fn(&T) -> usize,
+        write: fn(&T, &mut Vec<u8>),
+    ) -> Self {
+        let Around {
+            begin,
+            between,
+            end,
+        } = around;
+        let of_items: usize = items.iter().map(length).sum();
+        Self {
+            bytes: begin.len() + of_items + items.len().saturating_sub(1) + end.len(),
+            begin,
+            between,
+            items: items.into_iter(),
+            write,
+            end,
+        }
+    }
+
+    pub fn into_payload(self) -> Payload {
+        Payload::pieces(self.bytes, self)
+    }
+}
+
+impl<T> Iterator for Pieces<T> {
+    type Item = Bytes;
+
+    fn next(&mut self) -> Option<Bytes> {
+        if self.end.is_empty() {
+            return None;
+        }
+        let mut piece = std::mem::take(&mut self.begin).to_vec();
+        while piece.len() < limits::PIECE_BYTES {
+            let Some(item) = self.items.next() else {
+                piece.append(&mut self.end);
+                break;
+            };
+            (self.write)(&item, &mut piece);
+            if !self.items.as_slice().is_empty() {
+                piece.push(self.between);
+            }
+        }
+        Some(piece.into())
+    }
+}
