@@ -492,8 +492,9 @@ pub const WORKSPACES_AT_ONCE: usize = 64;
 /// Seconds that a request waits for a connection to the database.
 pub const STORE_ACQUIRE_SECONDS: u64 = 3;
 
-/// Seconds that the start waits for the database server's first answer.
-pub const STORE_OPEN_SECONDS: u64 = 10;
+/// Seconds that the start waits for the first answer of the database server: with its own
+/// start a host that cannot reach it says so within five.
+pub const STORE_OPEN_SECONDS: u64 = 4;
 
 /// Seconds without a sign of life after which a host counts as dead.
 pub const HOST_DEAD_SECONDS: i64 = 10;

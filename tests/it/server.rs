@@ -16,6 +16,7 @@ leadhost_tests::on_every_store! {
     connections_past_the_bound_wait_while_all_are_being_served,
     what_is_not_http_is_refused_in_the_familys_shape,
     line_feeds_in_bodies_and_requests_one_after_the_other_are_taken,
+    a_body_whose_chunks_cannot_be_told_apart_is_refused_in_words,
     a_head_behind_another_request_is_held_to_the_same_rules,
     an_address_or_headers_past_the_bound_are_refused_in_the_familys_shape,
     nothing_is_said_in_the_shape_of_the_family,
@@ -230,6 +231,31 @@ async fn line_feeds_in_bodies_and_requests_one_after_the_other_are_taken(on: On)
         }
         assert!(answer.starts_with(b"HTTP/1.1 404 "), "{answer:?}");
         say(&mut stream, unknown).await;
+    }
+}
+
+async fn a_body_whose_chunks_cannot_be_told_apart_is_refused_in_words(on: On) {
+    let host = Host::new(on).await;
+    let address = format!("/ingest-lead/{}", host.workspace("demo").await.connection);
+    for chunks in [
+        "3\n{\n}\r\n0\r\n\r\n",
+        "3\r\n{\n}\n0\r\n\r\n",
+        "x\r\n{}\r\n0\r\n\r\n",
+    ] {
+        for at_once in [true, false] {
+            let mut stream = host.raw().await;
+            let head =
+                format!("POST {address} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+            if at_once {
+                say(&mut stream, &format!("{head}{chunks}")).await;
+            } else {
+                say(&mut stream, &head).await;
+                say(&mut stream, chunks).await;
+            }
+            let said = rest(&mut stream).await;
+            assert!(said.starts_with("HTTP/1.1 400 "), "{chunks:?}: {said}");
+            assert!(said.contains("is not in chunks"), "{chunks:?}: {said}");
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 
 pub mod client;
 pub mod components;
+pub mod figures;
 pub mod graph;
 pub mod guests;
 pub mod host;

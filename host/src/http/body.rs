@@ -5,6 +5,7 @@
 //! while it still comes is read and dropped for a moment, since a client that
 //! writes into a closed connection does not get to see why.
 
+use std::io;
 use std::time::Duration;
 
 use http_body_util::BodyExt as _;
@@ -109,7 +110,7 @@ impl Unread {
             match timeout(time, incoming.body.frame()).await {
                 Err(_) => return Err(ApiError::BodyTooSlow),
                 Ok(None) => self.incoming = None,
-                Ok(Some(Err(error))) => return Err(ApiError::ClientGone(error)),
+                Ok(Some(Err(error))) => return Err(broken(error)),
                 Ok(Some(Ok(frame))) => {
                     if let Ok(bytes) = frame.into_data() {
                         return Ok(Some(bytes));
@@ -144,7 +145,7 @@ impl Unread {
             let frame = match timeout_at(deadline, incoming.body.frame()).await {
                 Err(_) => return Err(ApiError::BodyTooSlow.into()),
                 Ok(None) => break,
-                Ok(Some(Err(error))) => return Err(ApiError::ClientGone(error).into()),
+                Ok(Some(Err(error))) => return Err(broken(error).into()),
                 Ok(Some(Ok(frame))) => frame,
             };
             let Ok(chunk) = frame.into_data() else {
@@ -162,6 +163,19 @@ impl Unread {
             bytes: gathered.whole(),
             held: share,
         })
+    }
+}
+
+/// A body that comes no further: its chunks cannot be told apart, or nobody sends.
+fn broken(error: hyper::Error) -> ApiError {
+    let cause = std::error::Error::source(&error);
+    let kind = cause.and_then(|cause| Some(cause.downcast_ref::<io::Error>()?.kind()));
+    match kind {
+        Some(io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput) => ApiError::BadRequest(
+            "The body is not in chunks of HTTP/1.1: each begins with its length in hexadecimal digits, and every line ends with a carriage return and a line feed."
+                .to_owned(),
+        ),
+        _ => ApiError::ClientGone(error),
     }
 }
 

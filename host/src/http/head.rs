@@ -10,9 +10,9 @@
 /// such a head, or such a body in chunks, ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BareLineFeed {
-    /// Of the bytes looked at, so many are of requests before.
+    /// Of the bytes looked at, so many are of what came before: of other requests, or
+    /// of its own where it is in a body.
     pub before: usize,
-    /// It is in a body whose head was looked at already.
     pub in_body: bool,
 }
 
@@ -108,10 +108,11 @@ impl Head {
                     };
                     let last = end.checked_sub(1).map_or(self.last, |last| rest[last]);
                     if last != b'\r' {
-                        return Err(BareLineFeed {
-                            before,
-                            in_body: before == 0 && self.at != At::Head,
-                        });
+                        let in_body = self.at != At::Head;
+                        if in_body {
+                            before = bytes.len() - rest.len();
+                        }
+                        return Err(BareLineFeed { before, in_body });
                     }
                     self.line(&rest[..=end]);
                     rest = &rest[end + 1..];
@@ -327,15 +328,19 @@ mod tests {
     #[test]
     fn a_line_feed_alone_in_the_lines_of_chunks_is_found() {
         let head = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
-        for body in ["1\na\r\n", "0\r\nT: v\n\r\n", "0\r\n\n"] {
+        for (body, sound) in [("1\na\r\n", 0), ("0\r\nT: v\n\r\n", 3), ("0\r\n\n", 3)] {
+            let found = |before| {
+                Err(BareLineFeed {
+                    before,
+                    in_body: true,
+                })
+            };
             let mut looks = Head::default();
             assert_eq!(looks.look(head.as_bytes()), Ok(()));
             let looked = looks.look(body.as_bytes());
-            let found = BareLineFeed {
-                before: 0,
-                in_body: true,
-            };
-            assert_eq!(looked, Err(found), "{body:?}");
+            assert_eq!(looked, found(sound), "{body:?}");
+            let looked = Head::default().look(format!("{head}{body}").as_bytes());
+            assert_eq!(looked, found(head.len() + sound), "{body:?}");
         }
     }
 

@@ -27,6 +27,9 @@ const HEAD: u8 = 1;
 /// A request is being served.
 const BUSY: u8 = 2;
 
+/// Between two looks at whether a request is still being served.
+const AGAIN: Duration = Duration::from_millis(10);
+
 /// Where a connection stands, as its service tells it.
 #[derive(Clone, Debug)]
 pub struct Progress(Arc<Stand>);
@@ -108,14 +111,22 @@ pub struct Watched<S> {
     stream: S,
     progress: Progress,
     head: Head,
-    /// The next request's head is refused, once those before it are answered.
-    refused: bool,
+    /// Why nothing is read any more.
+    ended: Option<Ended>,
     head_time: Duration,
     head_deadline: Pin<Box<Sleep>>,
     stall: Duration,
     /// Set while the client takes nothing.
     stalled: Option<Pin<Box<Sleep>>>,
     refusing: Refusing,
+}
+
+#[derive(Clone, Copy)]
+enum Ended {
+    /// The next request's head is refused, once those before it are answered.
+    ByHead,
+    /// Who reads the body is told, and answers.
+    ByBody,
 }
 
 /// What a refusal of a head is made of.
@@ -158,7 +169,7 @@ impl<S> Watched<S> {
             stream,
             progress,
             head: Head::default(),
-            refused: false,
+            ended: None,
             head_time,
             head_deadline: Box::pin(sleep_until(first_head)),
             stall,
@@ -235,10 +246,14 @@ fn bare_line_feed() -> ApiError {
 
 impl<S: AsyncWrite + Unpin> Watched<S> {
     /// Says what is wrong with the head, and that nothing more is read. A request
-    /// that is being served is answered first; then its end asks here again.
+    /// that is being served is answered first.
     fn refuse(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.progress.phase() == BUSY {
-            return Poll::Pending;
+        while self.progress.phase() == BUSY {
+            // The end of an answer wakes nobody here.
+            self.head_deadline.as_mut().reset(Instant::now() + AGAIN);
+            if self.head_deadline.as_mut().poll(cx).is_pending() {
+                return Poll::Pending;
+            }
         }
         // Nothing else is being written unless the client takes nothing.
         if self.stalled.is_none() {
@@ -256,8 +271,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Watched<S> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
-        if this.refused {
-            return this.refuse(cx);
+        match this.ended {
+            Some(Ended::ByHead) => return this.refuse(cx),
+            Some(Ended::ByBody) => return Poll::Ready(Err(bad_line())),
+            None => {}
         }
         let before = buffer.filled().len();
         let result = Pin::new(&mut this.stream).poll_read(cx, buffer);
@@ -277,15 +294,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Watched<S> {
                 let Err(found) = this.head.look(came) else {
                     return Poll::Ready(Ok(()));
                 };
-                if found.in_body {
-                    return Poll::Ready(Err(bad_line()));
+                let ended = match found.in_body {
+                    true => Ended::ByBody,
+                    false => Ended::ByHead,
+                };
+                this.ended = Some(ended);
+                match (found.before, ended) {
+                    (0, Ended::ByHead) => this.refuse(cx),
+                    (0, Ended::ByBody) => Poll::Ready(Err(bad_line())),
+                    (sound, _) => {
+                        buffer.set_filled(before + sound);
+                        Poll::Ready(Ok(()))
+                    }
                 }
-                this.refused = true;
-                if found.before > 0 {
-                    buffer.set_filled(before + found.before);
-                    return Poll::Ready(Ok(()));
-                }
-                this.refuse(cx)
             }
             Poll::Pending if phase == HEAD && this.head_deadline.as_mut().poll(cx).is_ready() => {
                 Poll::Ready(Err(too_slow("the client sends no request")))

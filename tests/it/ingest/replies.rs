@@ -11,6 +11,7 @@ leadhost_tests::on_every_store! {
     an_operator_may_let_a_reply_tell_a_secret,
     a_reply_that_may_not_go_out_costs_no_lead,
     who_leaves_the_secret_of_a_check_out_hears_that_anybody_may_send,
+    a_secret_counts_as_used_where_the_plugin_checks_senders_with_it,
 }
 
 const CHALLENGE: &str = "890e4665-4dfe-4ab1-b689-ed553bceeed0";
@@ -191,4 +192,29 @@ async fn who_leaves_the_secret_of_a_check_out_hears_that_anybody_may_send(on: On
     let declared = host.declare(&closed).await;
     assert!(declared.report.warnings.is_empty());
     assert_eq!(senders().await, "checked");
+}
+
+async fn a_secret_counts_as_used_where_the_plugin_checks_senders_with_it(on: On) {
+    let host = Host::working(on).await;
+    host.converter(guests::misbehave()).await;
+    let with = |secrets: &str| {
+        format!(
+            "\n[[connections]]\nname = \"signed\"\npartner = \"acme\"\nplugin = \"misbehave\"\nsecrets = {{ {secrets} }}\n"
+        )
+    };
+    let warned = host.declare(&with("")).await.report.warnings;
+    assert!(
+        warned[0].message.contains("only with the secret `key`"),
+        "{warned:?}"
+    );
+    let declared = host.declare(&with("key = \"made-up-key\"")).await;
+    assert!(declared.report.warnings.is_empty());
+
+    let unused = with("key = \"made-up-key\", kye = \"made-up-key\"");
+    let refused = host.try_declare(&unused).await.err().expect("refused");
+    let refused = refused.to_string();
+    assert!(
+        refused.contains("a problem: connections[0].secrets.kye: neither the plugin nor"),
+        "{refused}"
+    );
 }

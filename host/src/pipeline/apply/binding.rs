@@ -25,6 +25,9 @@ pub struct Binding {
     pub checks: Vec<SenderCheck>,
     pub routes: BTreeMap<String, Vec<String>>,
     pub secrets: BTreeMap<String, DeclaredSecret>,
+    /// Secrets that neither the plugin's description nor `checks` names. The plugin
+    /// may still check senders with them; it knows with which when it is asked.
+    pub undeclared: Vec<String>,
     /// Secrets that the plugin's replies may tell.
     pub reply_secrets: Vec<String>,
     pub region: Option<String>,
@@ -84,6 +87,7 @@ impl Binding {
             config,
             allow: read_allow(table, active),
             checks: read_checks(table, &secrets),
+            undeclared: undeclared(table, &secrets, active),
             routes: read_routes(table),
             reply_secrets: read_reply_secrets(table, &secrets),
             secrets,
@@ -138,14 +142,6 @@ fn read_secrets(
                     "expected a text: the secret itself, env:NAME, file:PATH or generate:",
                 ),
             }
-            if active.is_some_and(|plugin| !declares(&plugin.description, name))
-                && !adds_check(table, name)
-            {
-                entries.problem(
-                    name,
-                    "neither the plugin nor one of `checks` uses this secret",
-                );
-            }
         }
     }
     for wanted in active.map_or(&[][..], |plugin| &plugin.description.secrets) {
@@ -161,6 +157,19 @@ fn read_secrets(
         }
     }
     secrets
+}
+
+fn undeclared(
+    table: &Table<'_>,
+    secrets: &BTreeMap<String, DeclaredSecret>,
+    active: Option<&ActivePlugin>,
+) -> Vec<String> {
+    let Some(active) = active else {
+        return Vec::new();
+    };
+    let mut names: Vec<_> = secrets.keys().cloned().collect();
+    names.retain(|name| !declares(&active.description, name) && !adds_check(table, name));
+    names
 }
 
 fn declares(description: &Description, name: &str) -> bool {

@@ -230,6 +230,7 @@ async fn try_configurations(
         if let Ok(Ok(checks)) = &checks {
             let open = open_to_anybody(&connection.path, connection.kind, binding, checks);
             warnings.extend(open);
+            problems.extend(unused_secrets(&connection.path, binding, checks));
         }
         let routes = match (connection.kind, checks) {
             (_, Err(error)) => Err(error),
@@ -259,6 +260,25 @@ async fn try_configurations(
     } else {
         Err(ApplyError::Problems(problems))
     }
+}
+
+/// Secrets that nobody would use: a name is misspelt, or its value is where it
+/// should not be.
+fn unused_secrets(
+    path: &str,
+    binding: &Binding,
+    declared: &SenderChecks,
+) -> impl Iterator<Item = Problem> {
+    let checks = &declared.checks;
+    let is_checked = |name: &String| checks.iter().any(|check| check.secret == *name);
+    let unused = binding
+        .undeclared
+        .iter()
+        .filter(move |name| !is_checked(name));
+    unused.map(move |name| Problem {
+        path: format!("{path}.secrets.{name}"),
+        message: "neither the plugin nor one of `checks` uses this secret".to_owned(),
+    })
 }
 
 /// A connection whose plugin could tell its senders from others, and has no secret

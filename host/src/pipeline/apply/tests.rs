@@ -256,7 +256,6 @@ fn all_problems_are_told_at_once_each_with_its_path() {
             ("connections[0].config.depth", "minimum"),
             ("connections[0].allow[0]", "!private"),
             ("connections[0].secrets.app-secret", "expected a text"),
-            ("connections[0].secrets.other", "uses this secret"),
             (
                 "connections[0].secrets.page-token/*",
                 "what page-token/* is for",
@@ -294,6 +293,13 @@ fn a_reference_that_the_command_line_could_not_follow_is_a_problem_like_others()
 }
 
 #[test]
+fn a_secret_that_nothing_here_declares_is_left_for_the_plugin_to_judge() {
+    let file = with(|file| file["connections"][0]["secrets"]["other"] = json!("hush"));
+    let binding = &declared(&file).connections[0].binding;
+    assert_eq!(binding.undeclared, ["other"]);
+}
+
+#[test]
 fn a_plugin_without_a_schema_takes_no_configuration() {
     let mut plugins = plugins();
     if let Some(forms) = plugins.get_mut("forms") {
@@ -316,16 +322,12 @@ fn a_connection_may_add_a_check_for_a_secret_of_its_own() {
             }]);
         })
     };
-    assert_eq!(
-        declared(&own("token")).connections[0].binding.checks.len(),
-        1
-    );
+    let binding = &declared(&own("token")).connections[0].binding;
+    assert_eq!(binding.checks.len(), 1);
+    assert!(binding.undeclared.is_empty());
     check(
         &own("tokne"),
-        &[
-            ("connections[0].secrets.token", "uses this secret"),
-            ("connections[0].checks[0].secret", "never run"),
-        ],
+        &[("connections[0].checks[0].secret", "never run")],
     );
     let unknown = with(|file| {
         file["connections"][0]["secrets"]["token"] = json!("hush");
