@@ -69,6 +69,8 @@ pub struct Server {
     pub listen: String,
     pub data_listen: String,
     pub admin_listen: String,
+    pub tls_certificate: String,
+    pub tls_key: String,
     pub public_url: String,
     pub trusted_proxies: Networks,
     pub connections: usize,
@@ -88,6 +90,11 @@ pub struct Server {
 }
 
 impl Server {
+    /// Whether the outer addresses speak TLS.
+    pub fn has_tls(&self) -> bool {
+        !self.tls_certificate.is_empty()
+    }
+
     /// The address of a path as the world sees it, where it is known.
     pub fn public(&self, path: &str) -> Option<String> {
         let base = self.public_url.trim_end_matches('/');
@@ -250,6 +257,13 @@ impl Config {
     /// Whether times can be counted with: a retention of no time, or of none that
     /// ends, removes what it shall keep, or nothing.
     fn check(&self) -> Result<(), ConfigError> {
+        if self.server.tls_certificate.is_empty() != self.server.tls_key.is_empty() {
+            return Err(ConfigError::Invalid {
+                origin: "server.tls_certificate without server.tls_key, or the other way around,"
+                    .to_owned(),
+                message: "name both files, or neither".to_owned(),
+            });
+        }
         let times = bounded! {
             self;
             server.header_seconds: 1..=YEAR;

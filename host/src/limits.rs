@@ -261,6 +261,16 @@ pub const HEADER_BYTES: usize = 32 << 10;
 /// Bytes that a connection buffers: a whole head fits, and not much more.
 pub const CONNECTION_BUFFER_BYTES: usize = 64 << 10;
 
+/// Requests that one connection of HTTP/2 may have under way at once.
+pub const STREAMS_PER_CONNECTION: u32 = 100;
+
+/// Bytes of bodies that a connection of HTTP/2 may send before they are read, all of its
+/// requests together.
+pub const WINDOW_BYTES: u32 = 64 << 10;
+
+/// Bytes of a file of certificates, or of a key.
+pub const PEM_BYTES: u64 = 256 << 10;
+
 /// Bytes of a caller's own request id.
 pub const REQUEST_ID_BYTES: usize = 128;
 

@@ -34,3 +34,4 @@ mod server;
 mod stopping;
 mod store;
 mod tenants;
+mod wire;

@@ -94,7 +94,8 @@ pub async fn answer(
         let reply = reply.unwrap_or_else(|error| call.refuse(&error));
         let mut reply = if is_made { kept(&call, reply) } else { reply };
         carried_by_all(&head, &id, &mut reply);
-        if app.shutdown.has_begun() {
+        // HTTP/2 says so of a connection by itself.
+        if app.shutdown.has_begun() && head.version < Version::HTTP_2 {
             let close = HeaderValue::from_static("close");
             reply.headers_mut().insert(CONNECTION, close);
         }

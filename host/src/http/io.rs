@@ -41,8 +41,9 @@ struct Stand {
     /// What is under way of requests, and makes it busy: an answer that is made, a
     /// body that comes.
     parts: AtomicU32,
-    /// Microseconds since the process began to serve.
-    idle_since: AtomicU64,
+    /// When a request last began or ended, or an answer last moved, in microseconds since
+    /// the process began to serve.
+    moved: AtomicU64,
 }
 
 /// Something that keeps a connection busy, until it is dropped.
@@ -60,17 +61,18 @@ impl Progress {
         Self(Arc::new(Stand {
             phase: AtomicU8::new(HEAD),
             parts: AtomicU32::new(0),
-            idle_since: AtomicU64::new(now()),
+            moved: AtomicU64::new(now()),
         }))
     }
 
     pub fn request_begins(&self) {
         self.0.phase.store(IDLE, Ordering::Relaxed);
+        self.moves();
         self.0.parts.fetch_add(1, Ordering::Relaxed);
     }
 
     pub fn request_ends(&self) {
-        self.0.idle_since.store(now(), Ordering::Relaxed);
+        self.moves();
         self.0.parts.fetch_sub(1, Ordering::Relaxed);
     }
 
@@ -82,12 +84,31 @@ impl Progress {
 
     /// Since when no request is being served; a head that does not end is none.
     pub fn idle_since(&self) -> Option<u64> {
-        (self.phase() != BUSY).then(|| self.0.idle_since.load(Ordering::Relaxed))
+        (self.phase() != BUSY).then(|| self.0.moved.load(Ordering::Relaxed))
     }
 
     /// Whether a request is being served, or its head has begun to come.
     pub fn is_under_way(&self) -> bool {
         self.phase() != IDLE
+    }
+
+    /// Whether no request has come yet.
+    pub fn is_new(&self) -> bool {
+        self.phase() == HEAD
+    }
+
+    pub fn is_busy(&self) -> bool {
+        self.phase() == BUSY
+    }
+
+    pub fn moves(&self) {
+        self.0.moved.store(now(), Ordering::Relaxed);
+    }
+
+    /// How long nothing has moved.
+    pub fn rests_for(&self) -> Duration {
+        let moved = self.0.moved.load(Ordering::Relaxed);
+        Duration::from_micros(now().saturating_sub(moved))
     }
 
     fn phase(&self) -> u8 {

@@ -20,6 +20,7 @@ pub mod error;
 mod failures;
 mod feed;
 mod head;
+mod http2;
 mod idempotency;
 mod io;
 mod json;
@@ -38,6 +39,7 @@ pub mod request_id;
 pub mod route;
 pub mod router;
 pub mod server;
+mod tls;
 pub mod zod;
 
 use std::sync::Arc;

@@ -43,7 +43,7 @@ pub fn start(app: Arc<App>, listener: TcpListener) -> io::Result<()> {
                 }
             };
             tokio::select! {
-                () = server::serve(app, listener, Surface::Admin, serving) => {}
+                () = server::serve(app, listener, Surface::Admin, None, serving) => {}
                 _ = gone => {}
             }
         });

@@ -16,6 +16,7 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
 use tokio::runtime::Handle;
 use tokio::time::Instant;
@@ -24,24 +25,27 @@ use super::answer::answer;
 use super::closing;
 use super::crowd::{Crowd, TooManyOfOne};
 use super::error::ApiError;
+use super::http2;
 use super::io::{Progress, Refusing, Watched};
 use super::operators;
 use super::presence::Client;
 use super::route::Surface;
+use super::tls::{self, Tls, TlsError};
 use crate::app::App;
 use crate::limits;
 use crate::telemetry::Metrics;
 
+/// Why a host cannot begin to serve.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot listen on `{address}`: {source}")]
-pub struct BindError {
-    pub address: String,
-    #[source]
-    pub source: io::Error,
+pub enum StartError {
+    #[error("cannot listen on `{address}`: {source}")]
+    Bind { address: String, source: io::Error },
+    #[error(transparent)]
+    Tls(#[from] TlsError),
 }
 
 /// Listens on `host:port`; port 0 takes a free one, which the answer names.
-pub async fn bind(address: &str) -> Result<(TcpListener, SocketAddr), BindError> {
+pub async fn bind(address: &str) -> Result<(TcpListener, SocketAddr), StartError> {
     let bound = async {
         let mut refused = None;
         for found in lookup_host(address).await? {
@@ -55,7 +59,7 @@ pub async fn bind(address: &str) -> Result<(TcpListener, SocketAddr), BindError>
         }
         Err(refused.unwrap_or_else(|| io::Error::other("the name has no address")))
     };
-    bound.await.map_err(|source| BindError {
+    bound.await.map_err(|source| StartError::Bind {
         address: address.to_owned(),
         source,
     })
@@ -83,8 +87,9 @@ pub struct Addresses {
 }
 
 /// Binds every surface of the configuration and serves it, each in a task.
-pub async fn start(app: &Arc<App>) -> Result<Addresses, BindError> {
+pub async fn start(app: &Arc<App>) -> Result<Addresses, StartError> {
     let server = &app.config.server;
+    let tls = Tls::of(server)?;
     let alone = server.data_listen.is_empty();
     let (gateway_listener, gateway) = bind(&server.listen).await?;
     let (admin_listener, admin) = bind(&server.admin_listen).await?;
@@ -98,6 +103,7 @@ pub async fn start(app: &Arc<App>) -> Result<Addresses, BindError> {
             app.clone(),
             listener,
             Surface::Data,
+            tls.clone(),
             Handle::current(),
         ));
         Surface::Gateway
@@ -106,9 +112,13 @@ pub async fn start(app: &Arc<App>) -> Result<Addresses, BindError> {
         app.clone(),
         gateway_listener,
         surface,
+        tls.clone(),
         Handle::current(),
     ));
-    operators::start(app.clone(), admin_listener).map_err(|source| BindError {
+    if let Some(tls) = tls {
+        tokio::spawn(tls.keep_current(app.clone()));
+    }
+    operators::start(app.clone(), admin_listener).map_err(|source| StartError::Bind {
         address: server.admin_listen.clone(),
         source,
     })?;
@@ -122,7 +132,13 @@ pub async fn start(app: &Arc<App>) -> Result<Addresses, BindError> {
 
 /// Serves a listener until a moment after the drain began; the admin surface until
 /// the drain has ended. What waits for others is done by the threads of `serving`.
-pub async fn serve(app: Arc<App>, listener: TcpListener, surface: Surface, serving: Handle) {
+pub async fn serve(
+    app: Arc<App>,
+    listener: TcpListener,
+    surface: Surface,
+    tls: Option<Arc<Tls>>,
+    serving: Handle,
+) {
     let crowd = match surface {
         Surface::Admin => app.http.operators.clone(),
         Surface::Gateway | Surface::Data | Surface::Both => app.http.crowd.clone(),
@@ -133,6 +149,7 @@ pub async fn serve(app: Arc<App>, listener: TcpListener, surface: Surface, servi
         app: &app,
         crowd: &crowd,
         surface,
+        tls: tls.as_ref(),
         serving: &serving,
     };
     door.admit_until(&listener, stop(&app, surface)).await;
@@ -159,6 +176,7 @@ struct Door<'a> {
     app: &'a Arc<App>,
     crowd: &'a Arc<Crowd>,
     surface: Surface,
+    tls: Option<&'a Arc<Tls>>,
     serving: &'a Handle,
 }
 
@@ -205,60 +223,64 @@ impl Door<'_> {
     async fn admit(&self, stream: TcpStream, peer: SocketAddr) {
         tokio::select! {
             () = self.app.shutdown.ended() => {}
-            () = enter(self.app, self.crowd, self.surface, self.serving, stream, peer) => {}
+            () = self.enter(stream, peer) => {}
         }
     }
-}
 
-/// Gives a new connection a place, and serves it in a task.
-async fn enter(
-    app: &Arc<App>,
-    crowd: &Arc<Crowd>,
-    surface: Surface,
-    serving: &Handle,
-    stream: TcpStream,
-    peer: SocketAddr,
-) {
-    let progress = Progress::new();
-    let refusing = Refusing {
-        family: surface.family("/"),
-        clock: Arc::clone(&app.clock),
-    };
-    let place = match crowd.admit(peer.ip(), &progress).await {
-        Ok((place, gone)) => {
-            app.metrics.connections_sent_away(gone);
-            place
-        }
-        Err(TooManyOfOne) => {
-            app.metrics.shed("connections of one address");
-            let answer = refusing.answer(&ApiError::Overloaded {
-                what: "Your address has too many connections open; close some, and come again.",
-                retry_after: 1,
-            });
-            let _ = stream.try_write(&answer);
-            return;
-        }
-    };
-    // From here on, and not from when the task first runs: a drain may end between.
-    let hold = (surface != Surface::Admin).then(|| app.shutdown.hold());
-    let (app, serving) = (Arc::clone(app), serving.clone());
-    tokio::spawn(async move {
-        let _hold = hold;
-        let _counted = Counted::new(&app.metrics);
-        let end = connection(&app, surface, &serving, stream, peer, &progress, refusing);
-        tokio::pin!(end);
-        loop {
-            tokio::select! {
-                () = &mut end => return,
-                () = place.told_to_go() => {
-                    if progress.idle_since().is_some() {
-                        return;
+    /// Gives a new connection a place, and serves it in a task.
+    async fn enter(&self, stream: TcpStream, peer: SocketAddr) {
+        let progress = Progress::new();
+        let refusing = Refusing {
+            family: self.surface.family("/"),
+            clock: Arc::clone(&self.app.clock),
+        };
+        let place = match self.crowd.admit(peer.ip(), &progress).await {
+            Ok((place, gone)) => {
+                self.app.metrics.connections_sent_away(gone);
+                place
+            }
+            Err(TooManyOfOne) => {
+                self.app.metrics.shed("connections of one address");
+                let answer = refusing.answer(&ApiError::Overloaded {
+                    what: "Your address has too many connections open; close some, and come again.",
+                    retry_after: 1,
+                });
+                // Over TLS nothing can be said yet.
+                if self.tls.is_none() {
+                    let _ = stream.try_write(&answer);
+                }
+                return;
+            }
+        };
+        // From here on, and not from when the task first runs: a drain may end between.
+        let hold = (self.surface != Surface::Admin).then(|| self.app.shutdown.hold());
+        let connection = Connection {
+            app: Arc::clone(self.app),
+            surface: self.surface,
+            serving: self.serving.clone(),
+            tls: self.tls.cloned(),
+            peer,
+            progress,
+            accepted: Instant::now(),
+        };
+        tokio::spawn(async move {
+            let _hold = hold;
+            let _counted = Counted::new(&connection.app.metrics);
+            let end = connection.serve(stream, refusing);
+            tokio::pin!(end);
+            loop {
+                tokio::select! {
+                    () = &mut end => return,
+                    () = place.told_to_go() => {
+                        if connection.progress.idle_since().is_some() {
+                            return;
+                        }
+                        place.stay();
                     }
-                    place.stay();
                 }
             }
-        }
-    });
+        });
+    }
 }
 
 /// An open connection in the metrics, also when its task panics.
@@ -302,96 +324,164 @@ fn is_of_the_client(error: &io::Error) -> bool {
     )
 }
 
-/// A connection from its first byte to its end. Who says nothing costs next to
-/// nothing: what a request needs is made for who asks.
-async fn connection(
-    app: &Arc<App>,
+/// A connection from its first byte to its end.
+struct Connection {
+    app: Arc<App>,
     surface: Surface,
-    serving: &Handle,
-    stream: TcpStream,
+    serving: Handle,
+    tls: Option<Arc<Tls>>,
     peer: SocketAddr,
-    progress: &Progress,
-    refusing: Refusing,
-) {
-    let accepted = Instant::now();
-    let head_time = Duration::from_secs(app.config.server.header_seconds);
-    let mut first = [0; 1];
-    tokio::select! {
-        _ = stream.peek(&mut first) => {}
-        () = tokio::time::sleep_until(accepted + head_time) => return,
-        () = stop_of(app, surface, accepted) => return,
-    }
-    // Answers are written whole: waiting for more to send only delays them.
-    let _ = stream.set_nodelay(true);
-    let watched = Watched::new(
-        stream,
-        progress.clone(),
-        accepted + head_time,
-        head_time,
-        Duration::from_secs(limits::STALL_SECONDS),
-        refusing,
-    );
-    let served = Box::pin(requests(
-        app, surface, serving, watched, peer, progress, accepted,
-    ));
-    if let Err(error) = served.await {
-        tracing::debug!(%peer, %error, "a connection ended badly");
-    }
+    progress: Progress,
+    accepted: Instant,
 }
 
-/// Answers what comes, one request after the other.
-async fn requests(
-    app: &Arc<App>,
-    surface: Surface,
-    serving: &Handle,
-    watched: Watched<TcpStream>,
-    peer: SocketAddr,
-    progress: &Progress,
-    accepted: Instant,
-) -> Result<(), hyper::Error> {
-    let service = service_fn(|request| {
-        progress.request_begins();
-        // In a place of its own, so that a connection that idles does not have it.
-        Box::pin(async move {
-            let reply = match surface {
-                Surface::Admin => operators::answered(app, serving, peer, progress, request).await,
-                Surface::Gateway | Surface::Data | Surface::Both => {
-                    answer(app, surface, peer, progress, Client::default(), request).await
+impl Connection {
+    /// Who says nothing costs next to nothing: what a request needs is made for who asks.
+    async fn serve(&self, stream: TcpStream, refusing: Refusing) {
+        let mut first = [0; http2::PREFACE.len()];
+        let came = tokio::select! {
+            came = stream.peek(&mut first) => came.unwrap_or(0),
+            () = tokio::time::sleep_until(self.head_deadline()) => return,
+            () = self.stop() => return,
+        };
+        // Answers are written whole: waiting for more to send only delays them.
+        let _ = stream.set_nodelay(true);
+        let ended = match &self.tls {
+            // The beginning comes at once; in pieces it is taken for HTTP/1.1, and refused.
+            None if first == *http2::PREFACE && self.surface != Surface::Admin => {
+                Box::pin(self.many_requests(stream)).await
+            }
+            None => Box::pin(self.requests(stream, refusing)).await,
+            Some(_) if came > 0 && first[0] != tls::HANDSHAKE => {
+                let answer = refusing.answer(&ApiError::BadRequest(
+                    "This address speaks TLS: ask for https:// instead of http://.".to_owned(),
+                ));
+                let _ = stream.try_write(&answer);
+                return;
+            }
+            Some(tls) => {
+                let greeted = tokio::select! {
+                    greeted = Box::pin(tls.accept(stream, self.head_deadline())) => greeted,
+                    () = self.app.shutdown.ended() => return,
+                };
+                match greeted {
+                    Ok((stream, true)) => Box::pin(self.many_requests(stream)).await,
+                    Ok((stream, false)) => Box::pin(self.requests(stream, refusing)).await,
+                    Err(error) => {
+                        return tracing::debug!(peer = %self.peer, %error, "a TLS handshake failed");
+                    }
                 }
-            };
-            progress.request_ends();
-            Ok::<_, Infallible>(reply)
-        })
-    });
-    let served = http1::Builder::new()
-        .timer(TokioTimer::new())
-        // hyper's timer runs between requests too: with ours for the head, it bounds idling.
-        .header_read_timeout(Duration::from_secs(limits::IDLE_SECONDS))
-        .max_buf_size(limits::CONNECTION_BUFFER_BYTES)
-        // Who has sent a whole request and hangs up has it done: hyper would drop it
-        // wherever it waits just then. The answer's time bounds what nobody reads.
-        // An operator who hangs up has left: what is done for them alone ends.
-        .half_close(surface != Surface::Admin)
-        .serve_connection(TokioIo::new(watched), service);
-    let mut served = std::pin::pin!(served);
-    tokio::select! {
-        result = served.as_mut() => return result,
-        () = stop_of(app, surface, accepted) => {}
+            }
+        };
+        if let Err(error) = ended {
+            tracing::debug!(peer = %self.peer, %error, "a connection ended badly");
+        }
     }
-    // A request may have come that the runtime has not heard of yet; it hears now.
-    tokio::task::yield_now().await;
-    tokio::select! {
-        biased;
-        result = served.as_mut() => return result,
-        () = std::future::ready(()) => {}
+
+    fn head_time(&self) -> Duration {
+        Duration::from_secs(self.app.config.server.header_seconds)
     }
-    if !progress.is_under_way() {
-        served.as_mut().graceful_shutdown();
+
+    fn head_deadline(&self) -> Instant {
+        self.accepted + self.head_time()
     }
-    // Otherwise its answer says that it is the last one.
-    tokio::select! {
-        result = served => result,
-        () = app.shutdown.ended() => Ok(()),
+
+    fn stop(&self) -> impl Future<Output = ()> + Send {
+        stop_of(&self.app, self.surface, self.accepted)
+    }
+
+    /// Answers many requests at once.
+    async fn many_requests<S>(&self, stream: S) -> Result<(), hyper::Error>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let Self {
+            app,
+            surface,
+            peer,
+            progress,
+            accepted,
+            ..
+        } = self;
+        http2::requests(
+            app,
+            *surface,
+            stream,
+            *peer,
+            progress,
+            *accepted,
+            self.stop(),
+        )
+        .await
+    }
+
+    /// Answers what comes, one request after the other.
+    async fn requests<S>(&self, stream: S, refusing: Refusing) -> Result<(), hyper::Error>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let Self {
+            app,
+            surface,
+            serving,
+            peer,
+            progress,
+            ..
+        } = self;
+        let watched = Watched::new(
+            stream,
+            progress.clone(),
+            self.head_deadline(),
+            self.head_time(),
+            Duration::from_secs(limits::STALL_SECONDS),
+            refusing,
+        );
+        let service = service_fn(|request| {
+            progress.request_begins();
+            // In a place of its own, so that a connection that idles does not have it.
+            Box::pin(async move {
+                let reply = match surface {
+                    Surface::Admin => {
+                        operators::answered(app, serving, *peer, progress, request).await
+                    }
+                    Surface::Gateway | Surface::Data | Surface::Both => {
+                        answer(app, *surface, *peer, progress, Client::default(), request).await
+                    }
+                };
+                progress.request_ends();
+                Ok::<_, Infallible>(reply)
+            })
+        });
+        let served = http1::Builder::new()
+            .timer(TokioTimer::new())
+            // hyper's timer runs between requests too: with ours for the head, it bounds idling.
+            .header_read_timeout(Duration::from_secs(limits::IDLE_SECONDS))
+            .max_buf_size(limits::CONNECTION_BUFFER_BYTES)
+            // Who has sent a whole request and hangs up has it done: hyper would drop it
+            // wherever it waits just then. The answer's time bounds what nobody reads.
+            // An operator who hangs up has left: what is done for them alone ends.
+            .half_close(*surface != Surface::Admin)
+            .serve_connection(TokioIo::new(watched), service);
+        let mut served = std::pin::pin!(served);
+        tokio::select! {
+            result = served.as_mut() => return result,
+            () = self.stop() => {}
+        }
+        // A request may have come that the runtime has not heard of yet; it hears now.
+        tokio::task::yield_now().await;
+        tokio::select! {
+            biased;
+            result = served.as_mut() => return result,
+            () = std::future::ready(()) => {}
+        }
+        if !progress.is_under_way() {
+            served.as_mut().graceful_shutdown();
+        }
+        // Otherwise its answer says that it is the last one.
+        tokio::select! {
+            result = served => result,
+            () = app.shutdown.ended() => Ok(()),
+        }
     }
 }
 

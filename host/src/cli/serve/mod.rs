@@ -22,7 +22,7 @@ use crate::app::App;
 use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::domain::phone;
-use crate::http::server::{self, Addresses};
+use crate::http::server::{self, Addresses, StartError};
 use crate::limits;
 use crate::memory;
 use crate::pipeline::{self, deploy, fleet};
@@ -142,8 +142,11 @@ impl Serve {
         }
         turn.end(&app).await;
         let addresses = server::start(&app).await.map_err(|error| {
-            Failure::new(error.to_string())
-                .hint("another program has that address: name others with --listen and --admin-listen, or in the configuration")
+            let failure = Failure::new(error.to_string());
+            match error {
+                StartError::Bind { .. } => failure.hint("another program has that address: name others with --listen and --admin-listen, or in the configuration"),
+                StartError::Tls(_) => failure.hint("the two are PEM files, the certificate first in its chain, the key without a password"),
+            }
         })?;
         // It only fills a table; without it the first lead would.
         let _ = phones.await;

@@ -68,7 +68,12 @@ fn public_url(app: &App, head: &Parts) -> String {
             .get(hyper::header::HOST)
             .and_then(|host| host.to_str().ok())
             .unwrap_or_default();
-        format!("http://{host}{path}")
+        let scheme = if app.config.server.has_tls() {
+            "https"
+        } else {
+            "http"
+        };
+        format!("{scheme}://{host}{path}")
     })
 }
 

@@ -1,0 +1,185 @@
+//! HTTP/2: many requests at once over one connection. hyper bounds what comes; the
+//! times that a client may idle, or take nothing, are looked after here.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::header::{HOST, HeaderValue};
+use hyper::server::conn::http2;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Instant;
+
+use super::answer::answer;
+use super::io::Progress;
+use super::presence::Client;
+use super::route::Surface;
+use crate::app::App;
+use crate::limits;
+
+/// How who has known before that HTTP/2 is served begins (RFC 9113, 3.4). No request
+/// of HTTP/1.1 does.
+pub const PREFACE: &[u8; 3] = b"PRI";
+
+/// Between two looks at whether anything has moved.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// A write that tells of nothing but the connection itself is shorter.
+const MOVES: usize = 256;
+
+/// Answers what comes until the client leaves, idles for too long, or `stop` returns.
+pub async fn requests<S>(
+    app: &Arc<App>,
+    surface: Surface,
+    stream: S,
+    peer: SocketAddr,
+    progress: &Progress,
+    accepted: Instant,
+    stop: impl Future<Output = ()>,
+) -> Result<(), hyper::Error>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let service = service_fn(|request| {
+        // Each request is a task of its own.
+        let (app, progress) = (Arc::clone(app), progress.clone());
+        let part = progress.part();
+        async move {
+            let request = named(request);
+            let reply = answer(&app, surface, peer, &progress, Client::default(), request).await;
+            drop(part);
+            Ok::<_, Infallible>(reply)
+        }
+    });
+    let header_bytes = u32::try_from(limits::HEADER_BYTES).unwrap_or(u32::MAX);
+    let stream = Moving {
+        stream,
+        progress: progress.clone(),
+    };
+    let served = http2::Builder::new(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(limits::STREAMS_PER_CONNECTION)
+        .max_header_list_size(header_bytes)
+        .initial_stream_window_size(limits::WINDOW_BYTES)
+        .initial_connection_window_size(limits::WINDOW_BYTES)
+        .max_send_buf_size(limits::CONNECTION_BUFFER_BYTES)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut served = pin!(served);
+    let mut stop = pin!(stop);
+    let head_time = Duration::from_secs(app.config.server.header_seconds);
+    loop {
+        tokio::select! {
+            result = served.as_mut() => return result,
+            () = stop.as_mut() => break,
+            () = tokio::time::sleep(LOOK.min(head_time)) => {}
+        }
+        match progress.rests_for() {
+            _ if progress.is_new() && accepted.elapsed() >= head_time => return Ok(()),
+            rest if progress.is_busy() && rest >= longest(app) => return Ok(()),
+            rest if rest >= Duration::from_secs(limits::IDLE_SECONDS) && !progress.is_busy() => {
+                break;
+            }
+            _ => {}
+        }
+    }
+    // The client hears which of its requests are still answered.
+    served.as_mut().graceful_shutdown();
+    loop {
+        tokio::select! {
+            result = served.as_mut() => return result,
+            () = app.shutdown.ended() => return Ok(()),
+            () = tokio::time::sleep(head_time) => {}
+        }
+        if !progress.is_busy() || progress.rests_for() >= longest(app) {
+            return Ok(());
+        }
+    }
+}
+
+/// As long as a request may take until something of its answer goes out.
+fn longest(app: &App) -> Duration {
+    let server = &app.config.server;
+    Duration::from_secs(server.body_seconds + server.answer_seconds + limits::STALL_SECONDS)
+}
+
+/// The request with its authority where HTTP/1.1 has it, so that it is looked at in one
+/// place. Two that differ stay two.
+fn named(mut request: Request<Incoming>) -> Request<Incoming> {
+    let authority = request.uri().authority();
+    let host = authority.and_then(|name| HeaderValue::from_str(name.as_str()).ok());
+    if let Some(host) = host {
+        let headers = request.headers_mut();
+        if headers.get(HOST) != Some(&host) {
+            headers.append(HOST, host);
+        }
+    }
+    request
+}
+
+/// A stream that tells when something of an answer went out.
+struct Moving<S> {
+    stream: S,
+    progress: Progress,
+}
+
+impl<S> Moving<S> {
+    fn wrote(&self, result: &Poll<io::Result<usize>>) {
+        if let Poll::Ready(Ok(bytes)) = result
+            && *bytes >= MOVES
+        {
+            self.progress.moves();
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Moving<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buffer)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Moving<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let result = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.wrote(&result);
+        result
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let result = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
+        self.wrote(&result);
+        result
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}

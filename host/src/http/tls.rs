@@ -1,0 +1,225 @@
+//! TLS of the outer addresses: a certificate and its key from files, which are read
+//! anew when they change. Connections that are open go on with what they began with.
+
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use sha2::{Digest as _, Sha256};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout_at};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::{self, PemObject as _};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::server::TlsStream;
+
+use crate::app::App;
+use crate::config::Server;
+use crate::limits;
+
+/// How a client asks for HTTP/2 (RFC 7301, RFC 9113).
+const HTTP_2: &[u8] = b"h2";
+const HTTP_1: &[u8] = b"http/1.1";
+
+/// The first byte of who speaks TLS: a handshake's.
+pub const HANDSHAKE: u8 = 0x16;
+
+/// Between two looks at the files.
+const LOOK: Duration = Duration::from_secs(2);
+
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    #[error("cannot read {key} = {}: {source}", path.display())]
+    Read {
+        key: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
+    #[error("{key} = {} is no PEM file with {what}: {source}", path.display())]
+    Pem {
+        key: &'static str,
+        path: PathBuf,
+        what: &'static str,
+        source: pem::Error,
+    },
+    #[error("server.tls_certificate and server.tls_key cannot be used together: {0}")]
+    Pair(tokio_rustls::rustls::Error),
+}
+
+/// The certificate that new connections see.
+pub struct Tls {
+    files: Files,
+    current: ArcSwap<ServerConfig>,
+}
+
+struct Files {
+    certificate: PathBuf,
+    key: PathBuf,
+}
+
+/// What was in the files.
+struct Content {
+    certificate: Vec<u8>,
+    key: zeroize::Zeroizing<Vec<u8>>,
+}
+
+impl Tls {
+    /// `None`: the service speaks no TLS.
+    ///
+    /// # Errors
+    /// A file cannot be read, or the two are no certificate with its key.
+    pub fn of(server: &Server) -> Result<Option<Arc<Self>>, TlsError> {
+        if !server.has_tls() {
+            return Ok(None);
+        }
+        let files = Files {
+            certificate: server.tls_certificate.clone().into(),
+            key: server.tls_key.clone().into(),
+        };
+        let config = files.read()?.config(&files)?;
+        Ok(Some(Arc::new(Self {
+            files,
+            current: ArcSwap::new(config),
+        })))
+    }
+
+    /// Greets a client; whether it chose HTTP/2.
+    ///
+    /// # Errors
+    /// The client speaks no TLS that is served, or not until then.
+    pub async fn accept(
+        &self,
+        stream: TcpStream,
+        until: Instant,
+    ) -> io::Result<(TlsStream<TcpStream>, bool)> {
+        let accepting = TlsAcceptor::from(self.current.load_full()).accept(stream);
+        let stream = timeout_at(until, accepting).await??;
+        let is_http2 = stream.get_ref().1.alpn_protocol() == Some(HTTP_2);
+        Ok((stream, is_http2))
+    }
+
+    /// Takes over what the files hold when they have changed, until the service ends.
+    /// Files that do not fit each other leave what is served: one of them may be about
+    /// to change too.
+    pub async fn keep_current(self: Arc<Self>, app: Arc<App>) {
+        let mut seen = self.look().await.map(|content| content.digest()).ok();
+        let mut told = None;
+        loop {
+            tokio::select! {
+                () = app.shutdown.ended() => return,
+                () = tokio::time::sleep(LOOK) => {}
+            }
+            let taken = match self.look().await {
+                Ok(content) if Some(content.digest()) == seen => Ok(false),
+                Ok(content) => match content.config(&self.files) {
+                    Ok(config) => {
+                        self.current.store(config);
+                        seen = Some(content.digest());
+                        Ok(true)
+                    }
+                    Err(error) => Err(error.to_string()),
+                },
+                Err(error) => Err(error.to_string()),
+            };
+            match taken {
+                Ok(true) => {
+                    told = None;
+                    tracing::info!(certificate = %self.files.certificate.display(), "a new certificate is served");
+                }
+                Ok(false) => told = None,
+                Err(error) if told.as_ref() == Some(&error) => {}
+                Err(error) => {
+                    tracing::warn!(
+                        error,
+                        "the certificate was not renewed, the one before is served on"
+                    );
+                    told = Some(error);
+                }
+            }
+        }
+    }
+
+    async fn look(self: &Arc<Self>) -> Result<Content, TlsError> {
+        let tls = Arc::clone(self);
+        let read = tokio::task::spawn_blocking(move || tls.files.read());
+        read.await.unwrap_or_else(|error| {
+            Err(TlsError::Read {
+                key: CERTIFICATE,
+                path: self.files.certificate.clone(),
+                source: io::Error::other(error),
+            })
+        })
+    }
+}
+
+const CERTIFICATE: &str = "server.tls_certificate";
+const KEY: &str = "server.tls_key";
+
+impl Files {
+    fn read(&self) -> Result<Content, TlsError> {
+        Ok(Content {
+            certificate: read(CERTIFICATE, &self.certificate)?,
+            key: read(KEY, &self.key)?.into(),
+        })
+    }
+}
+
+fn read(key: &'static str, path: &Path) -> Result<Vec<u8>, TlsError> {
+    let bounded = || {
+        let mut bytes = Vec::new();
+        let file = std::fs::File::open(path)?;
+        file.take(limits::PEM_BYTES + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > limits::PEM_BYTES {
+            return Err(io::Error::other("it is too long for a PEM file"));
+        }
+        Ok(bytes)
+    };
+    bounded().map_err(|source| TlsError::Read {
+        key,
+        path: path.to_owned(),
+        source,
+    })
+}
+
+impl Content {
+    fn digest(&self) -> [u8; 32] {
+        let length = (self.certificate.len() as u64).to_be_bytes();
+        Sha256::new()
+            .chain_update(length)
+            .chain_update(&self.certificate)
+            .chain_update(&self.key)
+            .finalize()
+            .into()
+    }
+
+    fn config(&self, files: &Files) -> Result<Arc<ServerConfig>, TlsError> {
+        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&self.certificate).collect();
+        let chain = chain.and_then(|chain| match chain.is_empty() {
+            true => Err(pem::Error::NoItemsFound),
+            false => Ok(chain),
+        });
+        let chain = chain.map_err(|source| TlsError::Pem {
+            key: CERTIFICATE,
+            path: files.certificate.clone(),
+            what: "certificates",
+            source,
+        })?;
+        let key = PrivateKeyDer::from_pem_slice(&self.key).map_err(|source| TlsError::Pem {
+            key: KEY,
+            path: files.key.clone(),
+            what: "a private key",
+            source,
+        })?;
+        let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .and_then(|config| config.with_no_client_auth().with_single_cert(chain, key))
+            .map_err(TlsError::Pair)?;
+        config.alpn_protocols = vec![HTTP_2.to_vec(), HTTP_1.to_vec()];
+        config.ticketer = ring::Ticketer::new().map_err(TlsError::Pair)?;
+        Ok(Arc::new(config))
+    }
+}

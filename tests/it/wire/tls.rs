@@ -1,0 +1,215 @@
+//! TLS from files: what clients agree on, what they hear who do not speak it, and
+//! how a certificate is renewed.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use leadhost::config::Config;
+use leadhost_tests::service::leadhost;
+use leadhost_tests::{Host, On, Options};
+use rcgen::{CertifiedKey, KeyPair};
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
+use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto};
+
+use super::{Client, get, json};
+
+/// Far more than anything here takes.
+const LONG: Duration = Duration::from_secs(120);
+
+const NAME: &str = "leadhost.test";
+
+/// The files of a certificate that clients may trust.
+struct Files {
+    folder: TempDir,
+}
+
+impl Files {
+    fn new() -> (Self, CertificateDer<'static>) {
+        let files = Self {
+            folder: tempfile::tempdir().expect("a folder"),
+        };
+        let certificate = files.renew();
+        (files, certificate)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn renew(&self) -> CertificateDer<'static> {
+        let made = certificate();
+        std::fs::write(self.path("key.pem"), made.signing_key.serialize_pem()).expect("written");
+        std::fs::write(self.path("cert.pem"), made.cert.pem()).expect("written");
+        made.cert.der().clone()
+    }
+
+    fn options(&self) -> Options {
+        Options::on(On::Sqlite)
+            .with("server.tls_certificate", self.path("cert.pem").display())
+            .with("server.tls_key", self.path("key.pem").display())
+    }
+}
+
+fn certificate() -> CertifiedKey<KeyPair> {
+    rcgen::generate_simple_self_signed([NAME.to_owned()]).expect("a certificate")
+}
+
+/// A connection with what both sides prefer of this.
+async fn connect(
+    host: &Host,
+    trusted: &CertificateDer<'static>,
+    protocols: &[&[u8]],
+) -> std::io::Result<TlsStream<TcpStream>> {
+    let mut roots = RootCertStore::empty();
+    roots.add(trusted.clone()).expect("a certificate");
+    let provider = Arc::new(crypto::ring::default_provider());
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("known versions")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
+    let name = ServerName::try_from(NAME).expect("a name");
+    let connector = TlsConnector::from(Arc::new(config));
+    connector.connect(name, host.raw().await).await
+}
+
+async fn say(stream: &mut TlsStream<TcpStream>, text: &str) -> String {
+    stream.write_all(text.as_bytes()).await.expect("open");
+    let mut said = Vec::new();
+    let _ = timeout(LONG, stream.read_to_end(&mut said))
+        .await
+        .expect("the server closes the connection");
+    String::from_utf8(said).expect("UTF-8")
+}
+
+#[tokio::test]
+async fn a_client_gets_the_protocol_that_it_asks_for() {
+    let (files, trusted) = Files::new();
+    let host = Host::start(files.options()).await;
+
+    let stream = connect(&host, &trusted, &[b"h2", b"http/1.1"]).await;
+    let stream = stream.expect("a connection");
+    assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
+    let mut client = Client::over(stream).await;
+    let answer = client.ask(get("/deal")).await.await.expect("an answer");
+    assert_eq!(json(&answer)["statusCode"], 401);
+
+    let ask = "GET /deal HTTP/1.1\r\nHost: leadhost.test\r\nConnection: close\r\n\r\n";
+    for protocols in [&[&b"http/1.1"[..]][..], &[]] {
+        let stream = connect(&host, &trusted, protocols).await;
+        let mut stream = stream.expect("a connection");
+        let said = say(&mut stream, ask).await;
+        assert!(said.starts_with("HTTP/1.1 401 "), "{said}");
+    }
+    // Of two names of the service the certificate is of one.
+    let stranger = certificate().cert.der().clone();
+    assert!(connect(&host, &stranger, &[]).await.is_err());
+}
+
+#[tokio::test]
+async fn who_speaks_no_tls_hears_that_it_is_asked_for() {
+    let (files, _) = Files::new();
+    let host = Host::start(files.options()).await;
+    let answer = host.get("/deal").send().await.expect(400);
+    let message = answer.json()["message"].to_string();
+    assert!(message.contains("https://"), "{message}");
+    // Operators are on the machine itself.
+    host.admin("GET", "/health/live").send().await.expect(200);
+}
+
+#[tokio::test]
+async fn who_does_not_end_a_handshake_is_sent_away() {
+    let (files, _) = Files::new();
+    let host = Host::start(files.options().with("server.header_seconds", 1)).await;
+    let mut stream = host.raw().await;
+    stream.write_all(&[0x16, 3, 1]).await.expect("open");
+    let mut said = Vec::new();
+    let _ = timeout(LONG, stream.read_to_end(&mut said))
+        .await
+        .expect("the server closes the connection");
+}
+
+#[tokio::test]
+async fn a_certificate_that_changes_is_served_and_one_that_is_broken_is_not() {
+    let (files, first) = Files::new();
+    let host = Host::start(files.options()).await;
+    let stream = connect(&host, &first, &[b"h2"]).await;
+    let mut client = Client::over(stream.expect("a connection")).await;
+    client.ask(get("/deal")).await.await.expect("an answer");
+
+    // A key that is not the certificate's: what was served is.
+    let other = certificate().signing_key.serialize_pem();
+    std::fs::write(files.path("key.pem"), other).expect("written");
+    std::fs::write(files.path("cert.pem"), "no certificate").expect("written");
+    connect(&host, &first, &[]).await.expect("the one before");
+
+    let second = files.renew();
+    timeout(LONG, async {
+        while connect(&host, &second, &[]).await.is_err() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await
+    .expect("the new certificate is served");
+    assert!(connect(&host, &first, &[]).await.is_err());
+    // Who was connected goes on.
+    client.ask(get("/deal")).await.await.expect("an answer");
+}
+
+#[test]
+fn a_certificate_without_its_key_is_refused_by_name() {
+    let only = [("server.tls_certificate".to_owned(), "cert.pem".to_owned())];
+    let error = Config::load(None, &only).expect_err("refused").to_string();
+    assert!(error.contains("server.tls_key"), "{error}");
+}
+
+#[test]
+fn a_start_names_the_file_that_is_no_certificate() {
+    let (files, _) = Files::new();
+    let check = |expect: &[&str]| {
+        let error = refusal(&files);
+        for part in expect {
+            assert!(error.contains(part), "{error}");
+        }
+    };
+    let other = certificate().signing_key.serialize_pem();
+    std::fs::write(files.path("key.pem"), other).expect("written");
+    check(&["server.tls_certificate and server.tls_key cannot be used together"]);
+    std::fs::write(files.path("cert.pem"), "none").expect("written");
+    check(&[
+        "server.tls_certificate = ",
+        "cert.pem is no PEM file with certificates",
+    ]);
+    std::fs::remove_file(files.path("key.pem")).expect("removed");
+    check(&["cannot read server.tls_key = ", "key.pem"]);
+}
+
+/// Why the program does not start with these files.
+fn refusal(files: &Files) -> String {
+    let setting = |key: &str, name: &str| format!("server.{key}={}", files.path(name).display());
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = leadhost(
+        folder.path(),
+        &[
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--admin-listen",
+            "127.0.0.1:0",
+            "--set",
+            &setting("tls_certificate", "cert.pem"),
+            "--set",
+            &setting("tls_key", "key.pem"),
+        ],
+    );
+    assert!(!output.status.success());
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
