@@ -16,6 +16,7 @@ leadhost_tests::on_every_store! {
     a_pull_ends_where_the_feed_stood_at_its_first_page,
     a_cursor_serves_its_own_export_only,
     a_cursor_of_another_state_of_the_store_says_rebuild,
+    no_row_says_that_it_changed_after_its_stamp,
 }
 
 async fn rows_come_in_pages_until_the_cursor_is_null(on: On) {
@@ -194,4 +195,31 @@ async fn a_cursor_of_another_state_of_the_store_says_rebuild(on: On) {
         .await;
     let error = answer.expect(400).json()["error"].to_string();
     assert!(error.contains("rebuild"), "{error}");
+}
+
+/// A host's clock may be ahead of its database's, and a batch is decided before it is
+/// stamped.
+async fn no_row_says_that_it_changed_after_its_stamp(on: On) {
+    let host = Host::new(on).await;
+    let seeded = host.workspace("demo").await;
+    let made = leads(&host, &seeded, "p", 20).await;
+    host.clock.advance_seconds(60);
+    leads(&host, &seeded, "q", 20).await;
+    let changed = serde_json::json!({"title": "Another"});
+    for deal in &made {
+        let path = format!("/deal/{deal}");
+        let ask = host.ask("PATCH", &path).partner(&seeded.partner_key);
+        ask.json(&changed).send().await.expect(200);
+    }
+    for (entity, expect) in [("deals", 40), ("conversations", 40)] {
+        let page = page(&host, &seeded, &format!("{entity}?limit=100")).await;
+        assert_eq!(rows(&page).len(), expect, "{entity}");
+        for row in rows(&page) {
+            let time = |key: &str| {
+                let text = row[key].as_str().expect("a time");
+                leadhost::domain::time::parse(text).expect("a time")
+            };
+            assert!(time("updated_at") <= time("cursor_at"), "{row}");
+        }
+    }
 }

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use leadhost::config::Config;
 use leadhost_tests::service::leadhost;
 use leadhost_tests::{Host, On, Options};
@@ -45,9 +47,13 @@ impl Files {
 
     fn renew(&self) -> CertificateDer<'static> {
         let made = certificate();
-        std::fs::write(self.path("key.pem"), made.signing_key.serialize_pem()).expect("written");
-        std::fs::write(self.path("cert.pem"), made.cert.pem()).expect("written");
+        self.write("key.pem", &key_of(&made));
+        self.write("cert.pem", &pem("CERTIFICATE", made.cert.der()));
         made.cert.der().clone()
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.path(name), text).expect("written");
     }
 
     fn options(&self) -> Options {
@@ -59,6 +65,15 @@ impl Files {
 
 fn certificate() -> CertifiedKey<KeyPair> {
     rcgen::generate_simple_self_signed([NAME.to_owned()]).expect("a certificate")
+}
+
+fn key_of(made: &CertifiedKey<KeyPair>) -> String {
+    pem("PRIVATE KEY", &made.signing_key.serialize_der())
+}
+
+fn pem(what: &str, der: &[u8]) -> String {
+    let text = STANDARD.encode(der);
+    format!("-----BEGIN {what}-----\n{text}\n-----END {what}-----\n")
 }
 
 /// A connection with what both sides prefer of this.
@@ -146,9 +161,8 @@ async fn a_certificate_that_changes_is_served_and_one_that_is_broken_is_not() {
     client.ask(get("/deal")).await.await.expect("an answer");
 
     // A key that is not the certificate's: what was served is.
-    let other = certificate().signing_key.serialize_pem();
-    std::fs::write(files.path("key.pem"), other).expect("written");
-    std::fs::write(files.path("cert.pem"), "no certificate").expect("written");
+    files.write("key.pem", &key_of(&certificate()));
+    files.write("cert.pem", "no certificate");
     connect(&host, &first, &[]).await.expect("the one before");
 
     let second = files.renew();
@@ -180,10 +194,9 @@ fn a_start_names_the_file_that_is_no_certificate() {
             assert!(error.contains(part), "{error}");
         }
     };
-    let other = certificate().signing_key.serialize_pem();
-    std::fs::write(files.path("key.pem"), other).expect("written");
+    files.write("key.pem", &key_of(&certificate()));
     check(&["server.tls_certificate and server.tls_key cannot be used together"]);
-    std::fs::write(files.path("cert.pem"), "none").expect("written");
+    files.write("cert.pem", "none");
     check(&[
         "server.tls_certificate = ",
         "cert.pem is no PEM file with certificates",
