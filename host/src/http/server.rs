@@ -347,7 +347,7 @@ impl Connection {
         // Answers are written whole: waiting for more to send only delays them.
         let _ = stream.set_nodelay(true);
         let ended = match &self.tls {
-            // The beginning comes at once; in pieces it is taken for HTTP/1.1, and refused.
+            // The beginning comes at once; in pieces it is taken for HTTP/1.1, where it is no request.
             None if first == *http2::PREFACE && self.surface != Surface::Admin => {
                 Box::pin(self.many_requests(stream)).await
             }

@@ -205,7 +205,7 @@ async fn no_row_says_that_it_changed_after_its_stamp(on: On) {
     let made = leads(&host, &seeded, "p", 20).await;
     host.clock.advance_seconds(60);
     leads(&host, &seeded, "q", 20).await;
-    let changed = serde_json::json!({"title": "Another"});
+    let changed = serde_json::json!({"status": "won"});
     for deal in &made {
         let path = format!("/deal/{deal}");
         let ask = host.ask("PATCH", &path).partner(&seeded.partner_key);

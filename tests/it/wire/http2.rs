@@ -121,8 +121,9 @@ async fn the_admin_address_speaks_http_1_alone() {
     let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
     stream.write_all(preface).await.expect("open");
     let mut said = Vec::new();
+    // A reset is an end too.
     let _ = timeout(LONG, stream.read_to_end(&mut said))
         .await
         .expect("the server closes the connection");
-    assert!(said.starts_with(b"HTTP/1.1 400 "), "{said:?}");
+    assert!(said.is_empty(), "no settings come: {said:?}");
 }
