@@ -8,7 +8,7 @@ use std::process::Command;
 use leadhost_tests::components::target;
 use leadhost_tests::program::binary;
 use leadhost_tests::service::{command, leadhost};
-use leadhost_tests::{On, Service};
+use leadhost_tests::{On, Service, figures};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -439,6 +439,7 @@ fn wrong_usage_ends_with_two_and_the_defaults_are_printed() {
 
 #[test]
 fn a_folder_is_served_by_one_process_and_with_its_own_sealing_key() {
+    const OPENERS: usize = 20;
     let folder = folder();
     let first = Service::start(folder.path(), &[]);
     let second = |part: &str| {
@@ -454,8 +455,17 @@ fn a_folder_is_served_by_one_process_and_with_its_own_sealing_key() {
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(said.contains(part), "{said}");
     };
-    second("served by another process");
+    std::thread::scope(|scope| {
+        for _ in 0..OPENERS {
+            scope.spawn(|| second("served by another process"));
+        }
+    });
+    first.run(&["delivery", "list"]);
     assert!(first.stop());
+    let figure = format!(
+        "{OPENERS} processes want a file that one serves: all {OPENERS} are refused, and the one goes on"
+    );
+    figures::tell("second", Some(&On::Sqlite), None, &figure);
     std::fs::remove_file(folder.path().join("sealing.key")).unwrap();
     second("restore");
 }

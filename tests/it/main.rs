@@ -14,6 +14,7 @@ mod data_api;
 mod desk;
 mod disk;
 mod egress;
+mod faults;
 mod fence;
 mod fleet;
 mod gateway;

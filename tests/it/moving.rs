@@ -13,7 +13,7 @@ use leadhost_tests::graph::{GraphDouble, GraphOptions};
 use leadhost_tests::load::post;
 use leadhost_tests::postgres::{Database, empty_database};
 use leadhost_tests::service::{Service, command, leadhost};
-use leadhost_tests::{Ask, until};
+use leadhost_tests::{Ask, figures, until};
 use serde_json::{Value, json};
 use sqlx::postgres::PgConnection;
 use sqlx::sqlite::SqliteConnectOptions;
@@ -22,7 +22,9 @@ use sqlx::{ConnectOptions as _, Connection as _, Executor as _, Row as _};
 use crate::crash::start;
 
 /// Ends of a move before it is left to come through.
-const KILLS: u64 = 32;
+fn kills() -> u64 {
+    figures::size("LEADHOST_MOVE_KILLS", 32) as u64
+}
 
 const LEADS: usize = 300;
 
@@ -53,7 +55,7 @@ async fn a_move_that_is_cut_off_again_and_again_brings_everything_and_clients_go
     let from = format!("sqlite://{}", file.display());
     let arguments = ["migrate", "--from", &from, "--to", database.url()];
     let mut met_half = false;
-    for kill in 0..KILLS {
+    for kill in 0..kills() {
         cut_off(folder.path(), &arguments, &database, kill).await;
         if !met_half && begun(&database).await {
             met_half = true;
@@ -156,6 +158,11 @@ async fn a_move_that_is_cut_off_again_and_again_brings_everything_and_clients_go
     // The row whose stamp it remembered comes once more, and no other old one.
     assert!(again <= 3, "{again} rows were read again");
     assert!(service.stop());
+    let figure = format!(
+        "a move from SQLite to PostgreSQL killed at {} points: every row arrived, clients of the export go on, {again} rows read again",
+        kills() + 3
+    );
+    figures::tell("migration", None, None, &figure);
 }
 
 #[tokio::test]
@@ -664,7 +671,9 @@ async fn cut_off(folder: &Path, arguments: &[&str], database: &Database, kill: u
         return;
     }
     let before = progress(database).await;
-    let enough = before.as_ref().map_or(0, copied) + 1 + (kill * 7) % 40;
+    // However many there are, they are over before the move is.
+    let apart = (1_280 / kills()).max(1);
+    let enough = before.as_ref().map_or(0, copied) + 1 + (kill * 7) % apart;
     cut_off_when(folder, arguments, "1", database, |now| {
         copied(now) >= enough
     })

@@ -1,10 +1,10 @@
 //! What the server holds against clients that are slow, odd or hostile, what
 //! every answer carries, and how it stops.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use leadhost::store::DeliveryFilter;
-use leadhost_tests::{Ask, Host, On, Options};
+use leadhost_tests::{Ask, Host, On, Options, figures};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -62,7 +62,8 @@ async fn a_connection_that_says_nothing_is_closed(on: On) {
 }
 
 async fn headers_that_trickle_in_are_cut_off_and_others_are_served_meanwhile(on: On) {
-    let host = impatient(on).await;
+    let host = impatient(on.clone()).await;
+    let begun = Instant::now();
     let mut stream = host.raw().await;
     say(&mut stream, "GET /health/live HTTP/1.1\r\nHost: a\r\n").await;
     let (mut reader, mut writer) = stream.split();
@@ -90,6 +91,11 @@ async fn headers_that_trickle_in_are_cut_off_and_others_are_served_meanwhile(on:
         served
     );
     assert!(!text.starts_with(b"HTTP/1.1 2"), "{text:?}");
+    let figure = format!(
+        "headers that trickle in are cut off after {:.1} s of 3 allowed, others are served meanwhile",
+        begun.elapsed().as_secs_f64()
+    );
+    figures::tell("slow", Some(&on), None, &figure);
 }
 
 async fn a_connection_is_kept_for_the_next_request(on: On) {
@@ -498,8 +504,9 @@ async fn a_body_past_the_limit_is_refused_before_it_is_read(on: On) {
 }
 
 async fn a_body_that_does_not_come_is_given_up(on: On) {
-    let host = Host::start(Options::on(on).with("server.body_seconds", 2)).await;
+    let host = Host::start(Options::on(on.clone()).with("server.body_seconds", 2)).await;
     let seeded = host.workspace("demo").await;
+    let begun = Instant::now();
     let mut stream = host.raw().await;
     let head = format!(
         "POST /ingest-lead/{} HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf",
@@ -508,6 +515,11 @@ async fn a_body_that_does_not_come_is_given_up(on: On) {
     say(&mut stream, &head).await;
     let text = rest(&mut stream).await;
     assert!(text.starts_with("HTTP/1.1 408 "), "{text}");
+    let figure = format!(
+        "a body that does not come is refused after {:.1} s of 2 allowed",
+        begun.elapsed().as_secs_f64()
+    );
+    figures::tell("slow", Some(&on), None, &figure);
 }
 
 async fn a_sender_that_hangs_up_after_its_body_loses_nothing(on: On) {

@@ -30,6 +30,8 @@ mod two_hosts;
 pub(crate) mod world;
 mod writer;
 
+pub(crate) use one_file::{OLD, OLD_ROWS};
+
 use deals::{creating, lookup, noting, patching};
 use messages::{greeting, notifying, receiving, reports, sending, statuses, waiting};
 use rollup::{builds, counting, cubes, removals};

@@ -16,7 +16,7 @@ pub use notification::Notifications;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -28,7 +28,7 @@ use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::header::{HeaderMap, RETRY_AFTER};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
 
 /// A request that has no answer by then never gets one.
@@ -270,6 +270,18 @@ impl Sent {
             .min()
     }
 
+    /// The longest time from one acknowledged lead to the next.
+    pub fn longest_pause(&self) -> Duration {
+        let attempts = self.attempts.iter();
+        let mut ends: Vec<_> = attempts
+            .filter(|attempt| attempt.status == Some(200))
+            .map(|attempt| attempt.began + attempt.took)
+            .collect();
+        ends.sort_unstable();
+        let pauses = ends.windows(2).map(|pair| pair[1] - pair[0]);
+        pauses.max().unwrap_or_default()
+    }
+
     /// Every answer was one of the interface's.
     ///
     /// # Panics
@@ -486,10 +498,7 @@ async fn ask(
     request: Request<Full<Bytes>>,
 ) -> Option<Told> {
     if connection.is_none() {
-        let stream = TcpStream::connect(to).await.ok()?;
-        let (sender, driver) = handshake(TokioIo::new(stream)).await.ok()?;
-        tokio::spawn(driver);
-        *connection = Some(sender);
+        *connection = Some(served(TcpStream::connect(to).await.ok()?).await?);
     }
     let sender = connection.as_mut()?;
     sender.ready().await.ok()?;
@@ -502,6 +511,48 @@ async fn ask(
         headers,
         body: serde_json::from_slice(&body).unwrap_or_default(),
     })
+}
+
+async fn served(stream: TcpStream) -> Option<SendRequest<Full<Bytes>>> {
+    let (sender, driver) = handshake(TokioIo::new(stream)).await.ok()?;
+    tokio::spawn(driver);
+    Some(sender)
+}
+
+/// One keep-alive connection from an address of its own.
+pub struct Caller {
+    from: IpAddr,
+    connection: Option<SendRequest<Full<Bytes>>>,
+}
+
+impl Caller {
+    pub fn from(from: IpAddr) -> Self {
+        Self {
+            from,
+            connection: None,
+        }
+    }
+
+    /// Sends it once: whether it was acknowledged, or what is wrong with the answer;
+    /// None without one.
+    pub async fn tell(
+        &mut self,
+        to: SocketAddr,
+        what: &What,
+        id: &str,
+    ) -> Option<Result<bool, String>> {
+        if self.connection.as_ref().is_none_or(SendRequest::is_closed) {
+            let socket = TcpSocket::new_v4().ok()?;
+            socket.bind(SocketAddr::new(self.from, 0)).ok()?;
+            self.connection = Some(served(socket.connect(to).await.ok()?).await?);
+        }
+        let answer = ask(&mut self.connection, to, what.request(id)).await?;
+        if what.acknowledged(&answer) {
+            return Some(Ok(true));
+        }
+        let refused = what.refused(&answer).map(|()| false);
+        Some(refused.map_err(|why| format!("{id}: {why}: {answer:?}")))
+    }
 }
 
 /// One of some thousand people, always the same of one id.

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use crate::components::target;
 
-/// The program, built once in a run.
+/// The program, built once in a run, or the one that `LEADHOST_PROGRAM` names.
 ///
 /// # Panics
 /// When it cannot be built.
@@ -14,6 +14,9 @@ pub fn binary() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT
         .get_or_init(|| {
+            if let Some(program) = std::env::var_os("LEADHOST_PROGRAM") {
+                return program.into();
+            }
             let built = cargo()
                 .args([
                     "build",
@@ -30,6 +33,25 @@ pub fn binary() -> PathBuf {
             target().join("debug").join("leadhost")
         })
         .clone()
+}
+
+/// A library that the loader puts between a program and the system's, made of one
+/// file of C.
+///
+/// # Panics
+/// When it does not compile.
+pub fn preloaded(folder: &Path, source: &str) -> PathBuf {
+    let name = Path::new(source).file_stem().expect("a file of C");
+    let library = folder.join(name).with_extension("so");
+    let built = Command::new("cc")
+        .args(["-shared", "-fPIC", "-O1", "-o"])
+        .arg(&library)
+        .arg(source)
+        .arg("-ldl")
+        .status()
+        .expect("a C compiler, as Rust's linker needs it");
+    assert!(built.success(), "{source} compiles");
+    library
 }
 
 /// Cargo, as somebody types it: without what the Cargo that runs the tests says of

@@ -35,7 +35,11 @@ fn keep_private(folder: &Path) {
 
 /// A command that is not started yet, with nothing of the tester's environment that it reads.
 pub fn command(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(binary());
+    prepared(Command::new(binary()), folder, arguments)
+}
+
+/// The same of a program that the caller names, perhaps with another around it.
+fn prepared(mut command: Command, folder: &Path, arguments: &[&str]) -> Command {
     for name in [
         "LEADHOST_ADMIN",
         "LEADHOST_ADMIN_KEY",
@@ -88,15 +92,19 @@ impl Service {
 
     /// The same with something in its environment.
     pub fn start_with(folder: &Path, environment: &[(&str, &OsStr)], arguments: &[&str]) -> Self {
-        Self::begin(&On::Sqlite, folder, environment, arguments)
+        let mut program = Command::new(binary());
+        program.envs(environment.iter().copied());
+        Self::start_as(program, &On::Sqlite, folder, arguments)
     }
 
     /// The same on any store; the folder is the host's own all the same.
     pub fn start_on(on: &On, folder: &Path, arguments: &[&str]) -> Self {
-        Self::begin(on, folder, &[], arguments)
+        Self::start_as(Command::new(binary()), on, folder, arguments)
     }
 
-    fn begin(on: &On, folder: &Path, environment: &[(&str, &OsStr)], arguments: &[&str]) -> Self {
+    /// The same of another build, or with a program around it that becomes it: the
+    /// process that this command starts has to be the service.
+    pub fn start_as(program: Command, on: &On, folder: &Path, arguments: &[&str]) -> Self {
         let ports = [
             "serve",
             "--listen",
@@ -104,9 +112,9 @@ impl Service {
             "--admin-listen",
             "127.0.0.1:0",
         ];
-        let mut child = command(folder, &[&ports, &PATIENCE[..], arguments].concat())
+        let arguments = [&ports, &PATIENCE[..], arguments].concat();
+        let mut child = prepared(program, folder, &arguments)
             .env("LEADHOST_STORE_URL", on.url())
-            .envs(environment.iter().copied())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()

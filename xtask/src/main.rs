@@ -21,6 +21,7 @@ mod clients;
 mod component;
 mod deploy;
 mod failure;
+mod faults;
 mod fleet;
 mod guests;
 mod install;
@@ -56,6 +57,7 @@ Tasks:
     wit       checks or writes the contract as one file
     openapi   checks or writes the document of the interface
     bench     measures the service, beside a peer in Node
+    faults    tries what the service has to bear, and writes docs/reliability.md
     double    starts a double of a far end on the loopback interface
 
     cargo xtask <task> --help tells more.
@@ -89,6 +91,7 @@ fn dispatch(task: &str, rest: Vec<String>) -> Result<(), Failure> {
         "wit" => (wit::HELP, wit::run),
         "openapi" => (openapi::HELP, openapi::run),
         "bench" => (bench::HELP, bench::run),
+        "faults" => (faults::HELP, faults::run),
         "double" => (serve_double::HELP, serve_double::run),
         "help" | "--help" | "-h" => {
             print!("{HELP}");

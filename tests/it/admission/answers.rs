@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use leadhost::limits;
-use leadhost_tests::{Ask, Host, On, Options, Seeded, until};
+use leadhost_tests::{Ask, Host, On, Options, Seeded, figures, until};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
@@ -21,7 +21,7 @@ fn page(host: &Host, seeded: &Seeded) -> Ask {
 
 async fn who_does_not_read_large_answers_gets_no_more_of_them(on: On) {
     // Room for one page of the largest size, and not for two.
-    let host = Host::start(Options::on(on).with("server.answers_mib", 1)).await;
+    let host = Host::start(Options::on(on.clone()).with("server.answers_mib", 1)).await;
     let seeded = host.workspace("demo").await;
     // As an earlier version stored them: more than the kernel takes for a client.
     let text = "x".repeat(limits::EXPORT_PAGE_BYTES * 3 / 10);
@@ -71,4 +71,6 @@ async fn who_does_not_read_large_answers_gets_no_more_of_them(on: On) {
         (answer.status == 200).then_some(())
     })
     .await;
+    let figure = "who does not read a large answer gets no second one (503), a small one of others is served meanwhile, and so are large ones when it has read";
+    figures::tell("slow", Some(&on), None, figure);
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use leadhost::domain::id::ConnectionId;
-use leadhost_tests::{Host, On, Options, Service, until};
+use leadhost_tests::{Host, On, Options, Service, figures, until};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -145,6 +145,11 @@ async fn many_large_deliveries_at_once_are_shed_within_the_memory_of_a_small_hos
     assert!(taken > 0 && shed > 0, "{taken} taken, {shed} shed");
     let peak = peak(&service);
     assert!(peak < 256 << 20, "{} MiB at most", peak >> 20);
+    let figure = format!(
+        "64 deliveries of 3.9 MB at once: {taken} taken, {shed} told to come again, {} MiB of memory at most",
+        peak >> 20
+    );
+    figures::tell("memory", Some(&On::Sqlite), None, &figure);
     service
         .ask("gateway", "GET", "/health/live")
         .send()

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use leadhost_tests::{Host, On, Options};
+use leadhost_tests::{Host, On, Options, figures};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -88,6 +88,7 @@ async fn ten_thousand_idle_connections_fit_in_a_small_memory() {
     drop(prepare(folder.path()).await);
     let service = start(folder.path(), &[]).await;
     let address = service.address("gateway");
+    let before = service.memory();
     let mut idle = Vec::with_capacity(MANY);
     for number in 0..MANY {
         let mut stream = TcpStream::connect(address).await.expect("it listens");
@@ -100,7 +101,12 @@ async fn ten_thousand_idle_connections_fit_in_a_small_memory() {
     let mut late = TcpStream::connect(address).await.expect("it listens");
     assert!(is_served(&mut late).await);
     let memory = service.memory();
-    eprintln!("{MANY} idle connections: {} MiB", memory >> 20);
+    let figure = format!(
+        "{MANY} idle connections: {} MiB of memory, {} MiB without them; who comes then is served",
+        memory >> 20,
+        before >> 20
+    );
+    figures::tell("idle", Some(&On::Sqlite), None, &figure);
     assert!(memory < 250_000_000, "{memory} bytes");
     assert!(
         is_served(&mut idle[MANY - 2]).await,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use leadhost_tests::{On, figures};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -20,13 +21,9 @@ const WARM: usize = 100;
 /// Far more than an answer takes.
 const LONG: Duration = Duration::from_secs(120);
 
-/// Stops in one run; more with `LEADHOST_STOPS`.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "how much is tested is the tester's wish"
-)]
+/// Stops in one run.
 fn stops() -> usize {
-    std::env::var("LEADHOST_STOPS").map_or(20, |text| text.parse().expect("a number"))
+    figures::size("LEADHOST_STOPS", 20)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -34,7 +31,7 @@ async fn a_stop_under_load_cuts_no_request_off() {
     let folder = tempfile::tempdir().expect("a folder");
     let keys = prepare(folder.path()).await;
     let path: Arc<str> = address(&keys).into();
-    let mut cut = 0;
+    let (mut cut, mut served) = (0, 0);
     for stop in 0..stops() {
         let service = start(folder.path(), &[]).await;
         let to = service.address("gateway");
@@ -54,7 +51,13 @@ async fn a_stop_under_load_cuts_no_request_off() {
             cut += client.await.expect("no panic");
         }
         assert!(ends.await.expect("no panic"), "it ends well");
+        served += answered.load(Ordering::Relaxed);
     }
+    let figure = format!(
+        "{} stops beside {CLIENTS} clients, {served} requests answered, {cut} cut off",
+        stops()
+    );
+    figures::tell("stops", Some(&On::Sqlite), None, &figure);
     assert_eq!(cut, 0, "requests were cut off");
 }
 

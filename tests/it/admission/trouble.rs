@@ -1,27 +1,16 @@
 //! Readiness is true: a host that cannot write says so, and why.
 
-use std::process::Command;
+use std::time::Instant;
 
 use leadhost_tests::load::post;
-use leadhost_tests::{Service, until};
+use leadhost_tests::program::preloaded;
+use leadhost_tests::{On, Service, figures, until};
 
 use crate::crash::{address, prepare};
 
 /// A disk whose writes fail with EIO, put between the program and the system's
 /// library by the loader.
-fn failing_disk(folder: &std::path::Path) -> std::path::PathBuf {
-    let library = folder.join("eio.so");
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/it/admission/eio.c");
-    let built = Command::new("cc")
-        .args(["-shared", "-fPIC", "-O1", "-o"])
-        .arg(&library)
-        .arg(source)
-        .arg("-ldl")
-        .status()
-        .expect("a C compiler, as Rust's linker needs it");
-    assert!(built.success(), "{source} compiles");
-    library
-}
+const FAILING_DISK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/it/admission/eio.c");
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_whose_disk_fails_is_not_ready_until_a_commit_goes_well() {
@@ -30,7 +19,7 @@ async fn a_host_whose_disk_fails_is_not_ready_until_a_commit_goes_well() {
     let path = address(&keys);
     let tools = tempfile::tempdir().expect("a folder");
     let fails = tools.path().join("fails");
-    let library = failing_disk(tools.path());
+    let library = preloaded(tools.path(), FAILING_DISK);
     let environment = [
         ("LD_PRELOAD", library.as_os_str()),
         ("FAILS_WHILE", fails.as_os_str()),
@@ -56,9 +45,16 @@ async fn a_host_whose_disk_fails_is_not_ready_until_a_commit_goes_well() {
     ready().await.expect(503);
 
     std::fs::remove_file(&fails).expect("it is there");
+    let mended = Instant::now();
     until("the host finds out that it can write again", async || {
         (ready().await.status == 200).then_some(())
     })
     .await;
+    let recovered = mended.elapsed();
     assert_eq!(took("after").await, Some(true));
+    let figure = format!(
+        "every write and sync gives EIO: leads refused with 503, not ready, and ready again {:.1} s after the disk was well",
+        recovered.as_secs_f64()
+    );
+    figures::tell("eio", Some(&On::Sqlite), None, &figure);
 }

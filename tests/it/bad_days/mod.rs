@@ -18,12 +18,13 @@ mod restarts;
 mod standstill;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use leadhost_tests::Service;
 use leadhost_tests::components::target;
 use leadhost_tests::load::{Load, Plan, Targets, Unacknowledged, What};
 use leadhost_tests::postgres::{self, Database, Server};
+use leadhost_tests::{On, Service, figures};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -63,7 +64,7 @@ fn is_long() -> bool {
 /// A server, a database in it with one workspace, and folders for hosts.
 struct World {
     server: Server,
-    database: Database,
+    database: Arc<Database>,
     folders: Vec<TempDir>,
     keys: Value,
 }
@@ -77,7 +78,7 @@ impl World {
     /// For so many hosts, with more connections and their converters.
     async fn with(hosts: usize, more: &str, converters: &[&str]) -> Option<Self> {
         let server = postgres::private().await?;
-        let database = server.database().await;
+        let database = Arc::new(server.database().await);
         let folders: Vec<_> = (0..hosts)
             .map(|_| tempfile::tempdir().expect("a folder"))
             .collect();
@@ -121,6 +122,12 @@ impl World {
 
     async fn host_with(&self, number: usize, url: &str, flags: &[&str]) -> Service {
         serve(url, self.folders[number].path(), flags).await
+    }
+
+    /// Tells a figure of these hosts on their database.
+    fn tell(&self, fault: &str, figure: &str) {
+        let on = On::Postgres(Arc::clone(&self.database));
+        figures::tell(fault, Some(&on), None, figure);
     }
 
     /// Where the portal's leads go.

@@ -35,11 +35,14 @@ async fn a_server_that_restarts_again_and_again_costs_no_lead_and_no_connection(
     load.goes_on(300).await;
     let sent = load.stop().await;
     sent.assert_well_formed();
-    for back in returns {
+    let mut slowest = Duration::ZERO;
+    for back in &returns {
+        let back = *back;
         let took = sent
             .first_acknowledged_after(back)
             .expect("it went on")
             .duration_since(back);
+        slowest = slowest.max(took);
         let patience = if is_long() { Duration::ZERO } else { PATIENCE };
         assert!(took < RECOVERY + patience, "it took {took:?} to go on");
     }
@@ -48,4 +51,11 @@ async fn a_server_that_restarts_again_and_again_costs_no_lead_and_no_connection(
     // The pool's, and some that are no pool's: the one that listens, the one of the jobs.
     assert!(connections <= 6 + 4, "{connections} connections are open");
     assert_each_once(host.address("data"), world.key(), &sent.acknowledged).await;
+    let figure = format!(
+        "{} restarts of the server, every second one without a shutdown: {} leads acknowledged, 0 lost, 0 twice; the first one at most {:.1} s after its return",
+        returns.len(),
+        sent.acknowledged.len(),
+        slowest.as_secs_f64()
+    );
+    world.tell("restarted", &figure);
 }

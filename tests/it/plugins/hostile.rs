@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use leadhost::plugin::{Budget, CallError, LoadError, Loaded};
+use leadhost_tests::figures;
 use leadhost_tests::guests::{self, Variant};
 
 use super::{Bench, delivery};
@@ -24,6 +25,12 @@ async fn runs_out_of_time(bench: &Bench, loaded: &Arc<Loaded>, configs: &[&str])
         assert_eq!(error, OUT_OF_TIME, "{config}");
         bench.convert(loaded, "{}").await.unwrap().unwrap();
     }
+    let figure = format!(
+        "{} calls without end ({}): each ended at its deadline of 1 s of processor time, the next call is good",
+        configs.len(),
+        configs.join(" ").replace('|', "")
+    );
+    figures::tell("hostile", None, None, &figure);
 }
 
 #[tokio::test]
@@ -78,6 +85,8 @@ async fn a_lead_whose_name_has_many_megabytes_ends_the_call() {
         assert_eq!(error, CallError::TooMuchOutput { limit: 1 << 20 }, "{word}");
         bench.convert(&loaded, "{}").await.unwrap().unwrap();
     }
+    let figure = "2 answers of 2 MB where 1 MiB is allowed: both calls ended as faults, the next call is good";
+    figures::tell("hostile", None, None, figure);
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use leadhost::domain::exchange::Problem;
 use leadhost::domain::plugin::Conversion;
 use leadhost::plugin::{Budget, CallError, Loaded};
+use leadhost_tests::figures;
 use tokio::task::JoinHandle;
 
 use super::{Bench, delivery};
@@ -74,6 +75,8 @@ async fn one_slow_connection_does_not_hold_up_the_others() {
     until(|| bench.plugins.load() == (0, 2)).await;
     let told = slow.iter().filter(|call| call.is_finished()).count();
     assert_eq!(told, 6);
+    let figure = "8 calls without end over one connection: 2 compute, 6 are told that there is no place, and 20 of 20 calls over another end well beside them";
+    figures::tell("hostile", None, None, figure);
     for call in slow {
         if call.is_finished() {
             let error = call.await.unwrap().unwrap_err();

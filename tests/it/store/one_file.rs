@@ -8,7 +8,7 @@ use leadhost::domain::delivery::ItemStatus;
 use leadhost::domain::row::Entity;
 use leadhost::store::StoreError;
 use leadhost::store::sqlite::{self, SqliteStore};
-use leadhost_tests::until;
+use leadhost_tests::{On, figures, until};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _};
 
@@ -82,9 +82,9 @@ async fn a_file_of_a_newer_version_is_refused() {
 }
 
 /// A file as the first version made it, with what an operator had declared.
-const OLD: &str = include_str!("../../../host/migrations/sqlite/0001_begin.sql");
+pub(crate) const OLD: &str = include_str!("../../../host/migrations/sqlite/0001_begin.sql");
 
-const OLD_ROWS: &str = "
+pub(crate) const OLD_ROWS: &str = "
 insert into workspaces (id, slug, name, region, time_zone, rate_limit, created_us)
 values ('00000000-0000-7000-8000-000000000001', 'old', 'Old', 'BR', 'America/Sao_Paulo', 120, 1);
 insert into partners (workspace_id, id, name, created_us)
@@ -172,4 +172,9 @@ async fn on_a_full_disk_writes_fail_reads_go_on_and_room_heals() {
         .await;
     assert_eq!(world.all(Entity::Deals).await.len(), kept.len() + 1);
     assert_eq!(world.detail(large.id).await.request.body.len(), 100_000);
+    let figure = format!(
+        "a file at its bound: {} deliveries kept and read, 2 refused whole, leads taken when the bound is gone",
+        kept.len()
+    );
+    figures::tell("full", Some(&On::Sqlite), None, &figure);
 }

@@ -1,0 +1,198 @@
+//! Bodies that are small to send and large to read: each is taken or refused with
+//! words, soon, and the host has little more memory than before.
+
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use leadhost_tests::{On, Service, figures};
+use serde_json::Value;
+use tokio::runtime::Handle;
+
+use crate::crash::{address, prepare_on, start_on};
+
+leadhost_tests::on_every_store! {
+    #[tokio::test(flavor = "multi_thread")]
+    json_that_is_made_to_hurt_hurts_nobody,
+}
+
+/// Nearly the largest body.
+const SIZE: usize = 4_000_000;
+
+/// A sender waits for its answer no longer.
+const LATEST: Duration = Duration::from_secs(60);
+
+/// What all of them may need beside each other, one after the other.
+const MOST: u64 = 256 << 20;
+
+async fn json_that_is_made_to_hurt_hurts_nobody(on: On) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let keys = prepare_on(&on, folder.path()).await;
+    let service = start_on(&on, folder.path(), &[]).await;
+    let bombs = bombs();
+    let ingest = address(&keys);
+    let targets = [ingest.as_str(), "/deal", "/send-notification"];
+    let act = || {
+        Handle::current().block_on(async {
+            let mut heard = Heard::default();
+            for target in targets {
+                for (name, bomb) in &bombs {
+                    heard.add(name, one(&service, &keys, target, bomb).await);
+                }
+            }
+            heard
+        })
+    };
+    let (heard, memory) = tokio::task::block_in_place(|| service.memory_during(act));
+    assert!(memory < MOST, "{memory} bytes more than before");
+    let lead =
+        r#"{"leadOrigin":"Grupo OLX","originLeadId":"after","name":"Ana","phone":"11987654321"}"#;
+    let after = service.ask("gateway", "POST", &ingest).body(lead);
+    assert_eq!(after.send().await.expect(200).json()["status"], "converted");
+    assert!(service.stop());
+    let figure = format!(
+        "{} bodies of up to 4 MB to {} addresses (nesting, numbers, keys, elements, escapes, compressed): {} taken, {} refused with words, the slowest answer {:.1} s ({}), {} MiB more memory at most",
+        bombs.len(),
+        targets.len(),
+        heard.taken,
+        heard.refused,
+        heard.slowest.0.as_secs_f64(),
+        heard.slowest.1,
+        memory >> 20
+    );
+    figures::tell("bombs", Some(&on), None, &figure);
+}
+
+struct Bomb {
+    coding: Option<&'static str>,
+    body: Vec<u8>,
+}
+
+fn bombs() -> Vec<(&'static str, Bomb)> {
+    let plain = |name, text: String| {
+        let body = text.into_bytes();
+        (name, Bomb { coding: None, body })
+    };
+    let many = |part: &str| part.repeat(SIZE / part.len());
+    let lead = |field: &str| {
+        format!(r#"{{"leadOrigin":"Grupo OLX","name":"Ana","phone":"11987654321",{field}}}"#)
+    };
+    let keys: String = (0..SIZE / 16)
+        .map(|key| format!("\"k{key:08}\":1,"))
+        .collect();
+    let half = SIZE / 2;
+    vec![
+        plain("lists that are never closed", many("[")),
+        plain("objects that are never closed", many(r#"{"a":"#)),
+        plain(
+            "lists in lists",
+            format!("{}{}", "[".repeat(half), "]".repeat(half)),
+        ),
+        plain(
+            "objects in objects within a lead",
+            lead(&format!(
+                r#""extra":{}1{}"#,
+                r#"{"a":"#.repeat(SIZE / 6),
+                "}".repeat(SIZE / 6)
+            )),
+        ),
+        plain(
+            "a number of many digits",
+            lead(&format!(r#""originLeadId":{}"#, many("9"))),
+        ),
+        plain(
+            "a number with a large exponent",
+            lead(r#""originLeadId":1e999999999"#),
+        ),
+        plain(
+            "a small number of many digits",
+            lead(&format!(r#""price":0.{}1"#, many("0"))),
+        ),
+        plain("many keys", lead(&format!("{keys}\"end\":1"))),
+        plain(
+            "one key many times",
+            lead(&format!("{}\"end\":1", many("\"name\":\"Ana\","))),
+        ),
+        plain(
+            "a list of many numbers",
+            lead(&format!(r#""extra":[{}0]"#, many("0,"))),
+        ),
+        plain(
+            "a list of many objects",
+            lead(&format!(r#""extra":[{}{{}}]"#, many("{},"))),
+        ),
+        plain("a list of many leads", format!("[{}{{}}]", many("{},"))),
+        plain(
+            "a text of escapes",
+            lead(&format!(r#""message":"{}""#, many(r"\u0000"))),
+        ),
+        plain(
+            "halves of letters",
+            lead(&format!(r#""message":"{}""#, many(r"\ud800"))),
+        ),
+        plain(
+            "one long text",
+            lead(&format!(r#""message":"{}""#, many("x"))),
+        ),
+        plain("a long key", lead(&format!(r#""{}":1"#, many("k")))),
+        plain("blanks", many(" ")),
+        (
+            "a gigabyte in a megabyte",
+            Bomb {
+                coding: Some("gzip"),
+                body: zipped(),
+            },
+        ),
+    ]
+}
+
+/// A gigabyte of blanks, compressed.
+fn zipped() -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    let part = vec![b' '; 1 << 20];
+    for _ in 0..1 << 10 {
+        encoder.write_all(&part).expect("memory");
+    }
+    encoder.finish().expect("memory")
+}
+
+/// The status, or None where it was closed while it was still sent.
+async fn one(
+    service: &Service,
+    keys: &Value,
+    target: &str,
+    bomb: &Bomb,
+) -> (Option<u16>, Duration) {
+    let partner = keys["partnerKey"].as_str().expect("a key");
+    let mut ask = service
+        .ask("gateway", "POST", target)
+        .header("content-type", "application/json")
+        .header("x-service-api-key", partner)
+        .body(bomb.body.clone());
+    if let Some(coding) = bomb.coding {
+        ask = ask.header("content-encoding", coding);
+    }
+    let begun = Instant::now();
+    let answer = ask.try_send().await;
+    (answer.map(|answer| answer.status), begun.elapsed())
+}
+
+#[derive(Default)]
+struct Heard {
+    taken: usize,
+    refused: usize,
+    slowest: (Duration, &'static str),
+}
+
+impl Heard {
+    fn add(&mut self, name: &'static str, (status, took): (Option<u16>, Duration)) {
+        match status {
+            Some(200..=299) => self.taken += 1,
+            Some(400..=499) | None => self.refused += 1,
+            Some(other) => panic!("{name}: {other}"),
+        }
+        assert!(took < LATEST, "{name}: {took:?}");
+        self.slowest = self.slowest.max((took, name));
+    }
+}

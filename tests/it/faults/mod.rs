@@ -1,0 +1,37 @@
+//! What the service has to bear beside what stands with its parts: each test does one
+//! thing to the program itself, and tells what it measured. The sizes are those of
+//! every run of the tests; `cargo xtask faults` sets larger ones.
+
+mod bombs;
+mod clock;
+mod overload;
+mod scarce;
+mod schema;
+mod soak;
+mod sync;
+mod upgrade;
+
+use std::path::Path;
+use std::process::Command;
+
+use leadhost_tests::program::binary;
+use leadhost_tests::{On, Service};
+
+/// The program, begun by a shell that first does this to itself.
+fn after(preparation: &str) -> Command {
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", &format!("{preparation} && exec \"$0\" \"$@\"")])
+        .arg(binary());
+    shell
+}
+
+/// Starts a service off the threads that serve the test.
+async fn start_as(program: Command, on: &On, folder: &Path, flags: &[&str]) -> Service {
+    tokio::task::block_in_place(|| Service::start_as(program, on, folder, flags))
+}
+
+/// A data client's key.
+fn key(keys: &serde_json::Value) -> &str {
+    keys["workspaceKey"].as_str().expect("a key")
+}

@@ -1,0 +1,251 @@
+//! Three times the leads that a host can take are offered to it, by senders that wait
+//! for nobody: as many as ever are taken, the others hear that they come again, and
+//! when it is over all is as before.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use leadhost_tests::load::{Caller, Load, Plan, Targets, Unacknowledged, What, assert_each_once};
+use leadhost_tests::{On, figures};
+use rustix::process::{Resource, getrlimit, setrlimit};
+use tokio::sync::Mutex;
+use tokio::task::JoinSet;
+
+use super::key;
+use crate::crash::{address, prepare_on, start_on};
+
+leadhost_tests::on_every_store! {
+    #[tokio::test(flavor = "multi_thread")]
+    three_times_the_capacity_is_borne,
+}
+
+/// Senders that each wait for their answer, as many as a host is busy with.
+const BUSY: usize = 32;
+
+/// What is offered, of what can be taken.
+const TIMES: usize = 3;
+
+/// Past which a sender has given its lead up.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Between two moments at which leads are sent.
+const TICK: Duration = Duration::from_millis(5);
+
+/// Addresses that they come from: one alone would meet the bound of an address.
+const ADDRESSES: usize = 8;
+
+/// Leads one after the other that are answered as in calm, after which all is well.
+const WELL: usize = 20;
+
+/// Of a machine that is measured while others use it, only that it goes on can be held.
+const LATEST_RECOVERY: Duration = Duration::from_secs(60);
+
+async fn three_times_the_capacity_is_borne(on: On) {
+    let seconds = figures::size("LEADHOST_OVERLOAD_SECONDS", 5);
+    let lasts = match on {
+        On::Sqlite => seconds,
+        // The share of the run that a second store gets.
+        On::Postgres(_) => seconds.div_ceil(3),
+    };
+    let lasts = Duration::from_secs(lasts as u64);
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // Where it stays, more of the senders find no connection, and are counted as refused.
+    let _ = setrlimit(Resource::Nofile, limit);
+    let folder = tempfile::tempdir().expect("a folder");
+    let keys = prepare_on(&on, folder.path()).await;
+    let service = start_on(&on, folder.path(), &[]).await;
+    let to = service.address("gateway");
+    let path = address(&keys);
+
+    let calm = capacity(to, &path, (lasts / 5).max(Duration::from_secs(2))).await;
+    let idle = service.memory();
+    let (storm, most) = crowd(to, &path, calm.each_second * TIMES as f64, lasts, || {
+        service.memory()
+    })
+    .await;
+    let recovery = recovery(to, &path, calm.slow).await;
+
+    let goodput = storm.taken as f64 / lasts.as_secs_f64() / calm.each_second * 100.0;
+    let figure = format!(
+        "capacity {:.0} leads/s, then {:.0}/s offered for {} s: goodput {goodput:.0} % of the capacity, {} told to come again, {} gave up after {} s, {} without a connection or an answer; normal answers {:.1} s after the end; memory {} MiB at most, {} MiB before; the senders run on the same processors",
+        calm.each_second,
+        storm.offered as f64 / lasts.as_secs_f64(),
+        lasts.as_secs(),
+        storm.refused,
+        storm.given_up,
+        PATIENCE.as_secs(),
+        storm.unanswered,
+        recovery.as_secs_f64(),
+        most >> 20,
+        idle >> 20
+    );
+    figures::tell("overload", Some(&on), None, &figure);
+    assert!(storm.taken > 0, "{figure}");
+    assert_eq!(storm.wrong, [""; 0], "{figure}");
+    assert!(recovery < LATEST_RECOVERY, "{figure}");
+    let acknowledged = calm
+        .sent
+        .acknowledged
+        .union(&storm.acknowledged)
+        .cloned()
+        .collect();
+    assert_each_once(service.address("data"), key(&keys), &acknowledged).await;
+}
+
+/// What is taken from senders that wait for their answers.
+struct Calm {
+    each_second: f64,
+    /// Of a hundred answers one took longer.
+    slow: Duration,
+    sent: leadhost_tests::load::Sent,
+}
+
+async fn capacity(to: SocketAddr, path: &str, lasts: Duration) -> Calm {
+    let load = Load::start(Plan {
+        targets: Targets::new([to]),
+        what: What::Leads(path.to_owned()),
+        name: "calm".to_owned(),
+        senders: BUSY,
+        unacknowledged: Unacknowledged::Again,
+        first: Vec::new(),
+    });
+    // The first ones find nothing warm.
+    load.reaches(500).await;
+    let (before, begun) = (load.acknowledged(), Instant::now());
+    tokio::time::sleep(lasts).await;
+    let taken = load.acknowledged() - before;
+    let each_second = taken as f64 / begun.elapsed().as_secs_f64();
+    let sent = load.stop().await;
+    sent.assert_well_formed();
+    Calm {
+        each_second,
+        slow: sent.percentile(99),
+        sent,
+    }
+}
+
+/// What came of those who wait for nobody.
+#[derive(Default)]
+struct Storm {
+    offered: usize,
+    taken: usize,
+    refused: usize,
+    given_up: usize,
+    unanswered: usize,
+    wrong: Vec<String>,
+    acknowledged: std::collections::BTreeSet<String>,
+}
+
+/// Connections that wait for their next lead, of each address.
+type Idle = Arc<Vec<Mutex<Vec<Caller>>>>;
+
+async fn crowd(
+    to: SocketAddr,
+    path: &str,
+    each_second: f64,
+    lasts: Duration,
+    memory: impl Fn() -> u64,
+) -> (Storm, u64) {
+    let idle: Idle = Arc::new((0..ADDRESSES).map(|_| Mutex::default()).collect());
+    let what = Arc::new(What::Leads(path.to_owned()));
+    let mut under_way = JoinSet::new();
+    let mut storm = Storm::default();
+    let mut most = 0;
+    let begun = Instant::now();
+    let mut ticks = tokio::time::interval(TICK);
+    // A late tick sends what is due by then, at once.
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
+    while begun.elapsed() < lasts {
+        ticks.tick().await;
+        let due = (begun.elapsed().as_secs_f64() * each_second) as usize;
+        while storm.offered < due {
+            let id = format!("storm-{}", storm.offered);
+            let address = storm.offered % ADDRESSES;
+            under_way.spawn(one(to, Arc::clone(&what), id, Arc::clone(&idle), address));
+            storm.offered += 1;
+            if storm.offered.is_multiple_of(1_000) {
+                most = most.max(memory());
+            }
+        }
+        while let Some(done) = under_way.try_join_next() {
+            storm.count(done.expect("no panic"), begun.elapsed() <= lasts);
+        }
+    }
+    while let Some(done) = under_way.join_next().await {
+        storm.count(done.expect("no panic"), false);
+    }
+    (storm, most.max(memory()))
+}
+
+/// What one sender heard.
+enum Heard {
+    Taken(String),
+    Refused,
+    GaveUp,
+    Nothing,
+    Wrong(String),
+}
+
+impl Storm {
+    /// Only what is taken while it lasts is goodput; what comes after it is kept, too.
+    fn count(&mut self, heard: Heard, in_time: bool) {
+        match heard {
+            Heard::Taken(id) => {
+                self.taken += usize::from(in_time);
+                self.acknowledged.insert(id);
+            }
+            Heard::Refused => self.refused += 1,
+            Heard::GaveUp => self.given_up += 1,
+            Heard::Nothing => self.unanswered += 1,
+            Heard::Wrong(why) => self.wrong.push(why),
+        }
+    }
+}
+
+async fn one(to: SocketAddr, what: Arc<What>, id: String, idle: Idle, address: usize) -> Heard {
+    let waiting = idle[address].lock().await.pop();
+    let from = IpAddr::V4(Ipv4Addr::new(127, 0, 1, 1 + address as u8));
+    let mut caller = waiting.unwrap_or_else(|| Caller::from(from));
+    match tokio::time::timeout(PATIENCE, caller.tell(to, &what, &id)).await {
+        // Its connection ends with it.
+        Err(_) => Heard::GaveUp,
+        Ok(None) => Heard::Nothing,
+        Ok(Some(Err(why))) => Heard::Wrong(why),
+        Ok(Some(Ok(taken))) => {
+            idle[address].lock().await.push(caller);
+            if taken {
+                Heard::Taken(id)
+            } else {
+                Heard::Refused
+            }
+        }
+    }
+}
+
+/// How long it takes until answers are as they were, asked one after the other.
+async fn recovery(to: SocketAddr, path: &str, calm: Duration) -> Duration {
+    let what = What::Leads(path.to_owned());
+    // A machine that others use as well answers no two in the same time.
+    let normal = (calm * 3).max(Duration::from_millis(100));
+    let over = Instant::now();
+    let (mut well, mut since) = (0, over);
+    let asked = AtomicUsize::new(0);
+    let mut caller = Caller::from(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    while well < WELL {
+        let begun = Instant::now();
+        let id = format!("after-{}", asked.fetch_add(1, Ordering::Relaxed));
+        let answer = tokio::time::timeout(PATIENCE, caller.tell(to, &what, &id)).await;
+        if matches!(answer, Ok(Some(Ok(true)))) && begun.elapsed() < normal {
+            since = if well == 0 { begun } else { since };
+            well += 1;
+        } else {
+            well = 0;
+            caller = Caller::from(IpAddr::V4(Ipv4Addr::LOCALHOST));
+        }
+        assert!(over.elapsed() < 3 * LATEST_RECOVERY, "it does not recover");
+    }
+    since.duration_since(over)
+}

@@ -1,0 +1,131 @@
+//! The program is killed while it brings a store's schema up to date, or makes it: the
+//! next start finds it as it was or goes on from there.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use leadhost_tests::postgres::empty_database;
+use leadhost_tests::service::{Service, command};
+use leadhost_tests::{On, figures};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions as _, Connection as _};
+
+use crate::store::{OLD, OLD_ROWS};
+
+leadhost_tests::on_every_store! {
+    #[tokio::test(flavor = "multi_thread")]
+    a_schema_that_is_killed_half_way_is_whole_at_the_next_start,
+}
+
+/// Starts that are killed.
+fn kills(on: &On) -> u32 {
+    let kills = figures::size("LEADHOST_SCHEMA_KILLS", 10);
+    let kills = match on {
+        On::Sqlite => kills,
+        // Each has a database of its own.
+        On::Postgres(_) => kills / 2,
+    };
+    u32::try_from(kills).expect("not so many")
+}
+
+async fn a_schema_that_is_killed_half_way_is_whole_at_the_next_start(on: On) {
+    let kills = kills(&on);
+    let (first, _folder) = store(&on).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    old(&first, folder.path()).await;
+    let begun = Instant::now();
+    let whole = start(&first, folder.path());
+    let takes = begun.elapsed();
+    assert!(whole.stop());
+    let expected = state(&first, folder.path()).await;
+
+    let mut cut = 0;
+    for kill in 0..kills {
+        let (on, _database) = store(&on).await;
+        let folder = tempfile::tempdir().expect("a folder");
+        old(&on, folder.path()).await;
+        let begun = begin(&on, folder.path(), takes * kill / kills);
+        cut += u32::from(!begun);
+        let service = start(&on, folder.path());
+        assert!(service.stop());
+        let found = state(&on, folder.path()).await;
+        assert_eq!(found, expected, "killed at {kill} of {kills}");
+    }
+    assert!(cut > 0, "every start was over before it was killed");
+    let what = match on {
+        On::Sqlite => "a file of the first schema, brought up to date",
+        On::Postgres(_) => "an empty database, its schema made",
+    };
+    let figure = format!(
+        "{what}: killed at {kills} points of a start ({cut} before it was ready), each next start finds the whole schema and every row"
+    );
+    figures::tell("migration", Some(&on), None, &figure);
+}
+
+/// A store of its own of the same kind, and what keeps it.
+async fn store(on: &On) -> (On, Option<Arc<leadhost_tests::postgres::Database>>) {
+    match on {
+        On::Sqlite => (On::Sqlite, None),
+        On::Postgres(_) => {
+            let database = empty_database().await.expect("there was one before");
+            let database = Arc::new(database);
+            (On::Postgres(Arc::clone(&database)), Some(database))
+        }
+    }
+}
+
+/// A file as the first version left it; a database has nothing in it.
+async fn old(on: &On, folder: &Path) {
+    if !matches!(on, On::Sqlite) {
+        return;
+    }
+    let options = SqliteConnectOptions::new().filename(folder.join("leadhost.db"));
+    let mut connection = options.create_if_missing(true).connect().await.unwrap();
+    for sql in [OLD, OLD_ROWS] {
+        sqlx::raw_sql(sql).execute(&mut connection).await.unwrap();
+    }
+    connection.close().await.unwrap();
+}
+
+/// What a store has: tables with their columns, and rows of an operator's.
+async fn state(on: &On, folder: &Path) -> (i64, i64, i64) {
+    let (columns, version) = match on {
+        On::Sqlite => (
+            "select count(*) from sqlite_schema s, pragma_table_info(s.name) where s.type = 'table'",
+            "select user_version from pragma_user_version",
+        ),
+        On::Postgres(_) => (
+            "select count(*) from information_schema.columns where table_schema = 'leadhost'",
+            "select count(*) from pg_policies where schemaname = 'leadhost'",
+        ),
+    };
+    (
+        on.count(folder, columns).await,
+        on.count(folder, version).await,
+        on.count(folder, "select count(*) from connections").await,
+    )
+}
+
+fn start(on: &On, folder: &Path) -> Service {
+    tokio::task::block_in_place(|| Service::start_on(on, folder, &[]))
+}
+
+/// Begins to serve and is killed after so long; whether it was ready by then.
+fn begin(on: &On, folder: &Path, after: Duration) -> bool {
+    let ports = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
+    let mut child = command(folder, &[&["serve"], &ports[..]].concat())
+        .env("LEADHOST_STORE_URL", on.url())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    // The moment is the fault itself, and no waiting for its effect.
+    tokio::task::block_in_place(|| {
+        tokio::runtime::Handle::current().block_on(tokio::time::sleep(after));
+    });
+    child.kill().expect("it runs or has run");
+    child.wait().expect("it ends");
+    folder.join("service.json").exists()
+}

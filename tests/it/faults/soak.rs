@@ -1,0 +1,69 @@
+//! Leads come in and are read, for long: nothing fails, and memory stays what it was.
+
+use std::time::{Duration, Instant};
+
+use leadhost_tests::load::{Follower, Load, Plan, Targets, Unacknowledged, What, assert_each_once};
+use leadhost_tests::{On, figures};
+
+use super::key;
+use crate::crash::{address, prepare_on, start_on};
+
+leadhost_tests::on_every_store! {
+    #[tokio::test(flavor = "multi_thread")]
+    under_load_for_long_nothing_fails_and_memory_does_not_grow,
+}
+
+const SENDERS: usize = 8;
+
+/// Leads after which everything that is kept for later is there.
+const WARM: usize = 1_000;
+
+async fn under_load_for_long_nothing_fails_and_memory_does_not_grow(on: On) {
+    let seconds = figures::size("LEADHOST_SOAK_SECONDS", 10);
+    let seconds = match on {
+        On::Sqlite => seconds,
+        // The share of the run that a second store gets.
+        On::Postgres(_) => seconds.div_ceil(2),
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let keys = prepare_on(&on, folder.path()).await;
+    let service = start_on(&on, folder.path(), &[]).await;
+    let follower = Follower::start(Targets::new([service.address("data")]), key(&keys));
+    let load = Load::start(Plan {
+        targets: Targets::new([service.address("gateway")]),
+        what: What::Leads(address(&keys)),
+        name: "lead".to_owned(),
+        senders: SENDERS,
+        unacknowledged: Unacknowledged::Again,
+        first: Vec::new(),
+    });
+    load.reaches(WARM).await;
+    let (warm, memory, begun) = (load.acknowledged(), service.memory(), Instant::now());
+    tokio::time::sleep(Duration::from_secs(seconds as u64)).await;
+    let each_second = (load.acknowledged() - warm) as f64 / begun.elapsed().as_secs_f64();
+    let after = service.memory();
+    let sent = load.stop().await;
+    sent.assert_well_formed();
+    let failed = sent
+        .attempts
+        .iter()
+        .filter(|attempt| attempt.status != Some(200));
+    assert_eq!(failed.count(), 0, "requests that were not acknowledged");
+    let data = service.address("data");
+    assert_each_once(data, key(&keys), &sent.acknowledged).await;
+    follower.assert_saw_all(data, key(&keys)).await;
+    let complaints = service.complaints();
+    assert!(complaints.is_empty(), "{complaints}");
+    assert!(
+        after < memory * 2 + (64 << 20),
+        "{memory} bytes have become {after}"
+    );
+    let figure = format!(
+        "{seconds} s: {} leads acknowledged, {each_second:.0}/s, 0 errors, 0 lost, 0 twice; memory {} MiB after the first {WARM} leads, {} MiB at the end",
+        sent.acknowledged.len(),
+        memory >> 20,
+        after >> 20
+    );
+    figures::tell("soak", Some(&on), None, &figure);
+    assert!(service.stop());
+}

@@ -1,0 +1,234 @@
+//! Nobody hears 2xx before the commit is synced. The system's calls of the program are
+//! written down by strace, in their order: the bytes that bring a lead into the log of
+//! the file, the sync of that log, the bytes that answer.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use leadhost_tests::load::post;
+use leadhost_tests::program::{binary, preloaded};
+use leadhost_tests::{On, figures};
+
+use super::start_as;
+use crate::crash::{address, prepare};
+
+const SENDERS: usize = 16;
+
+/// With what the id of each lead begins; so many digits follow.
+const NAME: &[u8] = b"synced-";
+const DIGITS: usize = 7;
+
+/// More than a page of the file, so that whole pages are written down.
+const STRING: &str = "6000";
+
+const CALLS: &str = "trace=write,pwrite64,writev,pwritev,sendto,sendmsg,fsync,fdatasync";
+
+const NO_SYNC: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/it/faults/nosync.c");
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_acknowledged_before_its_commit_is_synced() {
+    let count = figures::size("LEADHOST_SYNCED", 300);
+    let Some(seen) = watched(count, None).await else {
+        return;
+    };
+    assert_eq!(seen.answered, count, "every answer was seen");
+    assert_eq!(seen.early, [0; 0], "leads answered before their sync");
+    let figure = format!(
+        "{count} leads from {SENDERS} senders under strace, {} syncs: 0 answered before their sync",
+        seen.syncs
+    );
+    figures::tell("sync", Some(&On::Sqlite), None, &figure);
+}
+
+/// The same look finds them where nothing is synced.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_disk_that_never_syncs_is_found_out() {
+    const COUNT: usize = 100;
+    let tools = tempfile::tempdir().expect("a folder");
+    let library = preloaded(tools.path(), NO_SYNC);
+    let Some(seen) = watched(COUNT, Some(&library)).await else {
+        return;
+    };
+    assert_eq!((seen.answered, seen.early.len()), (COUNT, COUNT));
+    let figure = format!("control, a disk that never syncs: {COUNT} of {COUNT} found");
+    figures::tell("sync", Some(&On::Sqlite), None, &figure);
+}
+
+/// What the calls of the program were while so many leads came in; None, after
+/// saying so, where they cannot be seen.
+#[expect(clippy::print_stderr, reason = "a test that is left out is said aloud")]
+async fn watched(count: usize, preload: Option<&Path>) -> Option<Seen> {
+    let looks = Command::new("strace")
+        .args(["-D", "-f", "-o", "/dev/null", "true"])
+        .stderr(Stdio::null())
+        .status();
+    if !looks.is_ok_and(|status| status.success()) {
+        eprintln!("LEFT OUT: the calls of the program cannot be seen here; apt-get install strace");
+        return None;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let keys = prepare(folder.path()).await;
+    let path: Arc<str> = address(&keys).into();
+    let tools = tempfile::tempdir().expect("a folder");
+    let calls = tools.path().join("calls");
+    let mut program = Command::new("strace");
+    // The process that is started becomes the program, and the one that looks is another.
+    program.args(["-D", "-f", "-y", "--seccomp-bpf"]);
+    program.args(["-s", STRING, "-e", CALLS, "-e", "signal=none", "-o"]);
+    program.arg(&calls);
+    if let Some(library) = preload {
+        program.arg("-E");
+        program.arg(format!("LD_PRELOAD={}", library.display()));
+    }
+    program.arg(binary());
+    let service = start_as(program, &On::Sqlite, folder.path(), &[]).await;
+    let to = service.address("gateway");
+    let next = Arc::new(AtomicUsize::new(0));
+    let senders: Vec<_> = (0..SENDERS)
+        .map(|_| {
+            let (path, next) = (Arc::clone(&path), Arc::clone(&next));
+            tokio::spawn(async move {
+                let mut connection = None;
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= count {
+                        break;
+                    }
+                    let id = format!("synced-{number:0DIGITS$}");
+                    let answer = post(&mut connection, to, &path, &id).await;
+                    assert_eq!(answer, Some(true), "{id}");
+                }
+            })
+        })
+        .collect();
+    for sender in senders {
+        sender.await.expect("a sender ends by itself");
+    }
+    assert!(service.stop());
+    let seen = tokio::task::spawn_blocking(move || Seen::read(calls));
+    Some(seen.await.expect("no panic"))
+}
+
+/// What was seen, call after call.
+#[derive(Default)]
+struct Seen {
+    answered: usize,
+    /// Leads that were answered before a sync of what was written of them had ended.
+    early: Vec<usize>,
+    syncs: usize,
+    /// The call that brought each into the log of the file, by its place among all.
+    written: HashMap<usize, usize>,
+    /// Syncs that have ended cover every call before this one.
+    covered: usize,
+    /// Calls that have begun and not ended, by their thread.
+    begun: HashMap<Vec<u8>, Begun>,
+    /// A lead is answered once.
+    heard: HashSet<usize>,
+}
+
+enum Begun {
+    Write(Vec<usize>),
+    Sync(usize),
+}
+
+impl Seen {
+    fn read(calls: PathBuf) -> Self {
+        let file = std::fs::File::open(&calls).expect("strace wrote");
+        let mut lines = BufReader::with_capacity(1 << 20, file);
+        let mut seen = Self::default();
+        let mut line = Vec::new();
+        for place in 0.. {
+            line.clear();
+            if lines.read_until(b'\n', &mut line).expect("a file") == 0 {
+                break;
+            }
+            seen.call(place, line.trim_ascii());
+        }
+        seen
+    }
+
+    /// One line: a thread, and its call, or the beginning or the end of it.
+    fn call(&mut self, place: usize, line: &[u8]) {
+        let Some(end) = line.iter().position(u8::is_ascii_whitespace) else {
+            return;
+        };
+        let (thread, call) = (line[..end].to_vec(), line[end..].trim_ascii_start());
+        if call.starts_with(b"<...") {
+            match self.begun.remove(&thread) {
+                Some(Begun::Write(leads)) => self.wrote(place, &leads),
+                Some(Begun::Sync(since)) if call.ends_with(b"= 0") => self.synced(since),
+                _ => {}
+            }
+            return;
+        }
+        let name = call.split(|byte| *byte == b'(').next().unwrap_or(call);
+        // Of the file that the call is about.
+        let target = call.split(|byte| *byte == b'>').next().unwrap_or(call);
+        let is_log = target.ends_with(b"leadhost.db-wal");
+        let is_sync = [&b"fsync"[..], b"fdatasync"].contains(&name);
+        let goes_on = call.ends_with(b"<unfinished ...>");
+        if is_sync {
+            if is_log && goes_on {
+                self.begun.insert(thread, Begun::Sync(place));
+            } else if is_log && call.ends_with(b"= 0") {
+                self.synced(place);
+            }
+        } else if is_log {
+            let leads = leads(call);
+            if goes_on {
+                self.begun.insert(thread, Begun::Write(leads));
+            } else {
+                self.wrote(place, &leads);
+            }
+        } else if contains(call, b"HTTP/1.1 200 OK") {
+            for lead in leads(call) {
+                self.answered(lead);
+            }
+        }
+    }
+
+    /// What comes later of a lead is of other commits, which rewrite its page.
+    fn wrote(&mut self, place: usize, leads: &[usize]) {
+        for lead in leads {
+            self.written.entry(*lead).or_insert(place);
+        }
+    }
+
+    fn synced(&mut self, since: usize) {
+        self.syncs += 1;
+        self.covered = self.covered.max(since);
+    }
+
+    fn answered(&mut self, lead: usize) {
+        if !self.heard.insert(lead) {
+            return;
+        }
+        self.answered += 1;
+        let written = self.written.get(&lead);
+        if written.is_none_or(|place| *place >= self.covered) {
+            self.early.push(lead);
+        }
+    }
+}
+
+/// The numbers of the leads that are named.
+fn leads(call: &[u8]) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut rest = call;
+    while let Some(at) = rest.windows(NAME.len()).position(|part| part == NAME) {
+        rest = &rest[at + NAME.len()..];
+        let digits = rest
+            .get(..DIGITS)
+            .and_then(|text| std::str::from_utf8(text).ok());
+        found.extend(digits.and_then(|text| text.parse::<usize>().ok()));
+    }
+    found
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|there| there == part)
+}

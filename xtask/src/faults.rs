@@ -1,0 +1,283 @@
+//! Tries the faults that the service has to bear, and writes what was measured into
+//! `docs/reliability.md`.
+
+mod build;
+mod page;
+mod table;
+
+use std::fs;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::args::Args;
+use crate::failure::{Context, Failure};
+use crate::install::Install;
+use crate::postgres::{self, Postgres};
+use crate::{plugins, process, repository};
+use build::Built;
+use page::{Figure, Outcome, Page};
+use table::{ROWS, Row, SECONDS, Tries};
+
+pub const HELP: &str = "\
+Tries faults and writes what was measured into docs/reliability.md: the program as it is
+released, each row by its tests, one after the other and within 40 minutes.
+
+    cargo xtask faults [--usual] [--no-install] [ROW..]
+    cargo xtask faults --short [--no-install]
+
+    ROW            kills, sync, full, and so on: only these, the others stay as they were
+                   written; an unknown one lists them all
+    --usual        with the sizes of every run of the tests
+    --short        tries nothing: checks that the tests of each row are there, and that
+                   the page has each row with its figure, of which none failed
+    --no-install   never install anything; say what is missing
+
+A size that the environment names holds (LEADHOST_KILLS=1000). What tests said is in
+target/faults, a file a row. The rolling upgrade begins with the build before the newest
+change of the schema, which is taken from the repository's history and built once.
+";
+
+pub fn run(mut args: Args) -> Result<(), Failure> {
+    let install = Install::from_args(&mut args);
+    let short = args.flag("--short");
+    let usual = args.flag("--usual");
+    let chosen = chosen(&args.words()?)?;
+    if short {
+        return check();
+    }
+    let page = Page::read()?;
+    let without_postgres = postgres::prepare(install, Postgres::IfItCanBeHad)?;
+    plugins::build_all(install)?;
+    plugins::build_test_guests(install)?;
+    let is_chosen = |key: &str| chosen.iter().any(|row| row.key == key);
+    let built = Built::new(is_chosen("upgrade"), is_chosen("fuzz"))?;
+    let commit = commit()?;
+    let day = process::output(Command::new("date").args(["-u", "+%F"]))?;
+
+    let end = Instant::now() + Duration::from_secs(SECONDS);
+    let mut lines = Vec::new();
+    let mut failed = Vec::new();
+    for row in chosen {
+        let started = Instant::now();
+        let within = Duration::from_secs(row.seconds).min(end.saturating_duration_since(started));
+        let outcome = if within.is_zero() {
+            let why = format!("the other rows took the {} minutes", SECONDS / 60);
+            Outcome {
+                figures: Vec::new(),
+                failures: Vec::new(),
+                left_out: vec![why],
+            }
+        } else {
+            attempt(row, &built, usual, within)?
+        };
+        let line = page::line(row, &outcome, &commit, day.trim());
+        eprintln!(
+            "{:>12} {} ({} s)",
+            row.key,
+            line,
+            started.elapsed().as_secs()
+        );
+        if !outcome.failures.is_empty() {
+            failed.push(row.key);
+        }
+        lines.push((row.key, line));
+        // What was measured is kept when a later row is interrupted.
+        page.write(ROWS, &lines)?;
+    }
+    postgres::sweep();
+    if let Some(sentence) = without_postgres {
+        eprintln!("LEFT OUT: {sentence}");
+    }
+    match failed.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::new(format!("rows failed: {}", failed.join(", ")))
+            .hint("target/faults has what their tests said")),
+    }
+}
+
+/// The rows of these keys; all of them where none is named.
+fn chosen(keys: &[String]) -> Result<Vec<&'static Row>, Failure> {
+    if let Some(unknown) = keys
+        .iter()
+        .find(|key| ROWS.iter().all(|row| row.key != **key))
+    {
+        let known: Vec<_> = ROWS.iter().map(|row| row.key).collect();
+        return Err(Failure::new(format!("there is no row `{unknown}`"))
+            .hint(format!("the rows are {}", known.join(", "))));
+    }
+    let is_chosen = |row: &&Row| keys.is_empty() || keys.iter().any(|key| key == row.key);
+    Ok(ROWS.iter().filter(is_chosen).collect())
+}
+
+/// Whether the table is whole: its tests are there, and the page has its figures.
+pub fn check() -> Result<(), Failure> {
+    let tests = build::tests()?;
+    let listed = process::output(Command::new(&tests).args(["--list", "--format", "terse"]))?;
+    let there: Vec<_> = listed
+        .lines()
+        .filter_map(|line| line.strip_suffix(": test"))
+        .collect();
+    let page = Page::read()?;
+    let mut wrong = Vec::new();
+    for row in ROWS {
+        if let Tries::Tests(tests) = row.tries {
+            let missing = tests.iter().filter(|test| !there.contains(*test));
+            wrong.extend(missing.map(|test| format!("{}: there is no test {test}", row.key)));
+        }
+        wrong.extend(page.fault_of(row).map(|why| format!("{}: {why}", row.key)));
+    }
+    let strays = page.strays(ROWS);
+    wrong.extend(strays.iter().map(|line| format!("no row of ours: {line}")));
+    match wrong.is_empty() {
+        true => Ok(()),
+        false => Err(
+            Failure::new(format!("the table of faults:\n  {}", wrong.join("\n  ")))
+                .hint("cargo xtask faults ROW.. tries rows and writes their lines"),
+        ),
+    }
+}
+
+/// Runs the tests of a row, and reads what they told.
+fn attempt(row: &Row, built: &Built, usual: bool, within: Duration) -> Result<Outcome, Failure> {
+    let folder = folder();
+    let told = folder.join(format!("{}.figures", row.key));
+    let said = folder.join(format!("{}.log", row.key));
+    fs::write(&told, "").context(format!("writing {}", told.display()))?;
+    let log = fs::File::create(&said).context(format!("creating {}", said.display()))?;
+    let errors = log.try_clone().context("a second way to the log")?;
+    let mut command = match row.tries {
+        Tries::Tests(names) => {
+            let mut command = Command::new(&built.tests);
+            command
+                .current_dir(repository::root().join("tests"))
+                // One after the other: what is measured is not beside other measurements.
+                .args(["--exact", "--nocapture", "--test-threads", "1"])
+                .args(names);
+            command
+        }
+        Tries::Fuzz => {
+            let own = std::env::current_exe().context("finding the program of this task")?;
+            let mut command = Command::new(own);
+            command.arg("fuzz");
+            command
+        }
+    };
+    command
+        .env("LEADHOST_FIGURES", &told)
+        .env("LEADHOST_PROGRAM", &built.program)
+        .stdin(Stdio::null())
+        .stdout(log)
+        .stderr(errors)
+        .process_group(0);
+    if let Some(before) = &built.before {
+        command.env("LEADHOST_PROGRAM_BEFORE", &before.program).env(
+            "LEADHOST_BUILDS",
+            format!("{} to {}", before.commit, commit()?),
+        );
+    }
+    if !usual {
+        let unset = |(name, _): &(&str, &str)| std::env::var_os(name).is_none();
+        command.envs(row.sizes.iter().copied().filter(unset));
+    }
+    let mut failures = Vec::new();
+    match run_within(command, within)? {
+        Some(true) => {}
+        Some(false) => failures.extend(failed_tests(&said)),
+        None => failures.push(format!("not over after {} s", within.as_secs())),
+    }
+    let text = fs::read(&said).context(format!("reading {}", said.display()))?;
+    let said_text = String::from_utf8_lossy(&text);
+    let mut left_out: Vec<_> = said_text
+        .lines()
+        .filter_map(|line| line.split_once("LEFT OUT: "))
+        .map(|(_, why)| why.to_owned())
+        .collect();
+    left_out.dedup();
+    let text = fs::read_to_string(&told).context(format!("reading {}", told.display()))?;
+    let figures = text
+        .lines()
+        .map(Figure::read)
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut figures: Vec<_> = figures
+        .into_iter()
+        .filter(|figure| figure.fault == row.key)
+        .collect();
+    if matches!(row.tries, Tries::Fuzz) {
+        figures.extend(said_text.lines().filter_map(Figure::of_fuzz));
+    }
+    if figures.is_empty() && left_out.is_empty() && failures.is_empty() {
+        failures.push("its tests told no figure".to_owned());
+    }
+    Ok(Outcome {
+        figures,
+        failures,
+        left_out,
+    })
+}
+
+/// The tests that a log names as failed.
+fn failed_tests(said: &Path) -> Vec<String> {
+    let text = fs::read(said).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let mut failed: Vec<_> = text
+        .rsplit_once("\nfailures:\n")
+        .map_or("", |(_, names)| names)
+        .lines()
+        .map(str::trim)
+        .take_while(|name| !name.is_empty())
+        .map(|name| name.rsplit("::").next().unwrap_or(name).to_owned())
+        .collect();
+    if failed.is_empty() {
+        failed.push("its tests ended before their end".to_owned());
+    }
+    failed
+}
+
+/// Whether it ended well; None where it had to be ended.
+fn run_within(mut command: Command, within: Duration) -> Result<Option<bool>, Failure> {
+    let mut child = command.spawn().context("starting the tests")?;
+    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let (tell, ended) = mpsc::channel();
+    let waits = std::thread::spawn(move || {
+        // Nobody listens any more where it was ended.
+        let _ = tell.send(child.wait());
+    });
+    let outcome = ended.recv_timeout(within);
+    if outcome.is_err()
+        && let Some(group) = group
+    {
+        // With the services that it started.
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    let _ = waits.join();
+    match outcome {
+        Ok(status) => Ok(Some(status.context("waiting for the tests")?.success())),
+        Err(_) => Ok(None),
+    }
+}
+
+/// The commit that is tried, and whether more than it is.
+fn commit() -> Result<String, Failure> {
+    let git = |arguments: &[&str]| {
+        process::output(
+            Command::new("git")
+                .args(arguments)
+                .current_dir(repository::root()),
+        )
+    };
+    let commit = git(&["rev-parse", "--short=10", "HEAD"])?;
+    let changed = git(&["status", "--porcelain", "--", ".", ":!docs"])?;
+    Ok(match changed.trim().is_empty() {
+        true => commit.trim().to_owned(),
+        false => format!("{} and changes", commit.trim()),
+    })
+}
+
+fn folder() -> PathBuf {
+    repository::target().join("faults")
+}

@@ -1,0 +1,121 @@
+//! What the rows are tried with: the tests, the program as it is released, and an
+//! earlier build of it. The programs are copies, which no build beside the run changes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::folder;
+use crate::failure::{Context, Failure};
+use crate::{process, repository};
+
+/// Where the schema is whose changes an upgrade goes over.
+const SCHEMA: &str = "host/migrations/postgres";
+
+pub struct Built {
+    pub tests: PathBuf,
+    pub program: PathBuf,
+    pub before: Option<Before>,
+}
+
+/// A build of an earlier commit.
+pub struct Before {
+    pub program: PathBuf,
+    pub commit: String,
+}
+
+impl Built {
+    pub fn new(with_before: bool, with_fuzz: bool) -> Result<Self, Failure> {
+        let folder = folder();
+        fs::create_dir_all(&folder).context(format!("creating {}", folder.display()))?;
+        let before = match with_before {
+            true => before(&folder)?,
+            false => None,
+        };
+        if with_fuzz {
+            // So that the time of its row is that of its inputs.
+            process::run(repository::cargo().args(["test", "--workspace", "--lib", "--no-run"]))?;
+        }
+        let program = folder.join("leadhost");
+        build(&repository::root(), &program)?;
+        Ok(Self {
+            tests: tests()?,
+            program,
+            before,
+        })
+    }
+}
+
+/// Builds the program in release, and copies it.
+fn build(root: &Path, to: &Path) -> Result<(), Failure> {
+    process::run(
+        repository::cargo()
+            .args(["build", "--release", "-p", "leadhost", "--bin", "leadhost"])
+            .arg("--manifest-path")
+            .arg(root.join("Cargo.toml"))
+            .arg("--target-dir")
+            .arg(repository::target()),
+    )?;
+    let built = repository::target().join("release").join("leadhost");
+    let partial = to.with_extension("partial");
+    fs::copy(&built, &partial)
+        .and_then(|_| fs::rename(&partial, to))
+        .context(format!("copying {}", built.display()))
+}
+
+/// The last commit with an older schema, built; None without that much history.
+fn before(folder: &Path) -> Result<Option<Before>, Failure> {
+    let git = |arguments: &[&str]| {
+        process::output(
+            Command::new("git")
+                .args(arguments)
+                .current_dir(repository::root()),
+        )
+    };
+    let changed = git(&["log", "-1", "--format=%H", "--", SCHEMA])?;
+    let parent = format!("{}^", changed.trim());
+    let Ok(commit) = git(&["rev-parse", "--short=10", &parent]) else {
+        return Ok(None);
+    };
+    let commit = commit.trim().to_owned();
+    let program = folder.join(format!("leadhost-{commit}"));
+    if !program.exists() {
+        let sources = folder.join("before");
+        if sources.exists() {
+            fs::remove_dir_all(&sources).context(format!("removing {}", sources.display()))?;
+        }
+        fs::create_dir_all(&sources).context(format!("creating {}", sources.display()))?;
+        let archive = folder.join("before.tar");
+        let archive = archive.to_string_lossy();
+        git(&["archive", "--output", &archive, &commit])?;
+        process::output(
+            Command::new("tar")
+                .args(["-xf", &archive, "-C"])
+                .arg(&sources),
+        )?;
+        build(&sources, &program)?;
+    }
+    Ok(Some(Before { program, commit }))
+}
+
+/// The program of the tests.
+pub fn tests() -> Result<PathBuf, Failure> {
+    let said = process::output(repository::cargo().args([
+        "test",
+        "--package",
+        "leadhost-tests",
+        "--test",
+        "it",
+        "--no-run",
+        "--message-format",
+        "json",
+    ]))?;
+    let program = said
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .filter(|told| told["target"]["name"] == "it")
+        .find_map(|told| told["executable"].as_str().map(PathBuf::from));
+    program.ok_or_else(|| Failure::new("cargo does not tell where the tests are"))
+}

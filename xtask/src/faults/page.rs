@@ -1,0 +1,267 @@
+//! The table in `docs/reliability.md`: a line for each fault, between two markers.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::table::Row;
+use crate::failure::{Context, Failure};
+use crate::repository;
+
+const BEGIN: &str = "<!-- faults: `cargo xtask faults` writes what stands between these marks -->";
+const END: &str = "<!-- end of faults -->";
+const HEAD: &str = "\
+| Fault | What is promised | What was measured | Store | Commit | Day | Seed |
+|---|---|---|---|---|---|---|
+";
+
+/// Where a line says that its fault was not borne, or not tried.
+pub const FAILED: &str = "**FAILED**";
+pub const NOT_RUN: &str = "**not run**";
+
+/// What came of a row.
+pub struct Outcome {
+    pub figures: Vec<Figure>,
+    /// A sentence for each thing that went wrong.
+    pub failures: Vec<String>,
+    /// A sentence for each part that could not be tried here.
+    pub left_out: Vec<String>,
+}
+
+/// What a test told.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Figure {
+    pub fault: String,
+    pub store: Option<String>,
+    pub seed: Option<u64>,
+    pub figure: String,
+}
+
+impl Figure {
+    pub fn read(line: &str) -> Result<Self, Failure> {
+        let told: Value = serde_json::from_str(line).context(format!("reading `{line}`"))?;
+        let text = |name: &str| told[name].as_str().map(str::to_owned);
+        Ok(Self {
+            fault: text("fault").unwrap_or_default(),
+            store: text("store"),
+            seed: told["seed"].as_u64(),
+            figure: text("figure").unwrap_or_default(),
+        })
+    }
+
+    /// What a line of `cargo xtask fuzz` tells: `NAME: N inputs in S s, seed X`.
+    pub fn of_fuzz(line: &str) -> Option<Self> {
+        let (figure, seed) = line.split_once(", seed ")?;
+        let (name, told) = figure.split_once(": ")?;
+        if !name.starts_with("fuzz_") || !told.contains(" inputs in ") {
+            return None;
+        }
+        Some(Self {
+            fault: "fuzz".to_owned(),
+            store: None,
+            seed: seed.trim().parse().ok(),
+            figure: figure.to_owned(),
+        })
+    }
+}
+
+/// The line of a row that was tried.
+pub fn line(row: &Row, outcome: &Outcome, commit: &str, day: &str) -> String {
+    let mut figures = outcome.figures.clone();
+    figures.sort();
+    let mut told = Vec::new();
+    told.extend(
+        outcome
+            .failures
+            .iter()
+            .map(|why| format!("{FAILED}: {why}")),
+    );
+    told.extend(figures.iter().map(|figure| match &figure.store {
+        Some(store) => format!("{store}: {}", figure.figure),
+        None => figure.figure.clone(),
+    }));
+    told.extend(
+        outcome
+            .left_out
+            .iter()
+            .map(|why| format!("{NOT_RUN}: {why}")),
+    );
+    let stores = each_once(figures.iter().filter_map(|figure| figure.store.clone()));
+    let seeds = each_once(
+        figures
+            .iter()
+            .filter_map(|figure| figure.seed)
+            .map(|seed| seed.to_string()),
+    );
+    let cells = [
+        row.fault.to_owned(),
+        row.promise.to_owned(),
+        told.join("<br>"),
+        stores,
+        commit.to_owned(),
+        day.to_owned(),
+        seeds,
+    ];
+    let cells = cells.map(|cell| cell.replace('|', "\\|").replace('\n', " "));
+    format!("| {} |", cells.join(" | "))
+}
+
+fn each_once(words: impl Iterator<Item = String>) -> String {
+    let mut words: Vec<_> = words.collect();
+    words.sort();
+    words.dedup();
+    match words.is_empty() {
+        true => "-".to_owned(),
+        false => words.join(", "),
+    }
+}
+
+/// The page as it is.
+pub struct Page {
+    before: String,
+    lines: Vec<String>,
+    after: String,
+}
+
+impl Page {
+    pub fn read() -> Result<Self, Failure> {
+        let path = path();
+        let text = fs::read_to_string(&path).context(format!("reading {}", path.display()))?;
+        let parts = text.split_once(BEGIN).and_then(|(before, rest)| {
+            let (table, after) = rest.split_once(END)?;
+            Some((before, table, after))
+        });
+        let Some((before, table, after)) = parts else {
+            return Err(
+                Failure::new(format!("{} has no place for the table", path.display()))
+                    .hint(format!("put a line `{BEGIN}` there, and below it `{END}`")),
+            );
+        };
+        let lines = table.lines().filter(|line| line.starts_with("| ")).skip(1);
+        Ok(Self {
+            before: before.to_owned(),
+            lines: lines.map(str::to_owned).collect(),
+            after: after.to_owned(),
+        })
+    }
+
+    /// The line of a row; empty where there is none.
+    fn line_of(&self, row: &Row) -> &str {
+        let begin = format!("| {} |", row.fault);
+        let found = self.lines.iter().find(|line| line.starts_with(&begin));
+        found.map_or("", String::as_str)
+    }
+
+    /// What is wrong with the line of a row.
+    pub fn fault_of(&self, row: &Row) -> Option<&'static str> {
+        let line = self.line_of(row);
+        let cells: Vec<_> = line.split(" | ").collect();
+        if line.is_empty() {
+            Some("it has no line")
+        } else if line.contains(FAILED) {
+            Some("its line says that it failed")
+        } else if line.contains(NOT_RUN) {
+            Some("a part of it was not run")
+        } else if cells.len() != 7 || cells.iter().any(|cell| cell.trim().is_empty()) {
+            Some("its line has no figure")
+        } else {
+            None
+        }
+    }
+
+    /// Lines that belong to no row.
+    pub fn strays(&self, rows: &[Row]) -> Vec<&str> {
+        let is_known = |line: &str| {
+            rows.iter()
+                .any(|row| line.starts_with(&format!("| {} |", row.fault)))
+        };
+        let lines = self.lines.iter().map(String::as_str);
+        lines.filter(|line| !is_known(line)).collect()
+    }
+
+    /// Puts new lines in the place of old ones, in the order of the rows.
+    pub fn write(&self, rows: &[Row], new: &[(&'static str, String)]) -> Result<(), Failure> {
+        let mut table = String::from(HEAD);
+        for row in rows {
+            let new = new.iter().find(|(key, _)| *key == row.key);
+            let line = new.map_or(self.line_of(row), |(_, line)| line);
+            if !line.is_empty() {
+                table.push_str(line);
+                table.push('\n');
+            }
+        }
+        let text = format!("{}{BEGIN}\n{table}{END}{}", self.before, self.after);
+        repository::write_if_changed(&path(), text.as_bytes())?;
+        Ok(())
+    }
+}
+
+fn path() -> PathBuf {
+    repository::root().join("docs").join("reliability.md")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::faults::table::ROWS;
+
+    fn page(lines: Vec<String>) -> Page {
+        Page {
+            before: String::new(),
+            lines,
+            after: String::new(),
+        }
+    }
+
+    fn outcome(figures: &[&str], failures: &[&str], left_out: &[&str]) -> Outcome {
+        let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
+        Outcome {
+            figures: figures
+                .iter()
+                .map(|line| Figure::read(line).expect("JSON"))
+                .collect(),
+            failures: texts(failures),
+            left_out: texts(left_out),
+        }
+    }
+
+    const TOLD: &str = r#"{"fault":"kills","store":"SQLite","seed":7,"figure":"500 kills"}"#;
+
+    #[test]
+    fn a_line_with_its_figure_is_in_order() {
+        let row = &ROWS[0];
+        let line = line(row, &outcome(&[TOLD], &[], &[]), "abc", "2030-01-15");
+        assert!(
+            line.ends_with("| SQLite: 500 kills | SQLite | abc | 2030-01-15 | 7 |"),
+            "{line}"
+        );
+        assert_eq!(page(vec![line]).fault_of(row), None);
+    }
+
+    #[test]
+    fn a_line_that_failed_was_not_run_or_tells_nothing_is_not() {
+        let row = &ROWS[0];
+        let cases = [
+            (outcome(&[TOLD], &["a test"], &[]), "failed"),
+            (outcome(&[TOLD], &[], &["no strace"]), "not run"),
+            (outcome(&[], &[], &[]), "no figure"),
+        ];
+        for (outcome, expected) in cases {
+            let line = line(row, &outcome, "abc", "2030-01-15");
+            let found = page(vec![line]).fault_of(row).expect("a fault");
+            assert!(found.contains(expected), "{found}");
+        }
+        assert_eq!(page(Vec::new()).fault_of(row), Some("it has no line"));
+    }
+
+    #[test]
+    fn a_line_of_fuzzing_is_a_figure() {
+        let figure = Figure::of_fuzz("fuzz_cursors: 12 inputs in 1.0 s, seed 9").expect("one");
+        assert_eq!(
+            (figure.figure.as_str(), figure.seed),
+            ("fuzz_cursors: 12 inputs in 1.0 s", Some(9))
+        );
+        assert!(Figure::of_fuzz("seed 9; `cargo xtask fuzz --seed 9`").is_none());
+    }
+}

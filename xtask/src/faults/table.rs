@@ -1,0 +1,291 @@
+//! The faults that the service is tried with: what tries each, for how long, and
+//! what is promised. A row here is a row of `docs/reliability.md`.
+
+/// What tries a fault.
+pub enum Tries {
+    /// Tests against the program, by their whole names.
+    Tests(&'static [&'static str]),
+    /// `cargo xtask fuzz`, which tells a line for each of its tests.
+    Fuzz,
+}
+
+/// One fault.
+pub struct Row {
+    /// By which tests tell figures of it, and by which it is named on the command line.
+    pub key: &'static str,
+    pub fault: &'static str,
+    pub promise: &'static str,
+    pub tries: Tries,
+    /// What the tests read of how much they try, and what it is in the long form.
+    pub sizes: &'static [(&'static str, &'static str)],
+    /// Seconds after which it is ended, and told as failed.
+    pub seconds: u64,
+}
+
+/// All rows together end within so many seconds, whatever happens.
+pub const SECONDS: u64 = 40 * 60;
+
+pub const ROWS: &[Row] = &[
+    Row {
+        key: "kills",
+        fault: "the program is killed under load",
+        promise: "what was acknowledged is there, once",
+        tries: Tries::Tests(&[
+            "crash::on_sqlite::what_was_acknowledged_survives_kill_after_kill_and_comes_once",
+            "crash::on_postgres::what_was_acknowledged_survives_kill_after_kill_and_comes_once",
+        ]),
+        sizes: &[("LEADHOST_KILLS", "500")],
+        seconds: 480,
+    },
+    Row {
+        key: "sync",
+        fault: "an answer before the sync",
+        promise: "no 2xx before its commit is synced",
+        tries: Tries::Tests(&[
+            "faults::sync::nothing_is_acknowledged_before_its_commit_is_synced",
+            "faults::sync::a_disk_that_never_syncs_is_found_out",
+        ]),
+        sizes: &[("LEADHOST_SYNCED", "10000")],
+        seconds: 180,
+    },
+    Row {
+        key: "full",
+        fault: "the disk is full",
+        promise: "writes are refused in words, reads go on, and leads come in again when there is room",
+        tries: Tries::Tests(&[
+            "disk::a_full_disk_refuses_writes_only_and_leads_come_in_again_when_there_is_room",
+            "store::one_file::on_a_full_disk_writes_fail_reads_go_on_and_room_heals",
+        ]),
+        sizes: &[],
+        seconds: 60,
+    },
+    Row {
+        key: "eio",
+        fault: "the disk fails (EIO)",
+        promise: "leads are refused, the host is not ready, and goes on by itself",
+        tries: Tries::Tests(&[
+            "admission::trouble::a_host_whose_disk_fails_is_not_ready_until_a_commit_goes_well",
+        ]),
+        sizes: &[],
+        seconds: 60,
+    },
+    Row {
+        key: "restarted",
+        fault: "PostgreSQL restarts",
+        promise: "no acknowledged lead is lost, and the hosts go on by themselves",
+        tries: Tries::Tests(&[
+            "bad_days::restarts::a_server_that_restarts_again_and_again_costs_no_lead_and_no_connection",
+        ]),
+        sizes: &[],
+        seconds: 60,
+    },
+    Row {
+        key: "stopped",
+        fault: "PostgreSQL stands still",
+        promise: "requests end at their deadline, memory stays bounded, all goes on after it",
+        tries: Tries::Tests(&[
+            "bad_days::standstill::while_the_whole_server_stands_still_requests_end_in_time",
+            "bad_days::standstill::connections_that_stand_still_are_given_up_for_new_ones",
+        ]),
+        sizes: &[],
+        seconds: 90,
+    },
+    Row {
+        key: "cut",
+        fault: "PostgreSQL is cut off",
+        promise: "no acknowledged lead is lost or comes twice, requests end at their deadline",
+        tries: Tries::Tests(&[
+            "bad_days::network::resets_silence_and_closed_doors_cost_no_acknowledged_lead",
+        ]),
+        sizes: &[],
+        seconds: 60,
+    },
+    Row {
+        key: "clock",
+        fault: "clocks that step by an hour",
+        promise: "no stamp goes backwards, so clients of the export pass no row over",
+        tries: Tries::Tests(&[
+            "faults::clock::on_sqlite::clocks_that_step_by_an_hour_cost_no_lead_and_hide_no_row",
+            "faults::clock::on_postgres::clocks_that_step_by_an_hour_cost_no_lead_and_hide_no_row",
+        ]),
+        sizes: &[("LEADHOST_CLOCK_STEPS", "24")],
+        seconds: 120,
+    },
+    Row {
+        key: "idle",
+        fault: "10 000 idle connections",
+        promise: "they fit in little memory, and who comes is served",
+        tries: Tries::Tests(&[
+            "admission::crowd::ten_thousand_idle_connections_fit_in_a_small_memory",
+        ]),
+        sizes: &[],
+        seconds: 90,
+    },
+    Row {
+        key: "slow",
+        fault: "slow headers, bodies and readers",
+        promise: "they are ended at their deadlines and take no room from others",
+        tries: Tries::Tests(&[
+            "server::on_sqlite::headers_that_trickle_in_are_cut_off_and_others_are_served_meanwhile",
+            "server::on_postgres::headers_that_trickle_in_are_cut_off_and_others_are_served_meanwhile",
+            "server::on_sqlite::a_body_that_does_not_come_is_given_up",
+            "server::on_postgres::a_body_that_does_not_come_is_given_up",
+            "admission::answers::on_sqlite::who_does_not_read_large_answers_gets_no_more_of_them",
+            "admission::answers::on_postgres::who_does_not_read_large_answers_gets_no_more_of_them",
+        ]),
+        sizes: &[],
+        seconds: 60,
+    },
+    Row {
+        key: "overload",
+        fault: "three times the capacity",
+        promise: "goodput of at least 90 % of the capacity, normal answers again within 5 s",
+        tries: Tries::Tests(&[
+            "faults::overload::on_sqlite::three_times_the_capacity_is_borne",
+            "faults::overload::on_postgres::three_times_the_capacity_is_borne",
+        ]),
+        sizes: &[("LEADHOST_OVERLOAD_SECONDS", "300")],
+        seconds: 540,
+    },
+    Row {
+        key: "stops",
+        fault: "SIGTERM under load",
+        promise: "no request in flight is cut off",
+        tries: Tries::Tests(&["admission::drain::a_stop_under_load_cuts_no_request_off"]),
+        sizes: &[("LEADHOST_STOPS", "200")],
+        seconds: 360,
+    },
+    Row {
+        key: "files",
+        fault: "256 file descriptors",
+        promise: "idle connections make room, and leads go on",
+        tries: Tries::Tests(&[
+            "faults::scarce::on_sqlite::with_256_files_idle_connections_make_room_and_leads_go_on",
+            "faults::scarce::on_postgres::with_256_files_idle_connections_make_room_and_leads_go_on",
+        ]),
+        sizes: &[],
+        seconds: 60,
+    },
+    Row {
+        key: "memory",
+        fault: "256 MB of memory",
+        promise: "what does not fit is told to come again or waits; the process is not killed",
+        tries: Tries::Tests(&[
+            "faults::scarce::on_sqlite::in_256_megabytes_plugins_bodies_and_pages_fit_together",
+            "faults::scarce::on_postgres::in_256_megabytes_plugins_bodies_and_pages_fit_together",
+            "admission::bodies::many_large_deliveries_at_once_are_shed_within_the_memory_of_a_small_host",
+        ]),
+        sizes: &[],
+        seconds: 120,
+    },
+    Row {
+        key: "bombs",
+        fault: "JSON bombs",
+        promise: "each is taken or refused with words, soon and within bounded memory",
+        tries: Tries::Tests(&[
+            "faults::bombs::on_sqlite::json_that_is_made_to_hurt_hurts_nobody",
+            "faults::bombs::on_postgres::json_that_is_made_to_hurt_hurts_nobody",
+        ]),
+        sizes: &[],
+        seconds: 90,
+    },
+    Row {
+        key: "second",
+        fault: "a second opener of the file",
+        promise: "it is refused, and the first one goes on",
+        tries: Tries::Tests(&[
+            "cli::a_folder_is_served_by_one_process_and_with_its_own_sealing_key",
+        ]),
+        sizes: &[],
+        seconds: 30,
+    },
+    Row {
+        key: "backup",
+        fault: "backup and restore under load",
+        promise: "a copy holds what was acknowledged before it, without a gap, and a service starts from it",
+        tries: Tries::Tests(&[
+            "backup::copies_under_load_hold_what_was_acknowledged_and_nothing_after_a_gap",
+        ]),
+        sizes: &[("LEADHOST_COPIES", "12")],
+        seconds: 150,
+    },
+    Row {
+        key: "migration",
+        fault: "a migration that is killed",
+        promise: "the next start goes on from there and nothing is missing",
+        tries: Tries::Tests(&[
+            "moving::a_move_that_is_cut_off_again_and_again_brings_everything_and_clients_go_on",
+            "faults::schema::on_sqlite::a_schema_that_is_killed_half_way_is_whole_at_the_next_start",
+            "faults::schema::on_postgres::a_schema_that_is_killed_half_way_is_whole_at_the_next_start",
+        ]),
+        sizes: &[
+            ("LEADHOST_MOVE_KILLS", "100"),
+            ("LEADHOST_SCHEMA_KILLS", "100"),
+        ],
+        seconds: 360,
+    },
+    Row {
+        key: "hostile",
+        fault: "hostile components",
+        promise: "each call ends as the fault that it is, and others do not notice",
+        tries: Tries::Tests(&[
+            "plugins::hostile::a_guest_that_uses_memory_for_ever_runs_out_of_time",
+            "plugins::hostile::a_guest_that_asks_the_host_for_ever_runs_out_of_time",
+            "plugins::hostile::a_lead_whose_name_has_many_megabytes_ends_the_call",
+            "plugins::hostile::sender_checks_and_handshakes_that_loop_run_out_of_time",
+            "plugins::hostile::a_component_whose_describe_loops_is_refused",
+            "plugins::lanes::one_slow_connection_does_not_hold_up_the_others",
+        ]),
+        sizes: &[],
+        seconds: 120,
+    },
+    Row {
+        key: "upgrade",
+        fault: "a rolling upgrade between two builds",
+        promise: "two hosts are replaced one by one, and nobody notices",
+        tries: Tries::Tests(&["faults::upgrade::hosts_that_are_replaced_one_by_one_cost_no_lead"]),
+        sizes: &[],
+        seconds: 90,
+    },
+    Row {
+        key: "soak",
+        fault: "a long soak",
+        promise: "no error, and memory that does not grow with time",
+        tries: Tries::Tests(&[
+            "faults::soak::on_sqlite::under_load_for_long_nothing_fails_and_memory_does_not_grow",
+            "faults::soak::on_postgres::under_load_for_long_nothing_fails_and_memory_does_not_grow",
+        ]),
+        sizes: &[("LEADHOST_SOAK_SECONDS", "120")],
+        seconds: 300,
+    },
+    Row {
+        key: "power cut",
+        fault: "the power is cut",
+        promise: "what was acknowledged is there, and the file is whole",
+        tries: Tries::Tests(&["power_cut::what_was_acknowledged_is_there_after_a_power_cut"]),
+        sizes: &[("LEADHOST_POWER_CUTS", "2000")],
+        seconds: 480,
+    },
+    Row {
+        key: "fuzz",
+        fault: "inputs by chance",
+        promise: "each is taken or refused; none ends the program",
+        tries: Tries::Fuzz,
+        sizes: &[],
+        seconds: 900,
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_and_faults_name_one_row_each() {
+        for (at, row) in ROWS.iter().enumerate() {
+            let others = ROWS.iter().skip(at + 1);
+            let same = others.filter(|other| other.key == row.key || other.fault == row.fault);
+            assert_eq!(same.count(), 0, "{}", row.key);
+        }
+    }
+}
