@@ -18,6 +18,18 @@ pub const MAX_WORD_BYTES: usize = 1 << 10;
 /// Attributes of a lead that a host takes.
 pub const MAX_ATTRIBUTES: usize = 200;
 
+/// Bytes of a lead's name, and of a phone as it came, that a host takes.
+pub const MAX_NAME_BYTES: usize = 4 << 10;
+pub const MAX_PHONE_BYTES: usize = 256;
+
+/// Phones, and e-mails, of a lead that a host takes.
+pub const MAX_PHONES: usize = 20;
+pub const MAX_EMAILS: usize = 20;
+
+/// Listings, and fields of a campaign, of a lead that a host takes.
+pub const MAX_LISTINGS: usize = 50;
+pub const MAX_CAMPAIGN_FIELDS: usize = 100;
+
 impl Default for Lead {
     /// A new lead of which nothing is known.
     fn default() -> Self {

@@ -23,6 +23,7 @@ mod deploy;
 mod failure;
 mod faults;
 mod fleet;
+mod fuzz;
 mod guests;
 mod install;
 mod javascript;
@@ -51,6 +52,7 @@ Tasks:
     run       builds everything and starts the service with a demo workspace
     fleet     starts two hosts on one PostgreSQL database behind a load balancer
     test      builds plugins and test guests, then runs all tests
+    fuzz      tries inputs by chance at what reads them, for as long as it is told
     ci        format, lints, contract, documentation, tests: what a merge needs
     plugins   builds the plugins as components into target/plugins
     guests    builds the JavaScript and Python examples into target/guests
@@ -85,6 +87,7 @@ fn dispatch(task: &str, rest: Vec<String>) -> Result<(), Failure> {
         "run" => (run::HELP, run::run),
         "fleet" => (fleet::HELP, fleet::run),
         "test" => (test::HELP, test::run),
+        "fuzz" => (fuzz::HELP, fuzz::run),
         "ci" => (ci::HELP, ci::run),
         "plugins" => (plugins::HELP, plugins::run),
         "guests" => (guests::HELP, guests::run),

@@ -2,7 +2,8 @@
 //! that a long text costs the text and not the lead. The raw delivery has it all.
 
 use leadhost_sdk::{
-    Conversion, Item, Lead, MAX_ATTRIBUTES, MAX_TEXT_BYTES, MAX_WORD_BYTES, Outcome,
+    Conversion, Item, Lead, Listing, MAX_ATTRIBUTES, MAX_CAMPAIGN_FIELDS, MAX_EMAILS, MAX_LISTINGS,
+    MAX_NAME_BYTES, MAX_PHONE_BYTES, MAX_PHONES, MAX_TEXT_BYTES, MAX_WORD_BYTES, Outcome,
 };
 
 /// Notes of one conversion: a delivery may have thousands of leads.
@@ -26,15 +27,49 @@ pub fn keep(mut items: Vec<Item>, mut notes: Vec<String>) -> Conversion {
 
 fn cut(lead: &mut Lead) -> Vec<String> {
     let mut told = Vec::new();
-    if let Some(message) = &mut lead.message
-        && message.len() > MAX_TEXT_BYTES
-    {
-        message.truncate(message.floor_char_boundary(MAX_TEXT_BYTES));
-        told.push(format!("the message is cut to {MAX_TEXT_BYTES} bytes"));
+    for (what, text, most) in [
+        ("message", &mut lead.message, MAX_TEXT_BYTES),
+        ("name", &mut lead.name, MAX_NAME_BYTES),
+    ] {
+        if let Some(text) = text
+            && text.len() > most
+        {
+            text.truncate(text.floor_char_boundary(most));
+            told.push(format!("the {what} is cut to {most} bytes"));
+        }
     }
-    lead.attributes.retain(|(name, value)| {
-        let fits = name.len() <= MAX_WORD_BYTES && value.len() <= MAX_TEXT_BYTES;
+    // Cut, these would say something else.
+    for (what, text) in [
+        ("external id", &mut lead.external_id),
+        ("region", &mut lead.region),
+        ("time", &mut lead.occurred_at),
+        ("source", &mut lead.source),
+    ] {
+        if text
+            .as_ref()
+            .is_some_and(|text| text.len() > MAX_WORD_BYTES)
+        {
+            *text = None;
+            told.push(format!("the {what} is too long and left out"));
+        }
+    }
+    let is_word = |text: &str| text.len() <= MAX_WORD_BYTES;
+    let is_text = |text: &str| text.len() <= MAX_TEXT_BYTES;
+    let is_phone = |phone: &String| phone.len() <= MAX_PHONE_BYTES;
+    few(&mut lead.phones, "phones", MAX_PHONES, is_phone, &mut told);
+    let is_email = |email: &String| is_word(email);
+    few(&mut lead.emails, "e-mails", MAX_EMAILS, is_email, &mut told);
+    let is_listing = |listing: &Listing| is_word(&listing.kind) && is_word(&listing.reference);
+    let listings = &mut lead.listings;
+    few(listings, "listings", MAX_LISTINGS, is_listing, &mut told);
+    let is_field = |(name, value): &(String, String)| is_word(name) && is_text(value);
+    let campaign = &mut lead.campaign;
+    let what = "fields of a campaign";
+    few(campaign, what, MAX_CAMPAIGN_FIELDS, is_field, &mut told);
+    lead.attributes.retain(|attribute| {
+        let fits = is_field(attribute);
         if !fits {
+            let name = &attribute.0;
             let short = &name[..name.floor_char_boundary(80)];
             told.push(format!(
                 "`{short}` is too long for an attribute and left out"
@@ -42,14 +77,36 @@ fn cut(lead: &mut Lead) -> Vec<String> {
         }
         fits
     });
-    let count = lead.attributes.len();
-    if count > MAX_ATTRIBUTES {
-        lead.attributes.truncate(MAX_ATTRIBUTES);
-        told.push(format!(
-            "of {count} attributes the first {MAX_ATTRIBUTES} are taken"
-        ));
-    }
+    let attributes = &mut lead.attributes;
+    few(
+        attributes,
+        "attributes",
+        MAX_ATTRIBUTES,
+        |_| true,
+        &mut told,
+    );
     told
+}
+
+/// Leaves out what is too long, then what is too much.
+fn few<T>(
+    list: &mut Vec<T>,
+    what: &str,
+    most: usize,
+    fits: impl Fn(&T) -> bool,
+    told: &mut Vec<String>,
+) {
+    let count = list.len();
+    list.retain(fits);
+    let long = count - list.len();
+    if long > 0 {
+        told.push(format!("{long} {what} are too long and left out"));
+    }
+    let count = list.len();
+    if count > most {
+        list.truncate(most);
+        told.push(format!("of {count} {what} the first {most} are taken"));
+    }
 }
 
 #[cfg(test)]
@@ -74,6 +131,40 @@ mod tests {
         assert_eq!(lead.message.as_ref().map(String::len), Some(MAX_TEXT_BYTES));
         assert_eq!(lead.attributes.len(), MAX_ATTRIBUTES);
         assert_eq!(lead.attributes[0].0, "a0");
+    }
+
+    #[test]
+    fn every_part_of_a_lead_keeps_to_what_a_host_takes() {
+        let word = || "w".repeat(MAX_WORD_BYTES + 1);
+        let mut lead = Lead::new()
+            .external_id(word())
+            .region(word())
+            .occurred_at(word())
+            .source(word())
+            .name("é".repeat(MAX_NAME_BYTES))
+            .phone("1".repeat(MAX_PHONE_BYTES + 1))
+            .email(word())
+            .listing("client", word())
+            .campaign("ad-id", "a".repeat(MAX_TEXT_BYTES + 1));
+        for number in 0..200 {
+            lead = lead
+                .phone(format!("{number}"))
+                .email(format!("{number}@example.com"))
+                .listing("client", format!("{number}"))
+                .campaign("ad-id", format!("{number}"));
+        }
+        let told = cut(&mut lead);
+        assert_eq!(told.len(), 13, "{told:?}");
+        let words = [lead.external_id, lead.region, lead.occurred_at, lead.source];
+        assert_eq!(words, [None, None, None, None]);
+        assert_eq!(lead.name.map(|name| name.len()), Some(MAX_NAME_BYTES));
+        assert_eq!(
+            (lead.phones.len(), lead.emails.len()),
+            (MAX_PHONES, MAX_EMAILS)
+        );
+        assert_eq!(lead.listings.len(), MAX_LISTINGS);
+        assert_eq!(lead.campaign.len(), MAX_CAMPAIGN_FIELDS);
+        assert_eq!(lead.phones[0], "0");
     }
 
     #[test]

@@ -84,4 +84,6 @@ impl Converter for Mapping {
 }
 
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod tests;

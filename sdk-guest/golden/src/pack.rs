@@ -267,3 +267,44 @@ mod tests {
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod fuzz {
+    use leadhost_fuzz::{damaged, holds};
+    use serde_json::json;
+
+    use super::*;
+    use crate::{diff, normalise};
+
+    #[test]
+    fn fuzz_cases_that_are_unpacked_are_packed_as_they_were() {
+        let case = Case {
+            about: "about".into(),
+            body: vec![0xff, 0, b'{'],
+            expect: Some(json!({"ok": [{"lead": {"phones": ["1"], "attributes": []}}]})),
+            ..Case::new("one", Call::Convert)
+        };
+        let seeds = [
+            pack(std::slice::from_ref(&case)).unwrap(),
+            pack(&[Case::new("two", Call::Complete), case]).unwrap(),
+        ];
+        let words = [
+            "\"", "{", "}", "[", "]", ",", ":", "null", "\\u0000", "\\ud800", "1e999", "-0",
+            "base64",
+        ];
+        holds(2_000, damaged(seeds, &words), |bytes| {
+            let Ok(cases) = unpack(bytes) else {
+                return;
+            };
+            assert!(cases.len() <= MAX_CASES);
+            let again = pack(&cases).unwrap();
+            assert_eq!(unpack(&again).unwrap(), cases);
+            for case in &cases {
+                let expect = case.expect.clone().unwrap_or_default();
+                assert_eq!(diff(&expect, &expect), None);
+                let _ = case.difference(&normalise(expect));
+            }
+        });
+    }
+}

@@ -252,3 +252,37 @@ mod tests {
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod fuzz {
+    use leadhost_fuzz::{Bytes, damaged, holds};
+
+    use super::*;
+
+    #[test]
+    fn fuzz_a_section_of_any_component_is_replaced_and_taken_out_whole() {
+        let mut component = HEADER.to_vec();
+        component.extend([7, 3, 1, 2, 3]);
+        component.extend([0, 5, 4, b'n', b'a', b'm', b'e']);
+        let golden = append_section(&component, b"cases").unwrap();
+        let other = append_custom(&golden, "other", &[b'x'; 300]).unwrap();
+        let words = ["\0", "\x01", "\x7f", "leadhost:golden", "\0asm", "\x0f"];
+        let inputs = (
+            damaged([component, golden, other], &words),
+            damaged(["payload"], &words),
+        );
+        holds(4_000, inputs, |(component, Bytes(payload))| {
+            let Ok(sections) = without_custom(component, SECTION_NAME) else {
+                assert!(append_section(component, payload).is_err());
+                return;
+            };
+            // All that is not ours stays, in its order.
+            assert!(sections.len() <= component.len());
+            assert_eq!(read_section(&sections), Ok(None));
+            let whole = append_section(component, payload).unwrap();
+            assert_eq!(read_section(&whole), Ok(Some(payload.clone())));
+            assert_eq!(without_custom(&whole, SECTION_NAME), Ok(sections));
+        });
+    }
+}

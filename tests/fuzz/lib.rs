@@ -1,0 +1,306 @@
+//! Inputs by chance, for tests that try what nobody thought of. Such a test is named
+//! `fuzz_…`, lies in a module `fuzz` beside what it tries, and says what holds for
+//! whatever comes in, not only that nothing panics.
+//!
+//! A test tries a fixed number of inputs, and the same ones in every run. Who wants more
+//! gives each test a time with `LEADHOST_FUZZ_SECONDS`, and other inputs with
+//! `LEADHOST_FUZZ_SEED`; `cargo xtask fuzz` does both. An input that fails is made as
+//! small as it gets before it is told.
+
+use std::cell::Cell;
+use std::fmt::{self, Debug};
+use std::ops::Deref;
+use std::time::{Duration, Instant};
+
+pub use proptest;
+
+use proptest::collection::vec;
+use proptest::prelude::{Just, Strategy, any};
+use proptest::prop_oneof;
+use proptest::sample::{Index, select};
+use proptest::strategy::BoxedStrategy;
+use proptest::test_runner::{Config, RngSeed, TestError, TestRunner};
+use serde_json::{Map, Value};
+
+const SEED: u64 = 0x1ead_f055;
+
+/// Asserts that a property holds for so many inputs, or for as long as the tester says.
+///
+/// # Panics
+/// When it does not: with the smallest input for which it does not that was found.
+#[track_caller]
+pub fn holds<S: Strategy<Value: Debug>, P: Fn(&S::Value)>(inputs: usize, any: S, property: P) {
+    let seed = given("LEADHOST_FUZZ_SEED").unwrap_or(SEED);
+    let seconds = given("LEADHOST_FUZZ_SECONDS");
+    let began = Instant::now();
+    let tried = Cell::new(0_usize);
+    let is_enough = || match seconds {
+        Some(seconds) => began.elapsed() >= Duration::from_secs(seconds),
+        None => tried.get() >= inputs,
+    };
+    let mut runner = TestRunner::new(Config {
+        rng_seed: RngSeed::Fixed(seed),
+        failure_persistence: None,
+        ..Config::default()
+    });
+    while !is_enough() {
+        let input = any.new_tree(&mut runner).expect("no input is left out");
+        tried.set(tried.get() + 1);
+        let outcome = runner.run_one(input, |input| {
+            property(&input);
+            Ok(())
+        });
+        if let Err(TestError::Fail(why, input)) = outcome {
+            let number = tried.get();
+            panic!("input {number} with seed {seed}: {why}\nmade small: {input:#?}");
+        }
+    }
+    tell::<P>(tried.get(), began.elapsed(), seed);
+}
+
+/// For who runs the targets one by one; the test program keeps it to itself otherwise.
+#[allow(clippy::print_stdout, reason = "what a test says to its runner")]
+fn tell<P>(tried: usize, took: Duration, seed: u64) {
+    let name = std::any::type_name::<P>().trim_end_matches("::{{closure}}");
+    let seconds = took.as_secs_f64();
+    println!("{name}: {tried} inputs in {seconds:.1} s, seed {seed}");
+}
+
+fn given(name: &str) -> Option<u64> {
+    let text = std::env::var_os(name)?;
+    let number = text.to_str().and_then(|text| text.parse().ok());
+    Some(number.unwrap_or_else(|| panic!("{name} is a whole number, not {text:?}")))
+}
+
+/// Bytes that are told as text, with what is none escaped.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Bytes(pub Vec<u8>);
+
+impl Debug for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "b\"{}\"", self.0.escape_ascii())
+    }
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// One change to bytes, at a place that follows from their length.
+#[derive(Clone, Debug)]
+enum Edit {
+    Put(Index, Vec<u8>),
+    Change(Index, u8),
+    TakeOut(Index, usize),
+    Double(Index, usize),
+    End(Index),
+}
+
+impl Edit {
+    fn apply(&self, bytes: &mut Vec<u8>) {
+        let place = |index: &Index, bytes: &Vec<u8>| index.index(bytes.len() + 1);
+        match self {
+            Self::Put(at, more) => {
+                let at = place(at, bytes);
+                bytes.splice(at..at, more.iter().copied());
+            }
+            Self::Change(at, to) => {
+                let at = place(at, bytes);
+                if let Some(byte) = bytes.get_mut(at) {
+                    *byte = *to;
+                }
+            }
+            Self::TakeOut(at, count) => {
+                let at = place(at, bytes);
+                let end = (at + count).min(bytes.len());
+                bytes.drain(at..end);
+            }
+            Self::Double(at, count) => {
+                let at = place(at, bytes);
+                let end = (at + count).min(bytes.len());
+                let again = bytes[at..end].to_vec();
+                bytes.splice(at..at, again);
+            }
+            Self::End(at) => {
+                let at = place(at, bytes);
+                bytes.truncate(at);
+            }
+        }
+    }
+}
+
+/// Any of these with a few changes; the words are what the reader of them looks for.
+pub fn damaged(
+    seeds: impl IntoIterator<Item = impl Into<Vec<u8>>>,
+    words: &[&str],
+) -> BoxedStrategy<Bytes> {
+    let seeds: Vec<Vec<u8>> = seeds.into_iter().map(Into::into).collect();
+    let words: Vec<Vec<u8>> = words.iter().map(|word| word.as_bytes().to_vec()).collect();
+    let word = if words.is_empty() {
+        vec(any::<u8>(), 1..9).boxed()
+    } else {
+        prop_oneof![3 => select(words), 1 => vec(any::<u8>(), 1..9)].boxed()
+    };
+    let edit = prop_oneof![
+        3 => (any::<Index>(), word).prop_map(|(at, word)| Edit::Put(at, word)),
+        2 => (any::<Index>(), any::<u8>()).prop_map(|(at, to)| Edit::Change(at, to)),
+        2 => (any::<Index>(), 1_usize..64).prop_map(|(at, count)| Edit::TakeOut(at, count)),
+        1 => (any::<Index>(), 1_usize..64).prop_map(|(at, count)| Edit::Double(at, count)),
+        1 => any::<Index>().prop_map(Edit::End),
+    ];
+    (select(seeds), vec(edit, 0..6))
+        .prop_map(|(mut bytes, edits)| {
+            edits.iter().for_each(|edit| edit.apply(&mut bytes));
+            Bytes(bytes)
+        })
+        .boxed()
+}
+
+/// The same as text: bytes that are none are replaced.
+pub fn damaged_text(
+    seeds: impl IntoIterator<Item = impl Into<Vec<u8>>>,
+    words: &[&str],
+) -> BoxedStrategy<String> {
+    damaged(seeds, words)
+        .prop_map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        .boxed()
+}
+
+/// Texts as people, senders and attackers write them: empty, long, odd, or one of these.
+pub fn text(words: &[&str]) -> BoxedStrategy<String> {
+    let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+    let odd = select(vec![
+        "", " ", "\0", "é", "\u{feff}", "\u{202e}", "😀", "null", "0", "-1", "1e999", "{{1}}",
+    ]);
+    prop_oneof![
+        4 => select([words, vec![String::new()]].concat()),
+        2 => odd.prop_map(str::to_owned),
+        2 => "\\PC{0,20}",
+        1 => (select(vec!["x", "é", " "]), 0_usize..6_000)
+            .prop_map(|(one, count)| one.repeat(count)),
+    ]
+    .boxed()
+}
+
+/// Any JSON value whose objects have some of these members, and whose texts are often
+/// some of these.
+pub fn json(members: &[&str], texts: &[&str]) -> BoxedStrategy<Value> {
+    let leaf = prop_oneof![
+        1 => Just(Value::Null),
+        1 => any::<bool>().prop_map(Value::Bool),
+        1 => any::<i64>().prop_map(Value::from),
+        2 => (0_i64..4).prop_map(Value::from),
+        1 => any::<f64>().prop_map(Value::from),
+        5 => text(texts).prop_map(Value::String),
+    ];
+    let members: Vec<String> = members.iter().map(|&name| name.to_owned()).collect();
+    leaf.prop_recursive(4, 60, 8, move |inner| {
+        let object = vec((select(members.clone()), inner.clone()), 0..9);
+        prop_oneof![
+            1 => vec(inner, 0..4).prop_map(Value::Array),
+            3 => object.prop_map(|members| Value::Object(Map::from_iter(members))),
+        ]
+    })
+    .boxed()
+}
+
+/// One of these values with other values in the place of some of its parts.
+pub fn changed(seeds: Vec<Value>, by: BoxedStrategy<Value>) -> BoxedStrategy<Value> {
+    (select(seeds), vec((any::<Index>(), by), 0..4))
+        .prop_map(|(mut value, changes)| {
+            for (place, by) in changes {
+                let mut left = place.index(count(&value));
+                put(&mut value, &mut left, &mut Some(by));
+            }
+            value
+        })
+        .boxed()
+}
+
+/// Its parts, with itself.
+fn count(value: &Value) -> usize {
+    1 + match value {
+        Value::Array(values) => values.iter().map(count).sum(),
+        Value::Object(members) => members.values().map(count).sum(),
+        _ => 0,
+    }
+}
+
+/// Puts a value in the place of the part of this number.
+fn put(value: &mut Value, left: &mut usize, by: &mut Option<Value>) {
+    if *left == 0 {
+        if let Some(by) = by.take() {
+            *value = by;
+        }
+        return;
+    }
+    *left -= 1;
+    let parts: Vec<&mut Value> = match value {
+        Value::Array(values) => values.iter_mut().collect(),
+        Value::Object(members) => members.values_mut().collect(),
+        _ => Vec::new(),
+    };
+    for part in parts {
+        if by.is_some() {
+            put(part, left, by);
+        }
+    }
+}
+
+/// Where something is cut into pieces.
+pub fn cuts() -> impl Strategy<Value = Vec<Index>> {
+    vec(any::<Index>(), 0..8)
+}
+
+/// The pieces, none of which is empty.
+pub fn pieces<'a>(bytes: &'a [u8], cuts: &[Index]) -> Vec<&'a [u8]> {
+    let mut ends: Vec<_> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+    ends.push(bytes.len());
+    ends.sort_unstable();
+    let mut begin = 0;
+    let mut pieces = Vec::new();
+    for end in ends {
+        if end > begin {
+            pieces.push(&bytes[begin..end]);
+            begin = end;
+        }
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::catch_unwind;
+
+    use super::*;
+
+    /// Else a test with these would pass whatever happens.
+    #[test]
+    fn what_does_not_hold_is_found_and_made_small() {
+        let told = catch_unwind(|| {
+            holds(2_000, damaged(["abcabc"], &["needle"]), |bytes| {
+                assert!(!bytes.windows(6).any(|part| part == b"needle"), "there");
+            });
+        });
+        let told = told.expect_err("it is found");
+        let told = told.downcast_ref::<String>().expect("words");
+        assert!(told.contains("needle") && told.contains("seed"), "{told}");
+    }
+
+    #[test]
+    fn pieces_are_the_whole() {
+        holds(
+            500,
+            (damaged(["some bytes"], &[]), cuts()),
+            |(bytes, cuts)| {
+                let pieces = pieces(bytes, cuts);
+                assert!(pieces.iter().all(|piece| !piece.is_empty()));
+                assert_eq!(pieces.concat(), bytes.0);
+            },
+        );
+    }
+}
