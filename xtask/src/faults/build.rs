@@ -26,13 +26,27 @@ pub struct Before {
     pub commit: String,
 }
 
+impl Before {
+    /// One that the tester has: `COMMIT=PROGRAM`.
+    pub fn named(text: &str) -> Result<Self, Failure> {
+        let (commit, program) = text
+            .split_once('=')
+            .ok_or_else(|| Failure::new("--before takes COMMIT=PROGRAM"))?;
+        let program = fs::canonicalize(program).context(format!("finding {program}"))?;
+        Ok(Self {
+            program,
+            commit: commit.to_owned(),
+        })
+    }
+}
+
 impl Built {
-    pub fn new(with_before: bool, with_fuzz: bool) -> Result<Self, Failure> {
+    pub fn new(given: Option<Before>, with_before: bool, with_fuzz: bool) -> Result<Self, Failure> {
         let folder = folder();
         fs::create_dir_all(&folder).context(format!("creating {}", folder.display()))?;
-        let before = match with_before {
-            true => before(&folder)?,
-            false => None,
+        let before = match (given, with_before) {
+            (None, true) => before(&folder)?,
+            (given, _) => given,
         };
         if with_fuzz {
             // So that the time of its row is that of its inputs.
