@@ -19,7 +19,7 @@ use crate::failure::{Context, Failure};
 use crate::install::Install;
 use crate::postgres::{self, Postgres};
 use crate::{plugins, process, repository};
-use build::Built;
+use build::{Before, Built};
 use page::{Figure, Outcome, Page};
 use table::{ROWS, Row, SECONDS, Tries};
 
@@ -27,7 +27,7 @@ pub const HELP: &str = "\
 Tries faults and writes what was measured into docs/reliability.md: the program as it is
 released, each row by its tests, one after the other and within 40 minutes.
 
-    cargo xtask faults [--usual] [--no-install] [ROW..]
+    cargo xtask faults [--usual] [--before COMMIT=PROGRAM] [--no-install] [ROW..]
     cargo xtask faults --short [--no-install]
 
     ROW            kills, sync, full, and so on: only these, the others stay as they were
@@ -39,13 +39,16 @@ released, each row by its tests, one after the other and within 40 minutes.
 
 A size that the environment names holds (LEADHOST_KILLS=1000). What tests said is in
 target/faults, a file a row. The rolling upgrade begins with the build before the newest
-change of the schema, which is taken from the repository's history and built once.
+change of the schema, which is taken from the repository's history and built once, or with
+the one that --before names.
 ";
 
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let short = args.flag("--short");
     let usual = args.flag("--usual");
+    let before = args.value("--before")?;
+    let before = before.as_deref().map(Before::named).transpose()?;
     let chosen = chosen(&args.words()?)?;
     if short {
         return check();
@@ -55,8 +58,7 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     plugins::build_all(install)?;
     plugins::build_test_guests(install)?;
     let is_chosen = |key: &str| chosen.iter().any(|row| row.key == key);
-    let built = Built::new(is_chosen("upgrade"), is_chosen("fuzz"))?;
-    let commit = commit()?;
+    let built = Built::new(before, is_chosen("upgrade"), is_chosen("fuzz"))?;
     let day = process::output(Command::new("date").args(["-u", "+%F"]))?;
 
     let end = Instant::now() + Duration::from_secs(SECONDS);
@@ -75,7 +77,7 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
         } else {
             attempt(row, &built, usual, within)?
         };
-        let line = page::line(row, &outcome, &commit, day.trim());
+        let line = page::line(row, &outcome, &built.commit, day.trim());
         eprintln!(
             "{:>12} {} ({} s)",
             row.key,
@@ -259,23 +261,6 @@ fn run_within(mut command: Command, within: Duration) -> Result<Option<bool>, Fa
         Ok(status) => Ok(Some(status.context("waiting for the tests")?.success())),
         Err(_) => Ok(None),
     }
-}
-
-/// The commit that is tried, and whether more than it is.
-fn commit() -> Result<String, Failure> {
-    let git = |arguments: &[&str]| {
-        process::output(
-            Command::new("git")
-                .args(arguments)
-                .current_dir(repository::root()),
-        )
-    };
-    let commit = git(&["rev-parse", "--short=10", "HEAD"])?;
-    let changed = git(&["status", "--porcelain", "--", ".", ":!docs"])?;
-    Ok(match changed.trim().is_empty() {
-        true => commit.trim().to_owned(),
-        false => format!("{} and changes", commit.trim()),
-    })
 }
 
 fn folder() -> PathBuf {

@@ -2,6 +2,7 @@
 //! for nobody: as many as ever are taken, the others hear that they come again, and
 //! when it is over all is as before.
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,8 +22,11 @@ leadhost_tests::on_every_store! {
     three_times_the_capacity_is_borne,
 }
 
-/// Senders that each wait for their answer, as many as a host is busy with.
-const BUSY: usize = 32;
+/// Senders that each wait for their answer, at first.
+const FEWEST: usize = 16;
+
+/// More senders than these get no more taken than so many times as much.
+const HARDLY_MORE: f64 = 1.1;
 
 /// What is offered, of what can be taken.
 const TIMES: usize = 3;
@@ -60,7 +64,14 @@ async fn three_times_the_capacity_is_borne(on: On) {
     let to = service.address("gateway");
     let path = address(&keys);
 
-    let calm = capacity(to, &path, (lasts / 5).max(Duration::from_secs(2))).await;
+    let mut acknowledged = BTreeSet::new();
+    let calm = capacity(
+        to,
+        &path,
+        (lasts / 20).max(Duration::from_secs(2)),
+        &mut acknowledged,
+    )
+    .await;
     let idle = service.memory();
     let (storm, most) = crowd(to, &path, calm.each_second * TIMES as f64, lasts, || {
         service.memory()
@@ -70,8 +81,9 @@ async fn three_times_the_capacity_is_borne(on: On) {
 
     let goodput = storm.taken as f64 / lasts.as_secs_f64() / calm.each_second * 100.0;
     let figure = format!(
-        "capacity {:.0} leads/s, then {:.0}/s offered for {} s: goodput {goodput:.0} % of the capacity, {} told to come again, {} gave up after {} s, {} without a connection or an answer; normal answers {:.1} s after the end; memory {} MiB at most, {} MiB before; the senders run on the same processors",
+        "capacity {:.0} leads/s of {} senders that wait, then {:.0}/s offered for {} s: goodput {goodput:.0} % of the capacity, {} told to come again, {} gave up after {} s, {} without a connection or an answer; normal answers {:.1} s after the end; memory {} MiB at most, {} MiB before; the senders run on the same processors",
         calm.each_second,
+        calm.senders,
         storm.offered as f64 / lasts.as_secs_f64(),
         lasts.as_secs(),
         storm.refused,
@@ -86,44 +98,55 @@ async fn three_times_the_capacity_is_borne(on: On) {
     assert!(storm.taken > 0, "{figure}");
     assert_eq!(storm.wrong, [""; 0], "{figure}");
     assert!(recovery < LATEST_RECOVERY, "{figure}");
-    let acknowledged = calm
-        .sent
-        .acknowledged
-        .union(&storm.acknowledged)
-        .cloned()
-        .collect();
+    acknowledged.extend(storm.acknowledged);
     assert_each_once(service.address("data"), key(&keys), &acknowledged).await;
 }
 
 /// What is taken from senders that wait for their answers.
 struct Calm {
     each_second: f64,
+    senders: usize,
     /// Of a hundred answers one took longer.
     slow: Duration,
-    sent: leadhost_tests::load::Sent,
 }
 
-async fn capacity(to: SocketAddr, path: &str, lasts: Duration) -> Calm {
-    let load = Load::start(Plan {
-        targets: Targets::new([to]),
-        what: What::Leads(path.to_owned()),
-        name: "calm".to_owned(),
-        senders: BUSY,
-        unacknowledged: Unacknowledged::Again,
-        first: Vec::new(),
-    });
-    // The first ones find nothing warm.
-    load.reaches(500).await;
-    let (before, begun) = (load.acknowledged(), Instant::now());
-    tokio::time::sleep(lasts).await;
-    let taken = load.acknowledged() - before;
-    let each_second = taken as f64 / begun.elapsed().as_secs_f64();
-    let sent = load.stop().await;
-    sent.assert_well_formed();
-    Calm {
-        each_second,
-        slow: sent.percentile(99),
-        sent,
+/// Twice as many senders are tried as before, until they get hardly more taken.
+async fn capacity(
+    to: SocketAddr,
+    path: &str,
+    lasts: Duration,
+    acknowledged: &mut BTreeSet<String>,
+) -> Calm {
+    let mut best: Option<Calm> = None;
+    let mut senders = FEWEST;
+    loop {
+        let load = Load::start(Plan {
+            targets: Targets::new([to]),
+            what: What::Leads(path.to_owned()),
+            name: format!("calm-{senders}"),
+            senders,
+            unacknowledged: Unacknowledged::Again,
+            first: Vec::new(),
+        });
+        // The first ones find nothing warm.
+        load.reaches(500).await;
+        let (before, begun) = (load.acknowledged(), Instant::now());
+        tokio::time::sleep(lasts).await;
+        let taken = load.acknowledged() - before;
+        let each_second = taken as f64 / begun.elapsed().as_secs_f64();
+        let sent = load.stop().await;
+        sent.assert_well_formed();
+        let now = Calm {
+            each_second,
+            senders,
+            slow: sent.percentile(99),
+        };
+        acknowledged.extend(sent.acknowledged);
+        match best {
+            Some(best) if each_second < best.each_second * HARDLY_MORE => return best,
+            _ => best = Some(now),
+        }
+        senders *= 2;
     }
 }
 
@@ -136,7 +159,7 @@ struct Storm {
     given_up: usize,
     unanswered: usize,
     wrong: Vec<String>,
-    acknowledged: std::collections::BTreeSet<String>,
+    acknowledged: BTreeSet<String>,
 }
 
 /// Connections that wait for their next lead, of each address.

@@ -65,7 +65,7 @@ async fn with_256_files_idle_connections_make_room_and_leads_go_on(on: On) {
     assert_each_once(data, key(&keys), &sent.acknowledged).await;
     let metrics = service.ask("admin", "GET", "/metrics").send().await;
     let away = number_of(
-        &metrics.expect(200).text(),
+        metrics.expect(200).text(),
         "leadhost_connections_sent_away_total",
     );
     assert!(service.stop());

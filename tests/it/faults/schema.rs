@@ -32,7 +32,7 @@ fn kills(on: &On) -> u32 {
 
 async fn a_schema_that_is_killed_half_way_is_whole_at_the_next_start(on: On) {
     let kills = kills(&on);
-    let (first, _folder) = store(&on).await;
+    let first = store(&on).await;
     let folder = tempfile::tempdir().expect("a folder");
     old(&first, folder.path()).await;
     let begun = Instant::now();
@@ -43,7 +43,7 @@ async fn a_schema_that_is_killed_half_way_is_whole_at_the_next_start(on: On) {
 
     let mut cut = 0;
     for kill in 0..kills {
-        let (on, _database) = store(&on).await;
+        let on = store(&on).await;
         let folder = tempfile::tempdir().expect("a folder");
         old(&on, folder.path()).await;
         let begun = begin(&on, folder.path(), takes * kill / kills);
@@ -64,14 +64,13 @@ async fn a_schema_that_is_killed_half_way_is_whole_at_the_next_start(on: On) {
     figures::tell("migration", Some(&on), None, &figure);
 }
 
-/// A store of its own of the same kind, and what keeps it.
-async fn store(on: &On) -> (On, Option<Arc<leadhost_tests::postgres::Database>>) {
+/// A store of its own of the same kind.
+async fn store(on: &On) -> On {
     match on {
-        On::Sqlite => (On::Sqlite, None),
+        On::Sqlite => On::Sqlite,
         On::Postgres(_) => {
             let database = empty_database().await.expect("there was one before");
-            let database = Arc::new(database);
-            (On::Postgres(Arc::clone(&database)), Some(database))
+            On::Postgres(Arc::new(database))
         }
     }
 }

@@ -3,7 +3,7 @@
 //! the file, the sync of that log, the bytes that answer.
 
 use std::collections::{HashMap, HashSet};
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use leadhost_tests::load::post;
 use leadhost_tests::program::{binary, preloaded};
-use leadhost_tests::{On, figures};
+use leadhost_tests::{On, figures, until};
 
 use super::start_as;
 use crate::crash::{address, prepare};
@@ -108,7 +108,18 @@ async fn watched(count: usize, preload: Option<&Path>) -> Option<Seen> {
     for sender in senders {
         sender.await.expect("a sender ends by itself");
     }
+    let ended = format!("{:<5} +++ exited", service.process().as_raw_nonzero().get());
     assert!(service.stop());
+    until("strace has written all", async || {
+        let mut file = std::fs::File::open(&calls).expect("strace wrote");
+        let length = file.seek(SeekFrom::End(0)).expect("a file");
+        let end = SeekFrom::Start(length.saturating_sub(4_096));
+        let mut text = Vec::new();
+        file.seek(end).expect("a file");
+        file.read_to_end(&mut text).expect("a file");
+        contains(&text, ended.as_bytes()).then_some(())
+    })
+    .await;
     let seen = tokio::task::spawn_blocking(move || Seen::read(calls));
     Some(seen.await.expect("no panic"))
 }

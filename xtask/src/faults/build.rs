@@ -18,6 +18,8 @@ pub struct Built {
     pub tests: PathBuf,
     pub program: PathBuf,
     pub before: Option<Before>,
+    /// Of the tests and of the program.
+    pub commit: String,
 }
 
 /// A build of an earlier commit.
@@ -26,24 +28,42 @@ pub struct Before {
     pub commit: String,
 }
 
+impl Before {
+    /// One that the tester has: `COMMIT=PROGRAM`.
+    pub fn named(text: &str) -> Result<Self, Failure> {
+        let (commit, program) = text
+            .split_once('=')
+            .ok_or_else(|| Failure::new("--before takes COMMIT=PROGRAM"))?;
+        let program = fs::canonicalize(program).context(format!("finding {program}"))?;
+        Ok(Self {
+            program,
+            commit: commit.to_owned(),
+        })
+    }
+}
+
 impl Built {
-    pub fn new(with_before: bool, with_fuzz: bool) -> Result<Self, Failure> {
+    pub fn new(given: Option<Before>, with_before: bool, with_fuzz: bool) -> Result<Self, Failure> {
         let folder = folder();
         fs::create_dir_all(&folder).context(format!("creating {}", folder.display()))?;
-        let before = match with_before {
-            true => before(&folder)?,
-            false => None,
+        let before = match (given, with_before) {
+            (None, true) => before(&folder)?,
+            (given, _) => given,
         };
         if with_fuzz {
             // So that the time of its row is that of its inputs.
             process::run(repository::cargo().args(["test", "--workspace", "--lib", "--no-run"]))?;
         }
+        let commit = commit()?;
         let program = folder.join("leadhost");
         build(&repository::root(), &program)?;
+        let tests = folder.join("tests");
+        copy(&self::tests()?, &tests)?;
         Ok(Self {
-            tests: tests()?,
+            tests,
             program,
             before,
+            commit,
         })
     }
 }
@@ -59,10 +79,14 @@ fn build(root: &Path, to: &Path) -> Result<(), Failure> {
             .arg(repository::target()),
     )?;
     let built = repository::target().join("release").join("leadhost");
+    copy(&built, to)
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
     let partial = to.with_extension("partial");
-    fs::copy(&built, &partial)
+    fs::copy(from, &partial)
         .and_then(|_| fs::rename(&partial, to))
-        .context(format!("copying {}", built.display()))
+        .context(format!("copying {}", from.display()))
 }
 
 /// The last commit with an older schema, built; None without that much history.
@@ -118,4 +142,21 @@ pub fn tests() -> Result<PathBuf, Failure> {
         .filter(|told| told["target"]["name"] == "it")
         .find_map(|told| told["executable"].as_str().map(PathBuf::from));
     program.ok_or_else(|| Failure::new("cargo does not tell where the tests are"))
+}
+
+/// The commit that is tried, and whether more than it is.
+fn commit() -> Result<String, Failure> {
+    let git = |arguments: &[&str]| {
+        process::output(
+            Command::new("git")
+                .args(arguments)
+                .current_dir(repository::root()),
+        )
+    };
+    let commit = git(&["rev-parse", "--short=10", "HEAD"])?;
+    let changed = git(&["status", "--porcelain", "--", ".", ":!docs"])?;
+    Ok(match changed.trim().is_empty() {
+        true => commit.trim().to_owned(),
+        false => format!("{} and changes", commit.trim()),
+    })
 }
