@@ -179,7 +179,7 @@ fn attempt(row: &Row, built: &Built, usual: bool, within: Duration) -> Result<Ou
     if let Some(before) = &built.before {
         command.env("LEADHOST_PROGRAM_BEFORE", &before.program).env(
             "LEADHOST_BUILDS",
-            format!("{} to {}", before.commit, commit()?),
+            format!("{} to {}", before.commit, built.commit),
         );
     }
     if !usual {
