@@ -59,7 +59,6 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     plugins::build_test_guests(install)?;
     let is_chosen = |key: &str| chosen.iter().any(|row| row.key == key);
     let built = Built::new(before, is_chosen("upgrade"), is_chosen("fuzz"))?;
-    let commit = commit()?;
     let day = process::output(Command::new("date").args(["-u", "+%F"]))?;
 
     let end = Instant::now() + Duration::from_secs(SECONDS);
@@ -78,7 +77,7 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
         } else {
             attempt(row, &built, usual, within)?
         };
-        let line = page::line(row, &outcome, &commit, day.trim());
+        let line = page::line(row, &outcome, &built.commit, day.trim());
         eprintln!(
             "{:>12} {} ({} s)",
             row.key,
@@ -180,7 +179,7 @@ fn attempt(row: &Row, built: &Built, usual: bool, within: Duration) -> Result<Ou
     if let Some(before) = &built.before {
         command.env("LEADHOST_PROGRAM_BEFORE", &before.program).env(
             "LEADHOST_BUILDS",
-            format!("{} to {}", before.commit, commit()?),
+            format!("{} to {}", before.commit, built.commit),
         );
     }
     if !usual {
@@ -262,23 +261,6 @@ fn run_within(mut command: Command, within: Duration) -> Result<Option<bool>, Fa
         Ok(status) => Ok(Some(status.context("waiting for the tests")?.success())),
         Err(_) => Ok(None),
     }
-}
-
-/// The commit that is tried, and whether more than it is.
-fn commit() -> Result<String, Failure> {
-    let git = |arguments: &[&str]| {
-        process::output(
-            Command::new("git")
-                .args(arguments)
-                .current_dir(repository::root()),
-        )
-    };
-    let commit = git(&["rev-parse", "--short=10", "HEAD"])?;
-    let changed = git(&["status", "--porcelain", "--", ".", ":!docs"])?;
-    Ok(match changed.trim().is_empty() {
-        true => commit.trim().to_owned(),
-        false => format!("{} and changes", commit.trim()),
-    })
 }
 
 fn folder() -> PathBuf {

@@ -18,6 +18,8 @@ pub struct Built {
     pub tests: PathBuf,
     pub program: PathBuf,
     pub before: Option<Before>,
+    /// Of the tests and of the program.
+    pub commit: String,
 }
 
 /// A build of an earlier commit.
@@ -52,12 +54,16 @@ impl Built {
             // So that the time of its row is that of its inputs.
             process::run(repository::cargo().args(["test", "--workspace", "--lib", "--no-run"]))?;
         }
+        let commit = commit()?;
         let program = folder.join("leadhost");
         build(&repository::root(), &program)?;
+        let tests = folder.join("tests");
+        copy(&self::tests()?, &tests)?;
         Ok(Self {
-            tests: tests()?,
+            tests,
             program,
             before,
+            commit,
         })
     }
 }
@@ -73,10 +79,14 @@ fn build(root: &Path, to: &Path) -> Result<(), Failure> {
             .arg(repository::target()),
     )?;
     let built = repository::target().join("release").join("leadhost");
+    copy(&built, to)
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
     let partial = to.with_extension("partial");
-    fs::copy(&built, &partial)
+    fs::copy(from, &partial)
         .and_then(|_| fs::rename(&partial, to))
-        .context(format!("copying {}", built.display()))
+        .context(format!("copying {}", from.display()))
 }
 
 /// The last commit with an older schema, built; None without that much history.
@@ -132,4 +142,21 @@ pub fn tests() -> Result<PathBuf, Failure> {
         .filter(|told| told["target"]["name"] == "it")
         .find_map(|told| told["executable"].as_str().map(PathBuf::from));
     program.ok_or_else(|| Failure::new("cargo does not tell where the tests are"))
+}
+
+/// The commit that is tried, and whether more than it is.
+fn commit() -> Result<String, Failure> {
+    let git = |arguments: &[&str]| {
+        process::output(
+            Command::new("git")
+                .args(arguments)
+                .current_dir(repository::root()),
+        )
+    };
+    let commit = git(&["rev-parse", "--short=10", "HEAD"])?;
+    let changed = git(&["status", "--porcelain", "--", ".", ":!docs"])?;
+    Ok(match changed.trim().is_empty() {
+        true => commit.trim().to_owned(),
+        false => format!("{} and changes", commit.trim()),
+    })
 }
