@@ -128,8 +128,8 @@ fn before(folder: &Path) -> Result<Option<Before>, Failure> {
 pub fn tests() -> Result<PathBuf, Failure> {
     let said = process::output(repository::cargo().args([
         "test",
-        "--package",
-        "leadhost-tests",
+        // With the features that the other tests are built with.
+        "--workspace",
         "--test",
         "it",
         "--no-run",
