@@ -31,7 +31,7 @@ fn lifetime(life: usize) -> usize {
     40 + (life * 37) % 160
 }
 
-const WORKSPACE: &str = r#"
+pub(crate) const WORKSPACE: &str = r#"
 [workspace]
 slug = "crash"
 name = "Crash"
