@@ -143,11 +143,9 @@ impl Sealer {
             }
             Some(_) => {
                 // The key was changed and the one before it is at hand: from now on this one seals.
-                let new = folder.join(format!("{MARKER_FILE}.new"));
-                fs::write(&new, format!("{}\n", current.name())).map_err(at(&new))?;
-                fs::rename(&new, &marker_path).map_err(at(&marker_path))?;
+                replace_private(&marker_path, &format!("{}\n", current.name()))?;
             }
-            None => write_private(&marker_path, &format!("{}\n", current.name()))?,
+            None => make_private(&marker_path, &format!("{}\n", current.name()))?,
         }
         Ok(Self { current, old })
     }
@@ -363,7 +361,7 @@ fn random_bytes() -> Zeroizing<[u8; KEY_BYTES]> {
 fn make_key(path: &Path) -> Result<Key, KeyError> {
     let bytes = random_bytes();
     let text = Zeroizing::new(format!("{}\n", STANDARD.encode(*bytes)));
-    write_private(path, &text)?;
+    make_private(path, &text)?;
     Ok(Key::new(&bytes))
 }
 
@@ -415,23 +413,54 @@ fn read_if_there(path: &Path) -> Result<Option<Zeroizing<String>>, KeyError> {
     }
 }
 
-/// Writes a new file that only its owner reads, durably: a sealing key that a
-/// power cut takes away takes every secret with it.
-fn write_private(path: &Path, text: &str) -> Result<(), KeyError> {
-    let write = || -> io::Result<()> {
-        let mut file = fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(path)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        match path.parent() {
-            Some(folder) => fs::File::open(folder)?.sync_all(),
-            None => Ok(()),
-        }
+/// Makes a file that only its owner reads, durably: a sealing key that a power cut
+/// takes away takes every secret with it. It has its name only when it is whole, since
+/// half a key keeps the service from starting; one that is there stays.
+fn make_private(path: &Path, text: &str) -> Result<(), KeyError> {
+    let make = || -> io::Result<()> {
+        let new = written_aside(path, text)?;
+        let made = fs::hard_link(&new, path);
+        fs::remove_file(&new)?;
+        made?;
+        sync_folder_of(path)
     };
-    write().map_err(at(path))
+    make().map_err(at(path))
+}
+
+/// The same in the place of one that may be there.
+fn replace_private(path: &Path, text: &str) -> Result<(), KeyError> {
+    let replace = || -> io::Result<()> {
+        fs::rename(written_aside(path, text)?, path)?;
+        sync_folder_of(path)
+    };
+    replace().map_err(at(path))
+}
+
+/// A synced file beside this one, by a name that no other process takes.
+fn written_aside(path: &Path, text: &str) -> io::Result<PathBuf> {
+    let mut new = path.as_os_str().to_owned();
+    new.push(format!(".{}.new", std::process::id()));
+    let new = PathBuf::from(new);
+    // A process of this number was cut off before.
+    match fs::remove_file(&new) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&new)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    Ok(new)
+}
+
+fn sync_folder_of(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(folder) => fs::File::open(folder)?.sync_all(),
+        None => Ok(()),
+    }
 }
 
 fn at(path: &Path) -> impl FnOnce(io::Error) -> KeyError {

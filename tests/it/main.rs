@@ -28,6 +28,7 @@ mod moving;
 mod notifications;
 mod openapi;
 mod plugins;
+mod power_cut;
 mod products;
 mod promises;
 mod replay;

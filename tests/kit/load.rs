@@ -563,7 +563,7 @@ fn person(id: &str) -> u64 {
 }
 
 /// A portal's lead.
-fn lead(id: &str) -> Value {
+pub fn lead(id: &str) -> Value {
     let person = person(id);
     json!({
         "leadOrigin": "Portal", "timestamp": "2030-01-15T12:00:00.000Z", "originLeadId": id, "clientListingId": "AP-7",

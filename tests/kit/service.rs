@@ -210,6 +210,11 @@ impl Service {
         self.child.wait().expect("it ends");
     }
 
+    /// Returns when it has ended by itself.
+    pub fn wait(&mut self) {
+        self.child.wait().expect("it ends");
+    }
+
     /// A command against it, which has to succeed: its standard output.
     #[track_caller]
     pub fn run(&self, arguments: &[&str]) -> String {

@@ -19,8 +19,9 @@ that systemd verifies the unit of examples/deploy, where systemd is installed.
     cargo xtask test [--api] [--browser] [--clients] [--image] [--no-install]
 
     --guests       also builds the JavaScript and Python examples (needs Node and Python)
-    --nightly      what takes a night: bad days as long as real ones, and a million changes
-                   of rows under the eyes of export clients, on each store
+    --nightly      what takes a night: bad days as long as real ones, two thousand power
+                   cuts, and a million changes of rows under the eyes of export clients,
+                   on each store
     --api          instead: schemathesis, and a client that a generator makes from the
                    document, against the built service (needs Python)
     --browser      instead, or with --api: the page /docs in a Chromium without a network

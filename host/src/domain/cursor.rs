@@ -230,3 +230,81 @@ mod tests {
         }
     }
 }
+
+#[cfg(test)]
+mod fuzz {
+    use leadhost_fuzz::proptest::prelude::any;
+    use leadhost_fuzz::{damaged_text, holds, text};
+
+    use super::*;
+
+    fn filter() -> impl leadhost_fuzz::proptest::strategy::Strategy<Value = String> {
+        text(&["open", "assistant:7"])
+    }
+
+    #[test]
+    fn fuzz_cursors_read_back() {
+        let numbers = (any::<u8>(), any::<[u128; 2]>(), any::<[i64; 2]>());
+        holds(2_000, (numbers, filter()), |(numbers, filter)| {
+            let (number, [one, other], [after, upper]) = numbers;
+            let mut filter = filter.clone();
+            filter.truncate(filter.floor_char_boundary(LONGEST_FILTER));
+            let workspace = WorkspaceId(Uuid::from_u128(*one));
+            let cursor = Cursor {
+                workspace,
+                feed: *number,
+                store: Uuid::from_u128(*other),
+                after: *after,
+                upper: *upper,
+                filter: filter.clone(),
+            };
+            assert_eq!(Cursor::decode(&cursor.encode()).as_ref(), Ok(&cursor));
+            let cursor = ListCursor {
+                workspace,
+                list: *number,
+                before: Uuid::from_u128(*other),
+                filter,
+            };
+            assert_eq!(ListCursor::decode(&cursor.encode()).as_ref(), Ok(&cursor));
+        });
+    }
+
+    #[test]
+    fn fuzz_a_cursor_has_one_text_and_one_kind() {
+        let cursor = Cursor {
+            workspace: WorkspaceId(Uuid::from_u128(1)),
+            feed: 2,
+            store: Uuid::from_u128(3),
+            after: 4,
+            upper: 5,
+            filter: String::new(),
+        };
+        let filtered = Cursor {
+            filter: "open".to_owned(),
+            ..cursor.clone()
+        };
+        let list = ListCursor {
+            workspace: cursor.workspace,
+            list: 1,
+            before: cursor.store,
+            filter: "open".to_owned(),
+        };
+        let seeds = [cursor.encode(), filtered.encode(), list.encode()];
+        // With its sum put right what is inside is looked at too.
+        let mended = |text: &str| {
+            let mut bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+            bytes.truncate(bytes.len().saturating_sub(SUM));
+            Some(with_sum(bytes))
+        };
+        let texts = damaged_text(seeds, &["A", "-", "_", "=", "AQ", "Aw"]);
+        holds(4_000, texts, |text| {
+            for text in [Some(text.clone()), mended(text)].into_iter().flatten() {
+                let (pull, list) = (Cursor::decode(&text), ListCursor::decode(&text));
+                assert!(pull.is_err() || list.is_err());
+                for read in [pull.map(|it| it.encode()), list.map(|it| it.encode())] {
+                    assert!(read.is_err() || read.as_ref() == Ok(&text), "{text}");
+                }
+            }
+        });
+    }
+}

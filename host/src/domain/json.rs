@@ -109,3 +109,46 @@ mod tests {
         assert!(!too_deep(&[0xff, b'"', b'\\'], 1));
     }
 }
+
+#[cfg(test)]
+mod fuzz {
+    use leadhost_fuzz::{damaged, holds, json};
+    use serde_json::Value;
+
+    use super::*;
+
+    fn depth(value: &Value) -> usize {
+        match value {
+            Value::Array(values) => 1 + values.iter().map(depth).max().unwrap_or(0),
+            Value::Object(members) => 1 + members.values().map(depth).max().unwrap_or(0),
+            _ => 0,
+        }
+    }
+
+    #[test]
+    fn fuzz_json_is_too_deep_when_its_values_are() {
+        let seeds = [
+            r#"{"a":[{"b":"]}\\"},[[]],"{[\""],"c":{"d":[1]}}"#,
+            "[[[[[[]]]]]]",
+        ];
+        let words = [
+            "[", "]", "{", "}", "\"", "\\", ",", "[1]", "{\"a\":", "\"[\"",
+        ];
+        holds(4_000, damaged(seeds, &words), |text| {
+            let read = serde_json::from_slice::<Value>(text);
+            for most in 0..8 {
+                let is_deep = too_deep(text, most);
+                if let Ok(value) = &read {
+                    assert_eq!(is_deep, depth(value) > most, "{most}");
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn fuzz_a_length_is_that_of_the_text() {
+        holds(1_000, json(&["a", "é"], &["b"]), |value| {
+            assert_eq!(length(value), value.to_string().len());
+        });
+    }
+}

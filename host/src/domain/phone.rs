@@ -365,3 +365,39 @@ mod tests {
         }
     }
 }
+
+#[cfg(test)]
+mod fuzz {
+    use leadhost_fuzz::{damaged_text, holds};
+
+    use super::*;
+
+    #[test]
+    fn fuzz_a_number_that_is_read_is_read_again_as_the_same() {
+        let seeds = [
+            "+55 (11) 98765-4321",
+            "011 15 98765 4321",
+            "0055 21 3456-7890 ext. 12",
+            "+351 912 345 678",
+            "tel:+1-201-555-0123",
+            "11 8765-4321",
+        ];
+        let words = ["+", "0", "9", "55", "(", ")", "-", " ", "x", "٣", "＋", "/"];
+        holds(1_000, damaged_text(seeds, &words), |raw| {
+            for region in ["BR", "PT", "US", "nowhere"] {
+                let read = normalise(raw, region);
+                assert!(read.raw.chars().count() <= written::MAX_CHARACTERS);
+                assert_eq!(read.e164.is_some(), read.match_key.is_some());
+                let Some(e164) = read.e164 else {
+                    continue;
+                };
+                let digits = e164.strip_prefix('+').expect("a plus");
+                assert!((1..=15).contains(&digits.len()), "{e164}");
+                assert!(digits.bytes().all(|digit| digit.is_ascii_digit()), "{e164}");
+                let again = normalise(&e164, "nowhere");
+                assert_eq!(again.e164.as_ref(), Some(&e164), "{raw} in {region}");
+                assert_eq!(again.match_key, read.match_key);
+            }
+        });
+    }
+}

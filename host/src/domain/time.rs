@@ -116,7 +116,7 @@ pub fn parse(text: &str) -> Option<Micros> {
     }
     if let Some(date) = bare_date(text) {
         let midnight = date.and_hms_opt(0, 0, 0).expect("midnight is");
-        return Some(Micros(midnight.and_utc().timestamp_micros()));
+        return served(Micros(midnight.and_utc().timestamp_micros()));
     }
     // A plus that was not percent-encoded arrives as a space before the offset.
     let spaced;
@@ -129,10 +129,18 @@ pub fn parse(text: &str) -> Option<Micros> {
         }
         _ => text,
     };
-    DateTime::parse_from_rfc3339(text)
-        .ok()
-        .map(|time| Micros(time.timestamp_micros()))
+    let time = DateTime::parse_from_rfc3339(text).ok()?;
+    served(Micros(time.timestamp_micros()))
 }
+
+/// With its offset a time may be of a year before or after those that can be printed.
+fn served(time: Micros) -> Option<Micros> {
+    (FIRST..=LAST).contains(&time).then_some(time)
+}
+
+/// `0001-01-01T00:00:00Z`, and the last microsecond of the year 9999.
+const FIRST: Micros = Micros(-62_135_596_800 * Micros::SECOND);
+const LAST: Micros = Micros(253_402_300_800 * Micros::SECOND - 1);
 
 /// `2030-01-31` and nothing like it: the library would read signs and blanks too.
 fn bare_date(text: &str) -> Option<NaiveDate> {
@@ -164,7 +172,7 @@ pub fn parse_source(text: &str, zone: &str) -> Option<Micros> {
     }
     for format in ["%Y-%m-%dT%H:%M:%S%.f%z", "%Y-%m-%d %H:%M:%S%.f%z"] {
         if let Ok(time) = DateTime::parse_from_str(text, format) {
-            return Some(Micros(time.timestamp_micros()));
+            return served(Micros(time.timestamp_micros()));
         }
     }
     let zone = Zone::named(zone)?;
@@ -187,7 +195,7 @@ pub fn parse_source(text: &str, zone: &str) -> Option<Micros> {
         // A leap second has more than a second of them.
         i32::try_from(local.nanosecond().min(999_999_999)).ok()?,
     );
-    zone.instant(local.ok()?)
+    zone.instant(local.ok()?).and_then(served)
 }
 
 #[cfg(test)]
@@ -241,6 +249,23 @@ mod tests {
     }
 
     #[test]
+    fn a_time_of_a_year_that_cannot_be_printed_is_none() {
+        let last = "9999-12-31T23:59:59.999999Z";
+        assert_eq!(parse(last), Some(LAST));
+        assert_eq!(parse("0001-01-01"), Some(FIRST));
+        for text in [
+            "0000-12-31",
+            "0001-01-01T00:00:00+00:01",
+            "9999-12-31T23:59:59-00:01",
+            "9999-12-31T23:59:60Z",
+        ] {
+            assert_eq!(parse(text), None, "{text}");
+            assert_eq!(parse_source(text, "UTC"), None, "{text}");
+        }
+        assert_eq!(parse_source("9999-12-31 23:59", "America/Sao_Paulo"), None);
+    }
+
+    #[test]
     fn a_local_time_is_read_in_its_zone() {
         let check = |text: &str, zone: &str, expect: Option<i64>| {
             assert_eq!(parse_source(text, zone).map(|m| m.0), expect, "{text}")
@@ -270,5 +295,60 @@ mod tests {
             parse("2018-11-04T03:30:00Z").map(|m| m.0),
         );
         check("soon", "UTC", None);
+    }
+}
+
+#[cfg(test)]
+mod fuzz {
+    use leadhost_fuzz::{damaged_text, holds};
+
+    use super::*;
+
+    const TIMES: [&str; 9] = [
+        "2030-01-31T23:59:59.123456Z",
+        "2030-01-31T23:59:60.9999999+23:59",
+        "0001-01-01T00:00:00-00:00",
+        "9999-12-31T23:59:59.999999Z",
+        "2030-01-31 01:00:00 01:00",
+        "2030-01-31",
+        "2025-11-06 14:30:00.5-0300",
+        "2018-11-04 00:30",
+        "2026-10-25T01:30",
+    ];
+    const WORDS: [&str; 14] = [
+        "0", "9", "59", "60", "0000", "9999", "-", "+", ":", "T", "Z", " ", ".", "23:59",
+    ];
+
+    /// What is printed of it is its own text, and reads as the same time.
+    fn is_printed(time: Micros) {
+        let printed = time.text();
+        assert_eq!(printed.len(), 27, "{printed}");
+        assert_eq!(parse(&printed), Some(time), "{printed}");
+        let as_json = serde_json::to_string(&time).expect("a time is JSON");
+        let read: Micros = serde_json::from_str(&as_json).expect("it was written");
+        assert_eq!(read, time);
+    }
+
+    #[test]
+    fn fuzz_a_time_that_is_read_is_printed_as_the_same_time() {
+        holds(6_000, damaged_text(TIMES, &WORDS), |text| {
+            if let Some(time) = parse(text) {
+                is_printed(time);
+            }
+            for zone in ["America/Sao_Paulo", "Europe/Lisbon", "Pacific/Apia"] {
+                let read = parse_source(text, zone);
+                if let Some(time) = read {
+                    is_printed(time);
+                }
+                assert!(parse(text).is_none() || parse(text) == read);
+            }
+        });
+    }
+
+    #[test]
+    fn fuzz_every_time_of_the_years_that_are_served_is_printed_as_itself() {
+        let first = parse("0001-01-01").expect("a date").0;
+        let last = parse("9999-12-31T23:59:59.999999Z").expect("a time").0;
+        holds(4_000, first..=last, |micros| is_printed(Micros(*micros)));
     }
 }

@@ -133,7 +133,12 @@ impl Head {
     /// A line ends, whose last piece this is.
     fn line(&mut self, piece: &[u8]) {
         if self.carried == 0 {
-            self.whole_line(&piece[..piece.len() - 2]);
+            let line = &piece[..piece.len() - 2];
+            // In pieces no more would be known of it.
+            match line.get(..HELD) {
+                Some(begin) if line.len() > HELD => self.long_line(begin),
+                _ => self.whole_line(line),
+            }
         } else {
             self.carry(piece);
             let length = self.carried - 2;
@@ -174,7 +179,9 @@ impl Head {
         match self.at {
             At::Size => self.at = At::Somewhere,
             At::Head => {
-                if value_of(begin, CODING).is_some() || value_of(begin, LENGTH).is_some() {
+                let coding = value_of(begin, CODING);
+                self.odd_coding |= coding.is_some_and(is_odd_coding);
+                if coding.is_some() || value_of(begin, LENGTH).is_some() {
                     self.body = Length::Unknown;
                 }
                 self.begun = true;
@@ -361,6 +368,26 @@ mod tests {
     }
 
     #[test]
+    fn of_a_long_line_as_much_is_known_whole_as_in_pieces() {
+        let spaces = " ".repeat(HELD);
+        for (field, odd) in [
+            (format!("Transfer-Encoding: gzip,{spaces}chunked"), true),
+            (format!("Transfer-Encoding: chunked{spaces}"), false),
+            (format!("Content-Length: 1{spaces}"), false),
+        ] {
+            let text = format!("POST / HTTP/1.1\r\n{field}\r\n\r\n");
+            for cut in 0..text.len() {
+                let (first, second) = text.as_bytes().split_at(cut);
+                let mut head = Head::default();
+                let looked = head.look(first).and_then(|()| head.look(second));
+                assert_eq!(looked, Ok(()), "{field} cut at {cut}");
+                assert_eq!(head.at, At::Somewhere, "{field} cut at {cut}");
+                assert_eq!(head.has_odd_coding(), odd, "{field} cut at {cut}");
+            }
+        }
+    }
+
+    #[test]
     fn a_coding_that_is_not_served_is_seen() {
         for (value, odd) in [
             ("chunked", false),
@@ -375,5 +402,71 @@ mod tests {
             assert_eq!(head.look(text.as_bytes()), Ok(()));
             assert_eq!(head.has_odd_coding(), odd, "{value:?}");
         }
+    }
+}
+
+#[cfg(test)]
+mod fuzz {
+    use leadhost_fuzz::{cuts, damaged, holds, pieces};
+
+    use super::*;
+
+    const WORDS: [&str; 12] = [
+        "\n",
+        "\r\n",
+        "\r\n\r\n",
+        "Content-Length: 3\r\n",
+        "Transfer-Encoding: chunked\r\n",
+        "transfer-encoding: gzip\r\n",
+        "GET / HTTP/1.1\r\n\r\n",
+        "0\r\n\r\n",
+        "ffffffffffffffff\r\n",
+        ";a=b",
+        // As long as nobody keeps it.
+        "                                                                                                                                            ",
+        ":",
+    ];
+
+    /// What a look at the whole says, and what is known then.
+    fn verdict(parts: &[&[u8]]) -> (Option<BareLineFeed>, Head) {
+        let mut head = Head::default();
+        let mut seen = 0;
+        for part in parts {
+            if let Err(mut found) = head.look(part) {
+                found.before += seen;
+                return (Some(found), head);
+            }
+            seen += part.len();
+        }
+        (None, head)
+    }
+
+    #[test]
+    fn fuzz_heads_and_bodies_in_any_pieces_have_one_verdict() {
+        let seeds = [
+            "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n1\n2\n3GET / HTTP/1.1\r\n\r\n",
+            "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n4;a=b\r\na\n\nb\r\n0\r\nSum: 1\r\n\r\nGET / HTTP/1.1\n",
+            "POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\nContent-Length: 1\r\n\r\na",
+        ];
+        let inputs = (damaged(seeds, &WORDS), cuts());
+        holds(6_000, inputs, |(bytes, cuts)| {
+            let (whole, known) = verdict(&[&bytes.0]);
+            let parts = pieces(bytes, cuts);
+            let (found, after) = verdict(&parts);
+            match (whole, found) {
+                (Some(whole), Some(found)) => {
+                    assert_eq!(found.in_body, whole.in_body);
+                    // Of what came before a piece nothing is told behind its begin.
+                    assert!(found.before >= whole.before, "{found:?} {whole:?}");
+                }
+                (None, None) => {
+                    assert_eq!((after.at, after.body), (known.at, known.body));
+                    assert_eq!(after.begun, known.begun);
+                    assert_eq!(after.odd_coding, known.odd_coding);
+                    assert!(after.held.len() <= HELD);
+                }
+                (whole, found) => panic!("whole: {whole:?}; in pieces: {found:?}"),
+            }
+        });
     }
 }

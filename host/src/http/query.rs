@@ -108,3 +108,43 @@ mod tests {
         assert_eq!(Query::parse("").limit(100, 1000).ok(), Some(100));
     }
 }
+
+#[cfg(test)]
+mod fuzz {
+    use leadhost_fuzz::{damaged_text, holds};
+
+    use super::*;
+
+    #[test]
+    fn fuzz_a_query_is_read_as_it_was_written() {
+        let seeds = [
+            "a=1&a=2&b=x%20y+z&c&%64=%C3%A9&e=%ff",
+            "limit=-5&cursor=AQ&limit=10",
+            "limit=%2B18446744073709551616",
+        ];
+        let words = [
+            "&", "=", "%", "%00", "%ff", "+", "limit=", "-", "a", ";", "#",
+        ];
+        holds(4_000, damaged_text(seeds, &words), |text| {
+            let query = Query::parse(text);
+            let mut names = Vec::new();
+            for (name, value) in query.pairs() {
+                if !names.contains(&name) {
+                    names.push(name);
+                    assert_eq!(query.get(name), Some(value));
+                }
+                assert_eq!(query.all(name).next(), query.get(name));
+                let filled = query.filled(&[name]);
+                assert!(filled.is_none_or(|value| !value.trim().is_empty()));
+            }
+            for most in [1, 100, u32::MAX] {
+                let limit = query.limit(1, most);
+                assert!(limit.is_err() || limit.is_ok_and(|limit| (1..=most).contains(&limit)));
+            }
+            let again = form_urlencoded::Serializer::new(String::new())
+                .extend_pairs(query.pairs())
+                .finish();
+            assert!(Query::parse(&again).pairs().eq(query.pairs()), "{again}");
+        });
+    }
+}

@@ -1,9 +1,14 @@
 //! Numbers that look like chance and are the same in every run, for tests that
 //! try what nobody thought of.
 
-pub struct Chance(pub u64);
+pub struct Chance(u64);
 
 impl Chance {
+    pub fn of(seed: u64) -> Self {
+        // Of nothing comes nothing.
+        Self(seed.max(1))
+    }
+
     pub fn below(&mut self, end: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

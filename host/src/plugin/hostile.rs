@@ -3,13 +3,9 @@
 //! events. Whatever it is, the verdict comes without a panic, what is taken keeps to
 //! its bounds, and what is refused is refused in few words, since these go into logs
 //! and answers.
-//!
-//! The same in each run: a failure names its seed and its round. More rounds with
-//! `LEADHOST_CHANCE_ROUNDS`. This stands in the place of a fuzzer that is guided by
-//! coverage, which needs a compiler of its own.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
+use leadhost_fuzz::holds;
+use leadhost_fuzz::proptest::prelude::any;
 use leadhost_golden::{
     Call, Case, MAX_CASES, MAX_NAME_BYTES, MAX_PACKED_BYTES, append_custom, append_section,
     normalise, pack, read_section, unpack,
@@ -28,25 +24,8 @@ use crate::domain::exchange::{
 use crate::domain::plugin::{Description, SecretDeclaration};
 use crate::limits;
 
-const SEED: u64 = 0x1eaf_5eed;
-
 /// A refusal in words, with what is said around what it repeats.
 const FEW_WORDS: usize = 2 * limits::REFUSAL_BYTES;
-
-fn rounds(what: &str, otherwise: u64, case: impl Fn(&mut Chance)) {
-    let asked = std::env::var_os("LEADHOST_CHANCE_ROUNDS");
-    let count = asked.map_or(otherwise, |text| {
-        let number = text.to_str().and_then(|text| text.parse().ok());
-        number.expect("LEADHOST_CHANCE_ROUNDS is a whole number")
-    });
-    for round in 0..count {
-        // A round of its own, so that one that fails is had again without the others.
-        let mut chance = Chance(SEED ^ (round + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        if catch_unwind(AssertUnwindSafe(|| case(&mut chance))).is_err() {
-            panic!("{what}: seed {SEED:#x}, round {round}");
-        }
-    }
-}
 
 fn in_few_words<T, E: ToString>(verdict: Result<T, E>) -> Option<T> {
     match verdict {
@@ -205,7 +184,7 @@ fn read(component: &[u8]) -> Option<Read> {
 }
 
 #[test]
-fn a_component_by_chance_is_read_or_refused_in_few_words() {
+fn fuzz_a_component_by_chance_is_read_or_refused_in_few_words() {
     let key = signature::new_key().expect("a key");
     let own = signature::public_key(&key);
     let golden = append_section(&component(), &packed()).expect("a component");
@@ -215,7 +194,8 @@ fn a_component_by_chance_is_read_or_refused_in_few_words() {
     assert_eq!(read(&whole).and_then(|read| read.signer), own);
     // Anywhere, in the code, in the cases, in the signature.
     let starts = [0, 8, component().len(), golden.len(), golden.len() + 20];
-    rounds("a component", 2_000, |chance| {
+    holds(2_000, any::<u64>(), |seed| {
+        let chance = &mut Chance::of(*seed);
         let mut changed = whole.clone();
         let from = starts[chance.index(starts.len())];
         chance.change(&mut changed, from);
@@ -234,9 +214,10 @@ fn a_component_by_chance_is_read_or_refused_in_few_words() {
 }
 
 #[test]
-fn a_golden_section_by_chance_is_unpacked_or_refused_in_few_words() {
+fn fuzz_a_golden_section_by_chance_is_unpacked_or_refused_in_few_words() {
     let good = packed();
-    rounds("a golden section", 1_500, |chance| {
+    holds(1_500, any::<u64>(), |seed| {
+        let chance = &mut Chance::of(*seed);
         let bytes = if chance.below(2) == 0 {
             let mut bytes = good.clone();
             chance.change(&mut bytes, 0);
@@ -259,9 +240,10 @@ fn a_golden_section_by_chance_is_unpacked_or_refused_in_few_words() {
 }
 
 #[test]
-fn an_answer_to_a_golden_case_by_chance_has_a_difference_in_few_words() {
+fn fuzz_an_answer_to_a_golden_case_by_chance_has_a_difference_in_few_words() {
     let cases = cases();
-    rounds("an answer", 1_000, |chance| {
+    holds(1_000, any::<u64>(), |seed| {
+        let chance = &mut Chance::of(*seed);
         let case = &cases[chance.index(cases.len())];
         let mut answer = case.expect.clone().expect("each expects something");
         chance.change_value(&mut answer);
@@ -405,8 +387,9 @@ impl Chance {
 }
 
 #[test]
-fn what_a_plugin_says_by_chance_is_taken_or_refused_in_few_words() {
-    rounds("what it says", 500, |chance| {
+fn fuzz_what_a_plugin_says_by_chance_is_taken_or_refused_in_few_words() {
+    holds(500, any::<u64>(), |seed| {
+        let chance = &mut Chance::of(*seed);
         let description = chance.description();
         if in_few_words(rules::description(&description)).is_some() {
             assert!(description.name.len() <= 64 && description.version.len() <= 64);
@@ -436,8 +419,9 @@ fn what_a_plugin_says_by_chance_is_taken_or_refused_in_few_words() {
 }
 
 #[test]
-fn what_an_adapter_says_by_chance_is_taken_or_refused_in_few_words() {
-    rounds("what an adapter says", 500, |chance| {
+fn fuzz_what_an_adapter_says_by_chance_is_taken_or_refused_in_few_words() {
+    holds(500, any::<u64>(), |seed| {
+        let chance = &mut Chance::of(*seed);
         let template = chance.template();
         if in_few_words(rules::channel::template(&template)).is_some() {
             assert!(template.components.len() <= limits::TEMPLATE_BYTES);

@@ -1,7 +1,7 @@
 //! One JSON object a line. A line may come in any number of pieces, and one that
 //! is too long is passed over without being held.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
@@ -105,7 +105,8 @@ impl Lines {
 
 fn read(line: &[u8], ignored: &mut Ignored) -> Result<PlannedProduct, String> {
     let text = check::text(line)?;
-    let fields: HashMap<&str, &RawValue> = match serde_json::from_str(text) {
+    // In an order, so that the same line is told in the same words.
+    let fields: BTreeMap<&str, &RawValue> = match serde_json::from_str(text) {
         Ok(fields) => fields,
         // A key that is written with escapes is no borrowed text.
         Err(_) => return read_escaped(text, ignored),
@@ -114,7 +115,7 @@ fn read(line: &[u8], ignored: &mut Ignored) -> Result<PlannedProduct, String> {
 }
 
 fn read_escaped(text: &str, ignored: &mut Ignored) -> Result<PlannedProduct, String> {
-    let fields: HashMap<String, &RawValue> = serde_json::from_str(text).map_err(|error| {
+    let fields: BTreeMap<String, &RawValue> = serde_json::from_str(text).map_err(|error| {
         if text.starts_with('{') {
             format!("the line is no JSON object: {}", without_line(&error))
         } else {

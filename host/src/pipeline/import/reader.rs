@@ -121,8 +121,14 @@ impl Row {
 
 impl Ignored {
     pub fn note(&mut self, name: &str) {
+        // As it is told: a long one comes with every row.
+        let end = name
+            .char_indices()
+            .nth(100)
+            .map_or(name.len(), |(at, _)| at);
+        let name = &name[..end];
         if self.0.len() < limits::IMPORT_NAMES_TOLD && !self.0.iter().any(|one| one == name) {
-            self.0.push(name.chars().take(100).collect());
+            self.0.push(name.to_owned());
         }
     }
 }
@@ -130,6 +136,16 @@ impl Ignored {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_field_that_no_product_has_is_told_once_and_in_order() {
+        let long = "x".repeat(200);
+        let line = format!(r#"{{"externalId":"1","name":"a","{long}":1,"z":2,"b":3}}"#);
+        let mut reader = Reader::new(Format::Ndjson);
+        let text = format!("{line}\n{line}\n");
+        reader.push(text.as_bytes(), &mut Vec::new()).expect("rows");
+        assert_eq!(reader.ignored(), ["b", &long[..100], "z"]);
+    }
 
     /// What a text reads as, in pieces of any size: `line id/name/description`, or
     /// `line !` and why not.
@@ -297,5 +313,62 @@ mod tests {
         assert!(read[4].contains("5 !the line is longer than"), "{read:?}");
         assert_eq!(read[5], "6 6/f/");
         wrong(Format::Ndjson, b"[\n{}]", "JSON array");
+    }
+}
+
+#[cfg(test)]
+mod fuzz {
+    use leadhost_fuzz::{cuts, damaged, holds, pieces};
+
+    use super::*;
+
+    /// What is read, row by row, and how it ended.
+    fn read(format: Format, parts: &[&[u8]]) -> (Vec<String>, String) {
+        let mut reader = Reader::new(format);
+        let mut rows = Vec::new();
+        let mut push = || -> Result<(), Wrong> {
+            for part in parts {
+                reader.push(part, &mut rows)?;
+            }
+            reader.end(&mut rows)
+        };
+        let ended = push().map_err(|wrong| wrong.0);
+        let ignored = reader.ignored();
+        for (place, name) in ignored.iter().enumerate() {
+            assert!(!ignored[..place].contains(name), "{name} is told twice");
+        }
+        let ignored = ignored.join(",");
+        let rows = rows
+            .iter()
+            .map(|row| format!("{}: {:?}", row.line, row.read));
+        (rows.collect(), format!("{ended:?} {ignored}"))
+    }
+
+    #[test]
+    fn fuzz_a_catalogue_in_any_pieces_has_the_same_rows() {
+        let seeds = [
+            "externalId,name,description,other\r\n1,\"a, \"\"b\"\"\",\"two\nlines\",x\r\n2,b,,\r\n",
+            "\u{feff}externalId;name\n1,a\n\n\n2\n",
+            "{\"externalId\":\"1\",\"name\":\"a\",\"other\":1}\n\n{\"externalId\":2}\r\n{\n",
+        ];
+        let words = [
+            "\"",
+            "\"\"",
+            "\n",
+            "\r",
+            "\r\n",
+            ",",
+            "{",
+            "}",
+            "externalId",
+            "\u{feff}",
+        ];
+        holds(1_500, (damaged(seeds, &words), cuts()), |(file, cuts)| {
+            for format in [Format::Csv, Format::Ndjson] {
+                let whole = read(format, &[&file.0]);
+                let parts = pieces(file, cuts);
+                assert_eq!(read(format, &parts), whole);
+            }
+        });
     }
 }

@@ -587,3 +587,95 @@ mod tests {
         check("{{0}} {{a}} é", "{{0}} {{a}} é");
     }
 }
+
+#[cfg(test)]
+mod fuzz {
+    use std::collections::BTreeSet;
+
+    use leadhost_fuzz::proptest::collection::{btree_set, vec};
+    use leadhost_fuzz::proptest::prelude::any;
+    use leadhost_fuzz::{damaged_text, holds, text};
+
+    use super::*;
+    use crate::domain::channel::Placeholder;
+
+    fn template(text: &str, names: &BTreeSet<String>, is_named: bool) -> Template {
+        let placeholders = names.iter().map(|name| Placeholder {
+            component: "body".to_owned(),
+            index: 0,
+            kind: "text".to_owned(),
+            name: if is_named {
+                name.clone()
+            } else {
+                String::new()
+            },
+        });
+        Template {
+            name: "t".to_owned(),
+            language: "pt_BR".to_owned(),
+            status: Template::APPROVED.to_owned(),
+            category: String::new(),
+            reason: String::new(),
+            text: text.to_owned(),
+            placeholders: placeholders.collect(),
+            components: "[]".to_owned(),
+        }
+    }
+
+    /// Texts for placeholders are taken when there are as many, and what is sent and shown
+    /// has each of them whole: nothing in them is taken for a placeholder.
+    #[test]
+    fn fuzz_a_template_is_filled_with_as_many_texts_as_it_has_placeholders() {
+        let seeds = [
+            "Olá {{1}}, sobre {{2}}: {{1}}",
+            "{{name}} {{ name }} {{{{1}}}}",
+            "{{",
+        ];
+        let words = [
+            "{{",
+            "}}",
+            "{{1}}",
+            "{{2}}",
+            "{{ 1 }}",
+            "{{99999999999999999999}}",
+            "{",
+            "é",
+        ];
+        let texts = vec(text(&["{{1}}", "{{2}}", "Ana"]), 0..5);
+        // An adapter lists each placeholder once.
+        let names = btree_set("[a-z_]{1,6}|[12]", 0..4);
+        let inputs = (damaged_text(seeds, &words), names, texts, any::<bool>());
+        holds(3_000, inputs, |(body, names, texts, is_named)| {
+            let list = TemplateList {
+                synced_at: Some(Micros(1)),
+                error: None,
+                is_unlisted: false,
+                templates: vec![template(body, names, *is_named)],
+            };
+            let wanted = Wanted {
+                name: "t".to_owned(),
+                language: None,
+                parts: Parts::Body(texts.clone()),
+            };
+            let composed = compose(&list, "en", &wanted);
+            assert_eq!(composed.is_ok(), names.len() == texts.len(), "{composed:?}");
+            let Ok(composed) = composed else {
+                return;
+            };
+            let payload: serde_json::Value =
+                serde_json::from_str(&composed.payload).expect("it is JSON");
+            let sent = payload["components"][0]["parameters"].as_array();
+            let sent = sent.map_or_else(Vec::new, |sent| {
+                sent.iter()
+                    .map(|one| one["text"].as_str().expect("a text"))
+                    .collect()
+            });
+            assert_eq!(sent, texts.iter().map(String::as_str).collect::<Vec<_>>());
+            let shown = composed.content.unwrap_or_default();
+            let places = body.matches("{{").count();
+            let longest = texts.iter().map(String::len).max().unwrap_or(0);
+            assert!(shown.len() <= body.len() + places * longest);
+            assert!(texts.iter().any(|text| !text.is_empty()) || shown.len() <= body.len());
+        });
+    }
+}

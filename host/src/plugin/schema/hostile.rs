@@ -1,5 +1,9 @@
 //! Schemas that were made to do harm, and schemas by chance.
 
+use std::cell::Cell;
+
+use leadhost_fuzz::proptest::prelude::any;
+use leadhost_fuzz::{damaged_text, holds};
 use serde_json::{Value, json};
 
 use super::*;
@@ -233,11 +237,10 @@ impl Chance {
 /// What is taken is evaluated within its bound: here, within the time that a
 /// child would have for it. What is refused says why.
 #[test]
-fn schemas_by_chance_are_refused_or_end() {
-    let seed = 0x5eed_1e4d;
-    let mut chance = Chance(seed);
-    let mut taken = 0;
-    for case in 0..500 {
+fn fuzz_schemas_by_chance_are_refused_or_end() {
+    let taken = Cell::new(0);
+    holds(500, any::<u64>(), |seed| {
+        let mut chance = Chance::of(*seed);
         let mut schema = chance.schema(5);
         if let Value::Object(fields) = &mut schema {
             let definitions: serde_json::Map<_, _> = (0..4)
@@ -249,14 +252,11 @@ fn schemas_by_chance_are_refused_or_end() {
         let schema = match Bounded::read(&text) {
             Ok(schema) => schema.expect("it is no schema of nothing"),
             Err(why) => {
-                assert!(
-                    !why.is_empty() && why.len() < 400,
-                    "seed {seed}, case {case}"
-                );
-                continue;
+                assert!(!why.is_empty() && why.len() < 400, "{why}");
+                return;
             }
         };
-        taken += 1;
+        taken.set(taken.get() + 1);
         let config = chance.config(5);
         if schema.steps_for(&config).is_ok() {
             let begun = std::time::Instant::now();
@@ -267,25 +267,23 @@ fn schemas_by_chance_are_refused_or_end() {
             let took = begun.elapsed().as_secs();
             assert!(
                 took < limits::SCHEMA_CHECK_SECONDS * 5,
-                "seed {seed}, case {case}: {took} s of {text}"
+                "{took} s of {text}"
             );
         }
-    }
+    });
+    let taken = taken.get();
     assert!(taken > 50, "most cases say nothing: {taken} were taken");
 }
 
 /// Bytes that are no schema, or nearly one, never break the walk.
 #[test]
-fn texts_by_chance_never_break_the_walk() {
+fn fuzz_texts_by_chance_never_break_the_walk() {
     let whole = doubling(4).to_string();
-    let mut chance = Chance(0x7e57);
-    for _ in 0..3_000 {
-        let mut bytes = whole.clone().into_bytes();
-        for _ in 0..=chance.below(4) {
-            let at = chance.below(bytes.len() as u64) as usize;
-            bytes[at] = b"\"{}[]:,#/$0a"[chance.below(12) as usize];
-        }
-        let text = String::from_utf8_lossy(&bytes);
-        let _ = Bounded::read(&text);
-    }
+    let words = [
+        "\"", "{", "}", "[", "]", ":", ",", "#", "/", "$ref", "0", "allOf",
+    ];
+    holds(3_000, damaged_text([whole], &words), |text| {
+        let taken = Bounded::read(text);
+        assert!(taken.is_ok() || taken.is_err_and(|why| !why.is_empty()));
+    });
 }

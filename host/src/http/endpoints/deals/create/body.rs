@@ -155,3 +155,132 @@ mod tests {
         );
     }
 }
+
+#[cfg(test)]
+mod fuzz {
+    use leadhost_fuzz::{changed, holds, json};
+    use serde_json::json;
+
+    use super::*;
+    use crate::http::zod;
+
+    const MEMBERS: [&str; 20] = [
+        "name",
+        "phoneNumber",
+        "email",
+        "productId",
+        "productExternalId",
+        "bypassProductCheck",
+        "instanceId",
+        "source",
+        "externalId",
+        "conversionIdentifier",
+        "ignoreTransferToDeskIfUnanswered",
+        "specialInstructions",
+        "template",
+        "messageTemplate",
+        "replacements",
+        "language",
+        "components",
+        "parameters",
+        "type",
+        "text",
+    ];
+    const TEXTS: [&str; 6] = [
+        "Ana",
+        "11 98765-4321",
+        "ana@example.com",
+        "welcome",
+        "body",
+        "text",
+    ];
+
+    /// Whether what is told can be followed: each path leads to a part of the body, or to
+    /// one that is missing in a part of it.
+    fn lead_somewhere(body: &serde_json::Value, issues: &[Issue]) {
+        for issue in issues {
+            assert!(!issue.message.is_empty(), "{issue:?}");
+            let mut at = Some(body);
+            for (number, step) in issue.path.iter().enumerate() {
+                let next = at.and_then(|at| match step {
+                    zod::Step::Field(name) => at.get(name),
+                    zod::Step::Index(index) => at.get(index),
+                });
+                let is_last = number + 1 == issue.path.len();
+                assert!(next.is_some() || is_last, "{issue:?}");
+                at = next;
+            }
+        }
+        let told = zod::message(issues);
+        assert!(serde_json::from_str::<serde_json::Value>(&told).is_ok());
+    }
+
+    fn fits(text: Option<&String>, most: usize) {
+        let fits = |text: &String| text.chars().count() <= most && !text.contains('\0');
+        assert!(text.is_none_or(fits), "{text:?}");
+    }
+
+    #[test]
+    fn fuzz_a_new_deal_without_issues_has_what_is_required_and_keeps_to_its_bounds() {
+        let seeds = vec![
+            json!({"name": "Ana", "phoneNumber": "11 98765-4321", "email": "ana@example.com",
+                "productExternalId": "AP-7", "bypassProductCheck": true, "source": "fair",
+                "externalId": "7", "conversionIdentifier": "c", "specialInstructions": "Hi"}),
+            json!({"name": "Ana", "phoneNumber": "1", "instanceId": 1,
+                "messageTemplate": "welcome", "replacements": ["Ana", "AP-7"]}),
+            json!({"name": "Ana", "phoneNumber": "1", "instanceId": 1, "template": {
+                "name": "welcome", "language": {"code": "pt_BR"}, "components": [
+                    {"type": "header", "parameters": [
+                        {"type": "image", "image": {"link": "https://example.com/a.png"}}]},
+                    {"type": "body", "parameters": [{"type": "text", "text": "Ana"}]},
+                    {"type": "button", "sub_type": "url", "index": 0, "parameters": [
+                        {"type": "text", "text": "x", "parameter_name": "y"}]}]}}),
+        ];
+        holds(3_000, changed(seeds, json(&MEMBERS, &TEXTS)), |body| {
+            let (draft, issues) = zod::read(body, read);
+            lead_somewhere(body, &issues);
+            if !issues.is_empty() {
+                return;
+            }
+            let draft = draft.expect("nothing is wrong");
+            assert!(draft.name.as_ref().is_some_and(|name| !name.is_empty()));
+            assert!(draft.phone_number.is_some() || draft.email.is_some());
+            if let Some(template) = &draft.template {
+                assert!(draft.phone_number.is_some() && draft.instance.is_some());
+                fits(Some(&template.name), limits::TEMPLATE_NAME_CHARACTERS);
+            }
+            fits(draft.name.as_ref(), limits::NAME_CHARACTERS);
+            fits(draft.phone_number.as_ref(), limits::PHONE_CHARACTERS);
+            fits(draft.email.as_ref(), limits::EMAIL_CHARACTERS);
+            fits(draft.source.as_ref(), limits::NAME_CHARACTERS);
+            let instructions = draft.special_instructions.as_ref();
+            fits(instructions, limits::SPECIAL_INSTRUCTIONS_CHARACTERS);
+            for id in [
+                &draft.product_id,
+                &draft.product_external_id,
+                &draft.external_id,
+            ] {
+                fits(id.as_ref(), limits::EXTERNAL_ID_CHARACTERS);
+            }
+        });
+    }
+
+    #[test]
+    fn fuzz_every_body_of_the_gateway_is_read_or_refused_with_reasons() {
+        let seeds = vec![
+            json!({"status": "open", "ownerEmail": "ana@example.com"}),
+            json!([]),
+        ];
+        holds(1_500, changed(seeds, json(&MEMBERS, &TEXTS)), |body| {
+            let (draft, issues) = zod::read(body, notification::read);
+            lead_somewhere(body, &issues);
+            if issues.is_empty() {
+                let draft = draft.expect("nothing is wrong");
+                assert!(draft.template.is_some() && draft.instance.is_some());
+                assert!(draft.phone_number.is_some());
+            }
+            let (_, issues) = zod::read(body, super::super::super::patch::read);
+            lead_somewhere(body, &issues);
+        });
+    }
+}

@@ -1,0 +1,354 @@
+//! A disk that loses power: of what was not synced each write may be there, be
+//! missing, or be there in part.
+//!
+//! What is assumed of the disk and its file system:
+//!
+//! - What was written to a file before a sync of it began is there once that has ended,
+//!   and so is the length that the file had then.
+//! - A sector of 512 bytes is there as it was at some moment, never a mixture of two;
+//!   sectors reach the disk in any order. So of writes that are not synced each sector
+//!   shows the first so many that touch it.
+//! - The length of a file goes its own way: it may be known on the disk before or after
+//!   what was written. A part that the length covers and that was never written reads as
+//!   zeros, or as something else.
+//! - A name that was made, changed or removed is so for certain once a sync of the folder
+//!   that began later has ended; before that, each of them on its own may be there or not.
+//!   A file system need not keep their order, although most do.
+//! - A sync of a file that was made keeps its name too, as all file systems with a journal
+//!   have it that Linux hosts use. For a name that it got by renaming this is not assumed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Chance;
+use super::record::{Deed, File, Record};
+
+const SECTOR: u64 = 512;
+
+/// The files of a folder by their names.
+pub type Folder = BTreeMap<String, Vec<u8>>;
+
+/// What the disk has for certain, and what it may have.
+pub struct Disk<'a> {
+    record: &'a Record,
+    /// Deeds so far.
+    done: usize,
+    /// Syncs that end from this deed on are answered, and not done.
+    ignores_syncs_from: usize,
+    files: BTreeMap<File, Contents>,
+    names: BTreeMap<String, File>,
+    pending_names: Vec<usize>,
+    /// When each sync began, and of what.
+    syncs: BTreeMap<u64, (usize, Option<File>)>,
+}
+
+#[derive(Clone, Default)]
+struct Contents {
+    durable: Vec<u8>,
+    pending: Vec<usize>,
+}
+
+impl<'a> Disk<'a> {
+    pub fn new(record: &'a Record) -> Self {
+        Self::ignoring_syncs_from(record, usize::MAX)
+    }
+
+    pub fn ignoring_syncs_from(record: &'a Record, deed: usize) -> Self {
+        Self {
+            record,
+            done: 0,
+            ignores_syncs_from: deed,
+            files: BTreeMap::new(),
+            names: BTreeMap::new(),
+            pending_names: Vec::new(),
+            syncs: BTreeMap::new(),
+        }
+    }
+
+    /// Goes on to when so many deeds were done.
+    pub fn advance(&mut self, to: usize) {
+        let record = self.record;
+        for (at, deed) in record.deeds.iter().enumerate().take(to).skip(self.done) {
+            match deed {
+                Deed::Wrote { file, .. } | Deed::Cut { file, .. } => {
+                    self.files.entry(*file).or_default().pending.push(at);
+                }
+                Deed::Named { .. } | Deed::Renamed { .. } | Deed::Removed { .. } => {
+                    self.pending_names.push(at);
+                }
+                Deed::SyncBegan { of, number } => {
+                    self.syncs.insert(*number, (at, *of));
+                }
+                Deed::SyncEnded { number } => {
+                    let began = self.syncs.remove(number);
+                    let (began, of) = began.expect("what ends has begun");
+                    if at < self.ignores_syncs_from {
+                        self.sync(began, of);
+                    }
+                }
+            }
+        }
+        self.done = self.done.max(to);
+    }
+
+    /// All that was done before is durable: of a file with its own name, or of the
+    /// folder all names.
+    fn sync(&mut self, began: usize, of: Option<File>) {
+        let record = self.record;
+        if let Some(file) = of {
+            let contents = self.files.entry(file).or_default();
+            let later = contents.pending.partition_point(|at| *at < began);
+            for at in contents.pending.drain(..later) {
+                apply(record, at, &mut contents.durable);
+            }
+        }
+        let names = &mut self.names;
+        self.pending_names.retain(|at| {
+            let deed = &record.deeds[*at];
+            let kept = match (of, deed) {
+                (None, _) => true,
+                (Some(file), Deed::Named { file: named, .. }) => file == *named,
+                _ => false,
+            };
+            let durable = kept && *at < began;
+            if durable {
+                rename(deed, names);
+            }
+            !durable
+        });
+    }
+
+    /// The folder as the program saw it.
+    pub fn as_seen(&self) -> Folder {
+        let mut names = self.names.clone();
+        for at in &self.pending_names {
+            rename(&self.record.deeds[*at], &mut names);
+        }
+        self.folder(names, |contents| {
+            let mut bytes = contents.durable.clone();
+            for at in &contents.pending {
+                apply(self.record, *at, &mut bytes);
+            }
+            bytes
+        })
+    }
+
+    /// The folder as the disk may have it when the power comes back.
+    pub fn after_a_cut(&self, chance: &mut Chance) -> Folder {
+        let mut names = self.names.clone();
+        let kept = Keeps::any(chance, self.pending_names.len());
+        for (at, deed) in self.pending_names.iter().enumerate() {
+            if kept.keeps(at, chance) {
+                rename(&self.record.deeds[*deed], &mut names);
+            }
+        }
+        self.folder(names, |contents| self.torn(contents, chance))
+    }
+
+    fn folder(
+        &self,
+        names: BTreeMap<String, File>,
+        mut contents_of: impl FnMut(&Contents) -> Vec<u8>,
+    ) -> Folder {
+        let none = Contents::default();
+        let named = names.into_iter().map(|(name, file)| {
+            let contents = self.files.get(&file).unwrap_or(&none);
+            (name, contents_of(contents))
+        });
+        named.collect()
+    }
+
+    fn torn(&self, contents: &Contents, chance: &mut Chance) -> Vec<u8> {
+        let pending = &contents.pending;
+        let mut bytes = contents.durable.clone();
+        if pending.is_empty() {
+            return bytes;
+        }
+        let kept = Keeps::any(chance, pending.len());
+        // The length is that after so many of the changes.
+        let known = kept.length(pending.len(), chance);
+        let filling = if chance.one_in(4) { 0x5a } else { 0 };
+        // Sectors that show nothing of what came later.
+        let mut stopped = BTreeSet::new();
+        for (number, at) in pending.iter().enumerate() {
+            let is_known = number < known;
+            match &self.record.deeds[*at] {
+                Deed::Cut { length, .. } => {
+                    let length = size(*length);
+                    if is_known {
+                        bytes.resize(length, filling);
+                        // What is behind it is new when it is written.
+                        stopped.retain(|sector| sector * SECTOR < length as u64);
+                    } else {
+                        // What comes later is no part of the file that the disk knows.
+                        let behind = (length as u64).div_ceil(SECTOR);
+                        stopped.extend(behind..(bytes.len() as u64).div_ceil(SECTOR));
+                    }
+                }
+                Deed::Wrote {
+                    at, bytes: range, ..
+                } => {
+                    let written = self.record.bytes(range);
+                    let end = at + written.len() as u64;
+                    if is_known && size(end) > bytes.len() {
+                        bytes.resize(size(end), filling);
+                    }
+                    let whole = kept.whole(number);
+                    for sector in at / SECTOR..end.div_ceil(SECTOR) {
+                        let keeps = whole.unwrap_or_else(|| chance.one_in(2));
+                        if stopped.contains(&sector) || !keeps {
+                            stopped.insert(sector);
+                            continue;
+                        }
+                        let from = (sector * SECTOR).max(*at);
+                        let to = ((sector + 1) * SECTOR).min(end).min(bytes.len() as u64);
+                        if from < to {
+                            bytes[size(from)..size(to)]
+                                .copy_from_slice(&written[size(from - at)..size(to - at)]);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        bytes
+    }
+}
+
+/// Which of several changes that are not synced the disk has.
+enum Keeps {
+    Nothing,
+    Everything,
+    /// So many, and a part of the next.
+    First(usize),
+    /// All but this one.
+    AllBut(usize),
+    /// Of each whether.
+    Each(Vec<bool>),
+    /// Of each a part.
+    Parts,
+}
+
+impl Keeps {
+    fn any(chance: &mut Chance, count: usize) -> Self {
+        match chance.below(6) {
+            0 => Self::Nothing,
+            1 => Self::Everything,
+            2 => Self::First(chance.count(count + 1)),
+            3 => Self::AllBut(chance.count(count + 1)),
+            4 => Self::Each((0..count).map(|_| chance.one_in(2)).collect()),
+            _ => Self::Parts,
+        }
+    }
+
+    /// Whether a change is there whole, or not at all; none: a part of it.
+    fn whole(&self, number: usize) -> Option<bool> {
+        match self {
+            Self::Nothing => Some(false),
+            Self::Everything => Some(true),
+            Self::First(count) if number == *count => None,
+            Self::First(count) => Some(number < *count),
+            Self::AllBut(one) => Some(number != *one),
+            Self::Each(kept) => Some(kept[number]),
+            Self::Parts => None,
+        }
+    }
+
+    /// The same for what has no parts.
+    fn keeps(&self, number: usize, chance: &mut Chance) -> bool {
+        self.whole(number).unwrap_or_else(|| chance.one_in(2))
+    }
+
+    fn length(&self, count: usize, chance: &mut Chance) -> usize {
+        match self {
+            Self::Nothing if chance.one_in(2) => 0,
+            Self::Everything => count,
+            Self::First(first) if chance.one_in(2) => *first,
+            _ => chance.count(count + 1),
+        }
+    }
+}
+
+fn size(number: u64) -> usize {
+    usize::try_from(number).expect("it is in memory")
+}
+
+fn apply(record: &Record, at: usize, contents: &mut Vec<u8>) {
+    match &record.deeds[at] {
+        Deed::Cut { length, .. } => contents.resize(size(*length), 0),
+        Deed::Wrote { at, bytes, .. } => {
+            let (from, written) = (size(*at), record.bytes(bytes));
+            let end = from + written.len();
+            if contents.len() < end {
+                contents.resize(end, 0);
+            }
+            contents[from..end].copy_from_slice(written);
+        }
+        _ => {}
+    }
+}
+
+fn rename(deed: &Deed, names: &mut BTreeMap<String, File>) {
+    match deed {
+        Deed::Named { name, file } => {
+            names.insert(name.clone(), *file);
+        }
+        Deed::Renamed { from, to, file } => {
+            if names.get(from) == Some(file) {
+                names.remove(from);
+            }
+            names.insert(to.clone(), *file);
+        }
+        Deed::Removed { name, file } if names.get(name) == Some(file) => {
+            names.remove(name);
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn as_much_of_what_is_not_synced_is_there_as_the_disk_likes() {
+    let record = Record::of(
+        vec![
+            Deed::Named {
+                name: "a".to_owned(),
+                file: 1,
+            },
+            Deed::Wrote {
+                file: 1,
+                at: 0,
+                bytes: 0..1024,
+            },
+            Deed::SyncBegan {
+                of: Some(1),
+                number: 7,
+            },
+            Deed::SyncEnded { number: 7 },
+            Deed::Wrote {
+                file: 1,
+                at: 500,
+                bytes: 1024..1536,
+            },
+        ],
+        [vec![b'o'; 1024], vec![b'n'; 512]].concat(),
+    );
+    let mut disk = Disk::new(&record);
+    disk.advance(1);
+    let mut chance = Chance::of(1, 1);
+    let mut found = BTreeSet::new();
+    for _ in 0..100 {
+        found.insert(disk.after_a_cut(&mut chance).get("a").cloned());
+    }
+    assert_eq!(found, BTreeSet::from([None, Some(Vec::new())]));
+    disk.advance(5);
+    let mut found = BTreeSet::new();
+    for _ in 0..400 {
+        let folder = disk.after_a_cut(&mut chance);
+        let bytes = &folder["a"];
+        assert_eq!(bytes.len(), 1024);
+        assert_eq!(bytes[..500], [b'o'; 500]);
+        assert!(bytes[500..512].iter().all(|byte| *byte == bytes[500]));
+        assert!(bytes[512..1012].iter().all(|byte| *byte == bytes[512]));
+        found.insert((bytes[500], bytes[512]));
+    }
+    assert_eq!(found.len(), 4, "each sector goes its own way");
+}

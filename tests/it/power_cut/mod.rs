@@ -1,0 +1,340 @@
+//! The power fails while leads come in. What the service does to its data folder is
+//! recorded; then, for many moments of the record, the folder is made as a disk may have
+//! it when the power comes back, and opened: what was acknowledged by then is there, once,
+//! and its raw delivery with it.
+//!
+//! The same with a disk that says that it has synced, and has not, must lose leads: else
+//! these cuts would prove nothing. What is assumed of a disk is told in `disk.rs`.
+//!
+//! `LEADHOST_POWER_CUTS` says how many moments there are, `LEADHOST_POWER_CUTS_SEED` what
+//! chance begins with.
+
+mod check;
+mod disk;
+mod record;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use leadhost_tests::components::target;
+use leadhost_tests::load::post;
+use leadhost_tests::{On, Service, figures, until};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use self::check::{Fault, check};
+use self::disk::{Disk, Folder};
+use self::record::{Record, Recorder};
+use crate::bad_days::size;
+use crate::crash::{WORKSPACE, address};
+
+const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Leads sent at once: several share a commit.
+const SENDERS: usize = 8;
+
+/// Of the cuts of a disk that syncs, so many are made on one that does not.
+const CONTROLS_IN: usize = 10;
+
+/// A lead, and how long the record was when its sender heard of it.
+struct Acknowledged {
+    id: String,
+    at: u64,
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_acknowledged_is_there_after_a_power_cut() {
+    let cuts = given("LEADHOST_POWER_CUTS", size(60, 2_000) as u64);
+    let cuts = usize::try_from(cuts).unwrap();
+    let seed = given("LEADHOST_POWER_CUTS_SEED", SEED);
+    let day = Day::new().await;
+    let leads = day.acknowledged.len();
+
+    let mut chance = Chance::of(seed, 0);
+    let moments = day.moments(cuts, &mut chance);
+    let found = day.cut(Disk::new(&day.record), &moments, seed).await;
+    assert!(
+        found.is_empty(),
+        "{} of {cuts} cuts with seed {seed}, in {} deeds:\n{}",
+        found.len(),
+        day.record.deeds.len(),
+        told(&found)
+    );
+
+    let controls = (cuts / CONTROLS_IN).max(10);
+    let moments = day.moments(controls, &mut chance);
+    let forgetful = Disk::ignoring_syncs_from(&day.record, day.begins);
+    let found = day.cut(forgetful, &moments, seed).await;
+    // A damaged file has lost them too, if there were any.
+    let first = day.acknowledged.iter().map(|lead| lead.at).min();
+    let first = day.record.deeds_at(first.expect("there are some"));
+    let lose = found.iter().filter(|(moment, _)| *moment >= first).count();
+    assert!(
+        lose > 0,
+        "a disk that does not sync loses nothing in {controls} cuts with seed {seed}"
+    );
+    let figure = format!(
+        "{cuts} cuts, {leads} acknowledged leads, 0 lost; with syncs ignored {lose} of {controls} cuts lose"
+    );
+    figures::tell("power cut", Some(&On::Sqlite), Some(seed), &figure);
+}
+
+/// The first of the faults, each with its moment.
+fn told(found: &[(usize, Fault)]) -> String {
+    let first = found.iter().take(5);
+    let lines = first.map(|(moment, fault)| format!("after {moment}: {}", fault.0));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A number that the tester gives, or this one.
+fn given(name: &str, otherwise: u64) -> u64 {
+    let Some(text) = std::env::var_os(name) else {
+        return otherwise;
+    };
+    let number = text.to_str().and_then(|text| text.parse().ok());
+    number.unwrap_or_else(|| panic!("{name} is a whole number, not {text:?}"))
+}
+
+/// A small generator, so that a run can be had again.
+struct Chance(u64);
+
+impl Chance {
+    /// The same for the same seed and number.
+    fn of(seed: u64, number: usize) -> Self {
+        let number = number as u64 + 1;
+        let mut chance = Self((seed ^ number.wrapping_mul(0xbf58_476d_1ce4_e5b9)).max(1));
+        for _ in 0..8 {
+            chance.below(2);
+        }
+        chance
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+
+    fn count(&mut self, bound: usize) -> usize {
+        usize::try_from(self.below(bound as u64)).unwrap()
+    }
+
+    fn one_in(&mut self, times: u64) -> bool {
+        self.below(times) == 0
+    }
+}
+
+/// The service from its first start on: leads come, it ends in the middle of them,
+/// recovers, is stopped in order, and begins again.
+struct Day {
+    record: Record,
+    acknowledged: Vec<Acknowledged>,
+    /// Deeds before the first lead.
+    begins: usize,
+}
+
+impl Day {
+    async fn new() -> Self {
+        let (folder, tools) = (new_folder(), new_folder());
+        let recorder = Arc::new(Recorder::new(tools.path(), folder.path()));
+        let keys = first_start(&recorder, folder.path(), tools.path()).await;
+        recorder.read().assert_whole(folder.path());
+        let begins = recorder.length();
+        let mut acknowledged = Vec::new();
+        for (life, is_killed) in [true, false, true].into_iter().enumerate() {
+            let service = start(&recorder, Vec::new()).await;
+            let senders = Senders::start(&recorder, &service, &address(&keys), life);
+            senders.reach(size(100, 600)).await;
+            let recorder = Arc::clone(&recorder);
+            if is_killed {
+                off_threads(move || recorder.kill(service)).await;
+                acknowledged.extend(senders.join().await);
+            } else {
+                acknowledged.extend(senders.join().await);
+                off_threads(move || assert!(service.stop())).await;
+            }
+        }
+        let record = recorder.read();
+        record.assert_whole(folder.path());
+        Self {
+            begins: record.deeds_at(begins),
+            record,
+            acknowledged,
+        }
+    }
+
+    /// When the power fails, in order: at any moment, and just when somebody heard that
+    /// a lead was taken.
+    fn moments(&self, count: usize, chance: &mut Chance) -> Vec<usize> {
+        let mut moments: Vec<_> = (0..count)
+            .map(|number| {
+                if number % 2 == 0 {
+                    1 + chance.count(self.record.deeds.len())
+                } else {
+                    let lead = chance.count(self.acknowledged.len());
+                    self.record.deeds_at(self.acknowledged[lead].at)
+                }
+            })
+            .collect();
+        moments.sort_unstable();
+        moments
+    }
+
+    /// What is wrong after cuts at these moments.
+    async fn cut(&self, mut disk: Disk<'_>, moments: &[usize], seed: u64) -> Vec<(usize, Fault)> {
+        let ground = volatile_folder();
+        let mut found = Vec::new();
+        for (number, moment) in moments.iter().enumerate() {
+            disk.advance(*moment);
+            let folder = disk.after_a_cut(&mut Chance::of(!seed, number));
+            let place = ground.path().join(number.to_string());
+            write(&place, &folder);
+            let before = self.acknowledged.iter();
+            let before: Vec<_> = before
+                .filter(|lead| self.record.deeds_at(lead.at) <= *moment)
+                .map(|lead| lead.id.as_str())
+                .collect();
+            if let Err(fault) = check(&place, &before).await {
+                found.push((*moment, fault));
+            }
+            // What is still closing its files goes with the ground.
+            let _ = std::fs::remove_dir_all(&place);
+        }
+        found
+    }
+}
+
+impl Record {
+    /// All that is in the folder is in the record: nothing was done to it past the
+    /// recorder.
+    fn assert_whole(&self, folder: &Path) {
+        let mut disk = Disk::new(self);
+        disk.advance(self.deeds.len());
+        let recorded = disk.as_seen();
+        let mut there = BTreeMap::new();
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let entry = entry.unwrap();
+            let name = entry.file_name().into_string().unwrap();
+            if entry.file_type().unwrap().is_file() && !name.ends_with("-shm") {
+                there.insert(name, std::fs::read(entry.path()).unwrap());
+            }
+        }
+        let names = |folder: &Folder| folder.keys().cloned().collect::<Vec<_>>();
+        assert_eq!(names(&recorded), names(&there));
+        for (name, bytes) in there {
+            assert!(recorded[&name] == bytes, "{name} is not as recorded");
+        }
+    }
+}
+
+fn new_folder() -> TempDir {
+    tempfile::tempdir().expect("a folder")
+}
+
+/// In memory where that can be had: a check syncs a lot, and nothing here has to last.
+fn volatile_folder() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| new_folder())
+}
+
+fn write(place: &Path, folder: &Folder) {
+    std::fs::create_dir(place).expect("a folder");
+    for (name, bytes) in folder {
+        std::fs::write(place.join(name), bytes).expect("a file");
+    }
+}
+
+/// With one converter and one workspace, and stopped; the keys. What it takes in lies
+/// elsewhere.
+async fn first_start(recorder: &Arc<Recorder>, folder: &Path, tools: &Path) -> Value {
+    let inbox = tools.join("inbox");
+    std::fs::create_dir(&inbox).expect("a folder");
+    let built = target().join("plugins").join("converter-grupo-olx.wasm");
+    std::fs::copy(&built, inbox.join("plugin.wasm"))
+        .expect("`cargo xtask plugins` builds the converter");
+    let workspace = tools.join("workspace.toml");
+    std::fs::write(&workspace, WORKSPACE).expect("a file");
+    let flags = vec![
+        format!("--inbox={}", inbox.display()),
+        format!("--first-apply={}", workspace.display()),
+    ];
+    let service = start(recorder, flags).await;
+    let keys = std::fs::read(folder.join("keys.json")).expect("keys were written");
+    off_threads(move || assert!(service.stop())).await;
+    serde_json::from_slice(&keys).expect("keys are JSON")
+}
+
+async fn start(recorder: &Arc<Recorder>, flags: Vec<String>) -> Service {
+    let recorder = Arc::clone(recorder);
+    off_threads(move || recorder.start(&flags)).await
+}
+
+/// Waiting for a process keeps none of the threads that serve the test.
+async fn off_threads<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> T {
+    let done = tokio::task::spawn_blocking(act).await;
+    done.expect("it does not panic")
+}
+
+/// Senders, each with one connection and one lead at a time, until the service is gone or
+/// they are told to end.
+struct Senders {
+    ended: Arc<AtomicBool>,
+    count: Arc<AtomicUsize>,
+    tasks: Vec<tokio::task::JoinHandle<Vec<Acknowledged>>>,
+}
+
+impl Senders {
+    fn start(recorder: &Arc<Recorder>, service: &Service, path: &str, life: usize) -> Self {
+        let ended = Arc::new(AtomicBool::new(false));
+        let count = Arc::new(AtomicUsize::new(0));
+        let gateway = service.address("gateway");
+        let tasks = (0..SENDERS).map(|sender| {
+            let (ended, count) = (Arc::clone(&ended), Arc::clone(&count));
+            let (recorder, path) = (Arc::clone(recorder), path.to_owned());
+            tokio::spawn(async move {
+                let mut acknowledged = Vec::new();
+                let mut connection = None;
+                for lead in 0.. {
+                    let id = format!("lead-{life}-{sender}-{lead}");
+                    match post(&mut connection, gateway, &path, &id).await {
+                        Some(true) => {
+                            let at = recorder.length();
+                            acknowledged.push(Acknowledged { id, at });
+                            count.fetch_add(1, Ordering::Relaxed);
+                        }
+                        Some(false) => panic!("{id} was refused"),
+                        None => break,
+                    }
+                    if ended.load(Ordering::Relaxed) {
+                        break;
+                    }
+                }
+                acknowledged
+            })
+        });
+        Self {
+            tasks: tasks.collect(),
+            ended,
+            count,
+        }
+    }
+
+    async fn reach(&self, count: usize) {
+        until("leads are acknowledged", async || {
+            (self.count.load(Ordering::Relaxed) >= count).then_some(())
+        })
+        .await;
+    }
+
+    /// Lets them end what they have in hand; what was acknowledged.
+    async fn join(self) -> Vec<Acknowledged> {
+        self.ended.store(true, Ordering::Relaxed);
+        let mut all = Vec::new();
+        for task in self.tasks {
+            all.extend(task.await.expect("a sender ends by itself"));
+        }
+        all
+    }
+}
