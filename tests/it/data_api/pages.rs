@@ -209,7 +209,7 @@ async fn no_row_says_that_it_changed_after_its_stamp(on: On) {
     for deal in &made {
         let path = format!("/deal/{deal}");
         let ask = host.ask("PATCH", &path).partner(&seeded.partner_key);
-        ask.json(&changed).send().await.expect(200);
+        ask.json(&changed).send().await.expect(202);
     }
     for (entity, expect) in [("deals", 40), ("conversations", 40)] {
         let page = page(&host, &seeded, &format!("{entity}?limit=100")).await;
