@@ -149,7 +149,7 @@ pub const SHARED_COMMITS: u32 = 64;
 
 /// The part of the memory that this process may use which the memories of all calls under
 /// way may have together: so many times less.
-pub const PLUGINS_PART_OF_MEMORY: u64 = 3;
+pub const PLUGINS_PART_OF_MEMORY: u64 = 4;
 
 /// Versions of plugins, and connections, that have lines of their own in the metrics;
 /// all others share one.

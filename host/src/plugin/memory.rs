@@ -20,7 +20,8 @@ pub struct Bounds {
 impl Bounds {
     pub fn new(memory_limit: usize, pool: Arc<Pool>) -> Self {
         Self {
-            memory_limit,
+            // One call has no more than all.
+            memory_limit: memory_limit.min(pool.whole),
             memory: 0,
             pool,
         }
@@ -37,16 +38,18 @@ impl Drop for Bounds {
 /// that each keep their own bound do not take more than the machine has.
 #[derive(Debug)]
 pub struct Pool {
+    whole: usize,
     left: AtomicUsize,
 }
 
 impl Pool {
-    /// A part of what this process may use, and room for one call at least.
-    pub fn of_memory(may_use: Option<u64>, one_call: usize) -> Self {
+    /// A part of what this process may use.
+    pub fn of_memory(may_use: Option<u64>) -> Self {
         let share = may_use.map_or(u64::MAX, |bytes| bytes / limits::PLUGINS_PART_OF_MEMORY);
-        let share = usize::try_from(share).unwrap_or(usize::MAX);
+        let whole = usize::try_from(share).unwrap_or(usize::MAX);
         Self {
-            left: AtomicUsize::new(share.max(one_call)),
+            whole,
+            left: AtomicUsize::new(whole),
         }
     }
 
@@ -139,14 +142,15 @@ mod tests {
     use super::*;
 
     fn bounds(limit: usize) -> Bounds {
-        Bounds::new(limit, Arc::new(Pool::of_memory(None, 0)))
+        Bounds::new(limit, Arc::new(Pool::of_memory(None)))
     }
 
     #[test]
     fn calls_share_a_pool_and_give_back_what_they_had() {
         let page = 1 << 16;
-        let pool = Arc::new(Pool::of_memory(Some(0), 3 * page));
-        let call = || Bounds::new(3 * page, Arc::clone(&pool));
+        let memory = 3 * page as u64 * limits::PLUGINS_PART_OF_MEMORY;
+        let pool = Arc::new(Pool::of_memory(Some(memory)));
+        let call = || Bounds::new(4 * page, Arc::clone(&pool));
         let (mut first, mut second) = (call(), call());
         assert!(first.memory_growing(0, 2 * page, None).expect("fits"));
         assert!(second.memory_growing(0, page, None).expect("fits"));
@@ -158,6 +162,10 @@ mod tests {
         assert!(second.memory_growing(page, 2 * page, None).expect("fits"));
         drop(second);
         assert!(call().memory_growing(0, 3 * page, None).expect("fits"));
+        let error = call()
+            .memory_growing(0, 4 * page, None)
+            .expect_err("there is no more");
+        assert!(error.is::<MemoryExceeded>());
     }
 
     #[test]

@@ -184,7 +184,7 @@ impl Plugins {
             inline: Duration::from_millis(config.inline_ms),
             deadline: Duration::from_millis(config.deadline_ms),
             memory,
-            pool: Arc::new(memory::Pool::of_memory(crate::memory::may_use(), memory)),
+            pool: Arc::new(memory::Pool::of_memory(crate::memory::may_use())),
             output: config.output_mib << 20,
             component_bytes,
         })))
