@@ -516,7 +516,7 @@ async fn a_body_that_does_not_come_is_given_up(on: On) {
     let text = rest(&mut stream).await;
     assert!(text.starts_with("HTTP/1.1 408 "), "{text}");
     let figure = format!(
-        "a body that does not come is refused after {:.1} s of 2 allowed",
+        "a body that does not come is refused, and its connection closed, after {:.1} s; 2 are allowed for the body",
         begun.elapsed().as_secs_f64()
     );
     figures::tell("slow", Some(&on), None, &figure);
