@@ -8,11 +8,11 @@ use crate::args::Args;
 use crate::failure::Failure;
 use crate::install::Install;
 use crate::postgres::Postgres;
-use crate::{api, clients, faults, openapi, process, repository, test, wit};
+use crate::{api, clients, openapi, process, repository, test, wit};
 
 pub const HELP: &str = "\
 Everything that a change has to pass, quick checks first; stops at the first of
-them that fails. Of the last four all are run, whichever fail.
+them that fails. Of the last three all are run, whichever fail.
 
     cargo xtask ci [--no-install]
 
@@ -22,7 +22,6 @@ them that fails. Of the last four all are run, whichever fail.
     lints           cargo clippy, warnings are errors
     documentation   cargo doc, warnings are errors
     tests           cargo xtask test --guests, with a PostgreSQL for certain
-    faults          cargo xtask faults --short
     api             cargo xtask test --api --browser
     clients         cargo xtask test --clients, with a PostgreSQL for certain
 
@@ -32,7 +31,7 @@ them that fails. Of the last four all are run, whichever fail.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     args.nothing_more()?;
-    let steps: [(&str, Step<'_>); 9] = [
+    let steps: [(&str, Step<'_>); 8] = [
         ("format", &|| format(install)),
         ("contract", &|| {
             wit::run(Args::new(vec!["--check".to_owned()]))
@@ -50,7 +49,6 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
             };
             test::test(install, scope, &[])
         }),
-        ("faults", &faults::check),
         ("api", &|| {
             let scope = api::Scope {
                 clients: true,
