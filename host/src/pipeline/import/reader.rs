@@ -96,7 +96,13 @@ impl Reader {
                     .to_owned(),
             ));
         }
-        self.read(first.strip_prefix(UTF8_MARK).unwrap_or(&first), rows)
+        let text = match self.of {
+            Of::Ndjson(_) => first.strip_prefix(UTF8_MARK).unwrap_or(&first),
+            // The reader of values passes over one mark itself, and over a second one
+            // only where that comes in one piece.
+            Of::Csv(_) => &first,
+        };
+        self.read(text, rows)
     }
 
     fn read(&mut self, bytes: &[u8], rows: &mut Vec<Row>) -> Result<(), Wrong> {
@@ -136,6 +142,13 @@ impl Ignored {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_second_mark_belongs_to_the_text_in_whatever_pieces_it_comes() {
+        let text = "\u{feff}\u{feff}externalId,name\n1,a\n";
+        let wrong = read(Format::Csv, text.as_bytes()).expect_err("no such column");
+        assert!(wrong.0.contains("\u{feff}externalId"), "{wrong}");
+    }
 
     #[test]
     fn a_field_that_no_product_has_is_told_once_and_in_order() {
