@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use leadhost_tests::load::{Caller, Load, Plan, Targets, Unacknowledged, What, assert_each_once};
 use leadhost_tests::{On, figures};
 use rustix::process::{Resource, getrlimit, setrlimit};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Semaphore};
 use tokio::task::JoinSet;
 
 use super::key;
@@ -40,12 +40,23 @@ const TICK: Duration = Duration::from_millis(5);
 /// Addresses that they come from: one alone would meet the bound of an address.
 const ADDRESSES: usize = 8;
 
+/// What this process opens beside the sockets of its senders, and no more in all.
+const OWN_FILES: u64 = 500;
+const MOST_FILES: u64 = 65_536;
+
+/// A sender that begins so much after its moment was kept from it by this machine.
+const LATE: Duration = Duration::from_secs(1);
+
+/// Of a hundred leads, more than so many that were late: not what is to be measured.
+const TOO_MANY_LATE: usize = 10;
+
 /// Leads one after the other that are answered as in calm, after which all is well.
 const WELL: usize = 20;
 
 /// Of a machine that is measured while others use it, only that it goes on can be held.
 const LATEST_RECOVERY: Duration = Duration::from_secs(60);
 
+#[expect(clippy::print_stderr, reason = "a test that is left out is said aloud")]
 async fn three_times_the_capacity_is_borne(on: On) {
     let seconds = figures::size("LEADHOST_OVERLOAD_SECONDS", 5);
     let lasts = match on {
@@ -56,8 +67,11 @@ async fn three_times_the_capacity_is_borne(on: On) {
     let lasts = Duration::from_secs(lasts as u64);
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
-    // Where it stays, more of the senders find no connection, and are counted as refused.
+    // Where it stays as it was, more of the senders find no connection.
     let _ = setrlimit(Resource::Nofile, limit);
+    let files = getrlimit(Resource::Nofile).current.unwrap_or(MOST_FILES);
+    let sockets = usize::try_from(files.min(MOST_FILES).saturating_sub(OWN_FILES));
+    let sockets = Arc::new(Semaphore::new(sockets.unwrap_or_default()));
     let folder = tempfile::tempdir().expect("a folder");
     let keys = prepare_on(&on, folder.path()).await;
     let service = start_on(&on, folder.path(), &[]).await;
@@ -73,11 +87,25 @@ async fn three_times_the_capacity_is_borne(on: On) {
     )
     .await;
     let idle = service.memory();
-    let (storm, most) = crowd(to, &path, calm.each_second * TIMES as f64, lasts, || {
-        service.memory()
-    })
-    .await;
+    let each_second = calm.each_second * TIMES as f64;
+    let senders = Senders {
+        to,
+        what: Arc::new(What::Leads(path.clone())),
+        idle: Arc::new((0..ADDRESSES).map(|_| Mutex::default()).collect()),
+        sockets,
+    };
+    let (storm, most) = crowd(&senders, each_second, lasts, || service.memory()).await;
     let recovery = recovery(to, &path, calm.slow).await;
+    acknowledged.extend(storm.acknowledged);
+    assert_each_once(service.address("data"), key(&keys), &acknowledged).await;
+    assert_eq!(storm.wrong, [""; 0], "answers that break the interface");
+    if storm.late * 100 > storm.offered * TOO_MANY_LATE {
+        eprintln!(
+            "LEFT OUT: this machine's processors do not carry the senders beside the service: {} of {} leads could not be sent in time",
+            storm.late, storm.offered
+        );
+        return;
+    }
 
     let goodput = storm.taken as f64 / lasts.as_secs_f64() / calm.each_second * 100.0;
     let figure = format!(
@@ -96,10 +124,7 @@ async fn three_times_the_capacity_is_borne(on: On) {
     );
     figures::tell("overload", Some(&on), None, &figure);
     assert!(storm.taken > 0, "{figure}");
-    assert_eq!(storm.wrong, [""; 0], "{figure}");
     assert!(recovery < LATEST_RECOVERY, "{figure}");
-    acknowledged.extend(storm.acknowledged);
-    assert_each_once(service.address("data"), key(&keys), &acknowledged).await;
 }
 
 /// What is taken from senders that wait for their answers.
@@ -158,22 +183,27 @@ struct Storm {
     refused: usize,
     given_up: usize,
     unanswered: usize,
+    late: usize,
     wrong: Vec<String>,
     acknowledged: BTreeSet<String>,
 }
 
-/// Connections that wait for their next lead, of each address.
-type Idle = Arc<Vec<Mutex<Vec<Caller>>>>;
+/// Those who wait for nobody, and what they have.
+#[derive(Clone)]
+struct Senders {
+    to: SocketAddr,
+    what: Arc<What>,
+    /// Connections that wait for their next lead, of each address.
+    idle: Arc<Vec<Mutex<Vec<Caller>>>>,
+    sockets: Arc<Semaphore>,
+}
 
 async fn crowd(
-    to: SocketAddr,
-    path: &str,
+    senders: &Senders,
     each_second: f64,
     lasts: Duration,
     memory: impl Fn() -> u64,
 ) -> (Storm, u64) {
-    let idle: Idle = Arc::new((0..ADDRESSES).map(|_| Mutex::default()).collect());
-    let what = Arc::new(What::Leads(path.to_owned()));
     let mut under_way = JoinSet::new();
     let mut storm = Storm::default();
     let mut most = 0;
@@ -187,7 +217,7 @@ async fn crowd(
         while storm.offered < due {
             let id = format!("storm-{}", storm.offered);
             let address = storm.offered % ADDRESSES;
-            under_way.spawn(one(to, Arc::clone(&what), id, Arc::clone(&idle), address));
+            under_way.spawn(senders.clone().one(id, address, Instant::now()));
             storm.offered += 1;
             if storm.offered.is_multiple_of(1_000) {
                 most = most.max(memory());
@@ -209,6 +239,8 @@ enum Heard {
     Refused,
     GaveUp,
     Nothing,
+    /// Nothing was sent in time.
+    Late,
     Wrong(String),
 }
 
@@ -223,26 +255,36 @@ impl Storm {
             Heard::Refused => self.refused += 1,
             Heard::GaveUp => self.given_up += 1,
             Heard::Nothing => self.unanswered += 1,
+            Heard::Late => self.late += 1,
             Heard::Wrong(why) => self.wrong.push(why),
         }
     }
 }
 
-async fn one(to: SocketAddr, what: Arc<What>, id: String, idle: Idle, address: usize) -> Heard {
-    let waiting = idle[address].lock().await.pop();
-    let from = IpAddr::V4(Ipv4Addr::new(127, 0, 1, 1 + address as u8));
-    let mut caller = waiting.unwrap_or_else(|| Caller::from(from));
-    match tokio::time::timeout(PATIENCE, caller.tell(to, &what, &id)).await {
-        // Its connection ends with it.
-        Err(_) => Heard::GaveUp,
-        Ok(None) => Heard::Nothing,
-        Ok(Some(Err(why))) => Heard::Wrong(why),
-        Ok(Some(Ok(taken))) => {
-            idle[address].lock().await.push(caller);
-            if taken {
-                Heard::Taken(id)
-            } else {
-                Heard::Refused
+impl Senders {
+    async fn one(self, id: String, address: usize, due: Instant) -> Heard {
+        if due.elapsed() > LATE {
+            return Heard::Late;
+        }
+        let Ok(_socket) = self.sockets.try_acquire() else {
+            return Heard::Nothing;
+        };
+        let waiting = self.idle[address].lock().await.pop();
+        let from = IpAddr::V4(Ipv4Addr::new(127, 0, 1, 1 + address as u8));
+        let mut caller = waiting.unwrap_or_else(|| Caller::from(from));
+        let told = caller.tell(self.to, &self.what, &id);
+        match tokio::time::timeout(PATIENCE, told).await {
+            // Its connection ends with it.
+            Err(_) => Heard::GaveUp,
+            Ok(None) => Heard::Nothing,
+            Ok(Some(Err(why))) => Heard::Wrong(why),
+            Ok(Some(Ok(taken))) => {
+                self.idle[address].lock().await.push(caller);
+                if taken {
+                    Heard::Taken(id)
+                } else {
+                    Heard::Refused
+                }
             }
         }
     }

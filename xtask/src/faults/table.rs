@@ -35,7 +35,7 @@ pub const ROWS: &[Row] = &[
             "crash::on_postgres::what_was_acknowledged_survives_kill_after_kill_and_comes_once",
         ]),
         sizes: &[("LEADHOST_KILLS", "500")],
-        seconds: 480,
+        seconds: 600,
     },
     Row {
         key: "sync",
