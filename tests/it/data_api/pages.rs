@@ -211,15 +211,13 @@ async fn no_row_says_that_it_changed_after_its_stamp(on: On) {
         let ask = host.ask("PATCH", &path).partner(&seeded.partner_key);
         ask.json(&changed).send().await.expect(202);
     }
-    for (entity, expect) in [("deals", 40), ("conversations", 40)] {
-        let page = page(&host, &seeded, &format!("{entity}?limit=100")).await;
-        assert_eq!(rows(&page).len(), expect, "{entity}");
-        for row in rows(&page) {
-            let time = |key: &str| {
-                let text = row[key].as_str().expect("a time");
-                leadhost::domain::time::parse(text).expect("a time")
-            };
-            assert!(time("updated_at") <= time("cursor_at"), "{row}");
-        }
+    let page = page(&host, &seeded, "deals?limit=100").await;
+    assert_eq!(rows(&page).len(), 40);
+    for row in rows(&page) {
+        let time = |key: &str| {
+            let text = row[key].as_str().expect("a time");
+            leadhost::domain::time::parse(text).expect("a time")
+        };
+        assert!(time("updated_at") <= time("cursor_at"), "{row}");
     }
 }
