@@ -29,6 +29,18 @@ impl Micros {
         self.plus(seconds.saturating_mul(Self::SECOND))
     }
 
+    /// Whether this was less than so many microseconds ago. What lies ahead was not:
+    /// the clock was set back since.
+    pub fn is_recent(self, now: Self, most: i64) -> bool {
+        (0..most).contains(&now.0.saturating_sub(self.0))
+    }
+
+    /// Whether this lies ahead, by so many microseconds at most. What lies further ahead
+    /// was reckoned before the clock was set back, and holds no more.
+    pub fn is_ahead(self, now: Self, most: i64) -> bool {
+        (1..=most).contains(&self.0.saturating_sub(now.0))
+    }
+
     /// `YYYY-MM-DDTHH:MM:SS.ffffffZ`, always six digits.
     pub fn text(self) -> String {
         self.to_string()

@@ -233,9 +233,7 @@ impl KeyCache {
     /// The outer `None`: nothing is known by now.
     fn believed(&self, digest: &[u8; 32], now: Micros) -> Option<Option<Arc<Caller>>> {
         let believed = self.beliefs();
-        // A clock that was set back makes nothing young.
-        let is_young =
-            |since: &Micros| (0..limits::KEY_BELIEVED_MICROS).contains(&(now.0 - since.0));
+        let is_young = |since: &Micros| since.is_recent(now, limits::KEY_BELIEVED_MICROS);
         match believed.good.get(digest) {
             Some((since, caller)) => is_young(since).then(|| Some(Arc::clone(caller))),
             None => believed

@@ -52,7 +52,7 @@ impl Failures {
     pub fn note(&self, who: Who, now: Micros) {
         let mut minute = self.minute.lock().unwrap_or_else(PoisonError::into_inner);
         // A clock that was set back begins anew too.
-        if !(0..Micros::MINUTE).contains(&(now.0 - minute.since.0)) {
+        if !minute.since.is_recent(now, Micros::MINUTE) {
             minute.since = now;
             minute.of.clear();
         }

@@ -15,7 +15,7 @@ pub struct Pace<K> {
     /// Microseconds that may be owed.
     burst: i64,
     /// Until when what came is paid off.
-    paid: Mutex<HashMap<K, i64>>,
+    paid: Mutex<HashMap<K, Micros>>,
 }
 
 impl<K: Hash + Eq + Clone> Pace<K> {
@@ -38,24 +38,23 @@ impl<K: Hash + Eq + Clone> Pace<K> {
         }
         let mut paid = self.paid.lock().unwrap_or_else(PoisonError::into_inner);
         if paid.len() >= limits::PACED && !paid.contains_key(who) {
-            paid.retain(|_, until| *until > now.0);
+            paid.retain(|_, until| until.is_ahead(now, self.burst));
             if paid.len() >= limits::PACED {
                 paid.clear();
             }
         }
         let until = match paid.get(who) {
-            // A clock that was set back costs a burst at most.
-            Some(until) => (*until).clamp(now.0, now.0 + self.burst),
-            None => now.0,
+            Some(until) if until.is_ahead(now, self.burst) => *until,
+            _ => now,
         };
-        let owed = until + self.each - now.0;
+        let owed = until.0 - now.0 + self.each;
         if owed > self.burst {
             let wait = u64::try_from(owed - self.burst).unwrap_or(0);
             return Err(wait.div_ceil(1_000_000).max(1));
         }
         match paid.get_mut(who) {
-            Some(known) => *known = until + self.each,
-            None => drop(paid.insert(who.clone(), until + self.each)),
+            Some(known) => *known = until.plus(self.each),
+            None => drop(paid.insert(who.clone(), until.plus(self.each))),
         }
         Ok(())
     }
@@ -84,6 +83,20 @@ mod tests {
         for _ in 0..1_000 {
             assert_eq!(pace.ask(&1, Micros(0)), Ok(()));
         }
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_refuses_nobody() {
+        let pace = Pace::new(10, Micros::SECOND);
+        let before = Micros(Micros::HOUR);
+        for _ in 0..10 {
+            assert_eq!(pace.ask(&1, before), Ok(()));
+        }
+        assert_eq!(pace.ask(&1, before), Err(1));
+        for _ in 0..10 {
+            assert_eq!(pace.ask(&1, Micros(0)), Ok(()));
+        }
+        assert_eq!(pace.ask(&1, Micros(0)), Err(1), "the rate holds");
     }
 
     #[test]

@@ -149,13 +149,9 @@ impl Shelf {
         let mut kept = hold(&self.kept);
         let kept = kept.as_mut()?;
         kept.used = turn;
-        is_young(kept.since, now, limits::SEARCH_FRESH_MICROS).then(|| Arc::clone(&kept.index))
+        let is_young = kept.since.is_recent(now, limits::SEARCH_FRESH_MICROS);
+        is_young.then(|| Arc::clone(&kept.index))
     }
-}
-
-/// A clock that was set back makes nothing young.
-fn is_young(since: Micros, now: Micros, most: i64) -> bool {
-    (0..most).contains(&(now.0 - since.0))
 }
 
 fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -240,7 +236,7 @@ impl Reader {
             SearchError::TooLarge => limits::SEARCH_REFUSED_MICROS,
             _ => limits::SEARCH_FRESH_MICROS,
         };
-        is_young(*since, now, most).then(|| error.again())
+        since.is_recent(now, most).then(|| error.again())
     }
 }
 

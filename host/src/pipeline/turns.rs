@@ -64,11 +64,11 @@ impl Turns {
         let mut inner = self.inner();
         if inner.last.as_ref() != Some(connection) {
             if inner.last.is_some() {
-                inner.several_until = Micros(now.0.saturating_add(limits::SEVERAL_FOR));
+                inner.several_until = now.plus(limits::SEVERAL_FOR);
             }
             inner.last = Some(connection.clone());
         }
-        let is_alone = inner.several_until <= now;
+        let is_alone = !inner.several_until.is_ahead(now, limits::SEVERAL_FOR);
         let places = inner
             .of
             .entry(connection.clone())
@@ -151,8 +151,12 @@ mod tests {
         drop(take(&turns, 'b', 0));
         let all: Vec<_> = (0..10).filter_map(|_| take(&turns, 'a', 1)).collect();
         assert_eq!(all.len(), AT_ONCE);
-        let later = limits::SEVERAL_FOR + 1;
-        assert!(take(&turns, 'a', later).is_some());
+        for later in [limits::SEVERAL_FOR + 1, -Micros::HOUR] {
+            assert!(
+                take(&turns, 'a', later).is_some(),
+                "also when the clock is set back"
+            );
+        }
     }
 
     #[test]

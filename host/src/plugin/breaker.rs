@@ -94,6 +94,18 @@ struct Opened {
     reason: String,
 }
 
+impl Opened {
+    /// When it is tried next.
+    fn until(&self, now: Micros) -> Micros {
+        let most = limits::BREAKER_LONGEST_SECONDS * Micros::SECOND;
+        if self.until.is_ahead(now, most) {
+            self.until
+        } else {
+            now
+        }
+    }
+}
+
 impl Circuit {
     fn fail(&mut self, now: Micros, reason: String) {
         self.failures = self.failures.saturating_add(1);
@@ -162,9 +174,14 @@ impl Breakers {
             Budget::Trial | Budget::Operator => {}
             Budget::Inline | Budget::Brief => {
                 if let Some(open) = &pair.all.open {
-                    return Err(pair.turned_away(open.until, &open.reason.clone()));
+                    return Err(pair.turned_away(open.until(now), &open.reason.clone()));
                 }
-                if let Some(open) = pair.inline.open.as_ref().filter(|open| open.until > now) {
+                if let Some(open) = pair
+                    .inline
+                    .open
+                    .as_ref()
+                    .filter(|open| open.until(now) > now)
+                {
                     // The worker may try at once.
                     let reason = open.reason.clone();
                     return Err(CallError::CircuitOpen { reason, until: now });
@@ -172,7 +189,7 @@ impl Breakers {
             }
             Budget::Worker if pair.all.failures > 0 => {
                 let open = pair.all.open.as_ref();
-                let until = open.map_or(now, |open| open.until);
+                let until = open.map_or(now, |open| open.until(now));
                 if pair.probing || until > now {
                     let reason = open.map_or_else(
                         || "it just failed, and one call at a time finds out more".to_owned(),
@@ -450,6 +467,15 @@ mod tests {
         assert!(world.until(Budget::Inline).is_some());
         probe.report::<()>(&Err(trap()));
         assert!(world.until(Budget::Worker).is_some(), "a longer pause");
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_ends_the_pause() {
+        let world = world();
+        world.faults(limits::BREAKER_FAILURES);
+        assert!(world.until(Budget::Worker).is_some());
+        world.clock.advance_seconds(-3_600);
+        assert_eq!(world.until(Budget::Worker), None);
     }
 
     #[test]

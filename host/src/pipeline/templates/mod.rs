@@ -175,8 +175,10 @@ pub async fn of_texts(
     Ok(compose::compose(&known, language, &wanted))
 }
 
-/// Whether a list was asked for at least so many seconds ago, or never.
+/// Whether a list was not asked for within so many seconds.
 fn is_older(app: &App, list: &TemplateList, seconds: i64) -> bool {
-    list.synced_at
-        .is_none_or(|at| app.clock.now().0 - at.0 >= seconds * Micros::SECOND)
+    let now = app.clock.now();
+    !list
+        .synced_at
+        .is_some_and(|at| at.is_recent(now, seconds * Micros::SECOND))
 }
