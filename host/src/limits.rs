@@ -104,11 +104,9 @@ pub const LEAD_TEXT_BYTES: usize = 64 << 10;
 /// Bytes of an inbound message's attributes together: they are exported with it.
 pub const MESSAGE_ATTRIBUTES_BYTES: usize = 64 << 10;
 
-pub use crate::domain::deal::{LEFT_OUT_NAMES, PROPS_BYTES as DEAL_PROPS_BYTES};
-
-/// Bytes of the message in a deal's properties, as JSON: so long a one leaves as much
-/// room for everything else.
-pub const DEAL_MESSAGE_BYTES: usize = 32 << 10;
+pub use crate::domain::deal::{
+    LEFT_OUT_NAMES, MESSAGE_BYTES as DEAL_MESSAGE_BYTES, PROPS_BYTES as DEAL_PROPS_BYTES,
+};
 
 /// Leads of one delivery whose notes name what had no room in their deals; the
 /// others are counted.

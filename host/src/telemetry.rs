@@ -189,11 +189,16 @@ pub struct Content {
 
 impl Content {
     /// What one conversion gave.
-    pub fn add(&self, results: &[NewItem]) {
-        let items = u32::try_from(results.len()).unwrap_or(u32::MAX);
-        self.items.observe(f64::from(items));
-        for item in results {
-            let ItemResult::Lead(lead) = &item.result else {
+    pub fn conversion(&self, items: &[NewItem]) {
+        let count = u32::try_from(items.len()).unwrap_or(u32::MAX);
+        self.items.observe(f64::from(count));
+        self.leads(items.iter().map(|item| &item.result));
+    }
+
+    /// The leads among these.
+    pub fn leads<'a>(&self, results: impl IntoIterator<Item = &'a ItemResult>) {
+        for result in results {
+            let ItemResult::Lead(lead) = result else {
                 continue;
             };
             self.leads.inc();

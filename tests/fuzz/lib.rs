@@ -6,11 +6,17 @@
 //! gives each test a time with `LEADHOST_FUZZ_SECONDS`, and other inputs with
 //! `LEADHOST_FUZZ_SEED`; `cargo xtask fuzz` does both. An input that fails is made as
 //! small as it gets before it is told.
+//!
+//! `cargo xtask fuzz --guided` builds the same tests so that libFuzzer chooses the inputs,
+//! by what code each of them reached.
 
-use std::cell::Cell;
+#[cfg(not(fuzzing_libfuzzer))]
+mod chance;
+#[cfg(fuzzing_libfuzzer)]
+mod guided;
+
 use std::fmt::{self, Debug};
 use std::ops::Deref;
-use std::time::{Duration, Instant};
 
 pub use proptest;
 
@@ -19,10 +25,7 @@ use proptest::prelude::{Just, Strategy, any};
 use proptest::prop_oneof;
 use proptest::sample::{Index, select};
 use proptest::strategy::BoxedStrategy;
-use proptest::test_runner::{Config, RngSeed, TestError, TestRunner};
 use serde_json::{Map, Value};
-
-const SEED: u64 = 0x1ead_f055;
 
 /// Asserts that a property holds for so many inputs, or for as long as the tester says.
 ///
@@ -30,46 +33,10 @@ const SEED: u64 = 0x1ead_f055;
 /// When it does not: with the smallest input for which it does not that was found.
 #[track_caller]
 pub fn holds<S: Strategy<Value: Debug>, P: Fn(&S::Value)>(inputs: usize, any: S, property: P) {
-    let seed = given("LEADHOST_FUZZ_SEED").unwrap_or(SEED);
-    let seconds = given("LEADHOST_FUZZ_SECONDS");
-    let began = Instant::now();
-    let tried = Cell::new(0_usize);
-    let is_enough = || match seconds {
-        Some(seconds) => began.elapsed() >= Duration::from_secs(seconds),
-        None => tried.get() >= inputs,
-    };
-    let mut runner = TestRunner::new(Config {
-        rng_seed: RngSeed::Fixed(seed),
-        failure_persistence: None,
-        ..Config::default()
-    });
-    while !is_enough() {
-        let input = any.new_tree(&mut runner).expect("no input is left out");
-        tried.set(tried.get() + 1);
-        let outcome = runner.run_one(input, |input| {
-            property(&input);
-            Ok(())
-        });
-        if let Err(TestError::Fail(why, input)) = outcome {
-            let number = tried.get();
-            panic!("input {number} with seed {seed}: {why}\nmade small: {input:#?}");
-        }
-    }
-    tell::<P>(tried.get(), began.elapsed(), seed);
-}
-
-/// For who runs the targets one by one; the test program keeps it to itself otherwise.
-#[allow(clippy::print_stdout, reason = "what a test says to its runner")]
-fn tell<P>(tried: usize, took: Duration, seed: u64) {
-    let name = std::any::type_name::<P>().trim_end_matches("::{{closure}}");
-    let seconds = took.as_secs_f64();
-    println!("{name}: {tried} inputs in {seconds:.1} s, seed {seed}");
-}
-
-fn given(name: &str) -> Option<u64> {
-    let text = std::env::var_os(name)?;
-    let number = text.to_str().and_then(|text| text.parse().ok());
-    Some(number.unwrap_or_else(|| panic!("{name} is a whole number, not {text:?}")))
+    #[cfg(not(fuzzing_libfuzzer))]
+    chance::holds(inputs, any, property);
+    #[cfg(fuzzing_libfuzzer)]
+    guided::holds(inputs, any, property);
 }
 
 /// Bytes that are told as text, with what is none escaped.
@@ -272,7 +239,7 @@ pub fn pieces<'a>(bytes: &'a [u8], cuts: &[Index]) -> Vec<&'a [u8]> {
     pieces
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(fuzzing_libfuzzer)))]
 mod tests {
     use std::panic::catch_unwind;
 

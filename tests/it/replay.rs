@@ -5,6 +5,7 @@ use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost::domain::id::DeliveryId;
 use leadhost::pipeline::replay::{self, ReplayError, ReplayOptions};
 use leadhost::store::DeliveryOutcome;
+use leadhost_tests::components::component;
 use leadhost_tests::graph::{GraphDouble, GraphOptions};
 use leadhost_tests::guests::{self, Variant};
 use leadhost_tests::{Declared, Host, On};
@@ -18,6 +19,7 @@ leadhost_tests::on_every_store! {
     who_asks_for_something_else_leaves_the_lead_as_it_is,
     what_another_version_finds_in_a_kept_answer_becomes_a_lead,
     leads_of_the_graph_api_are_replayed_without_it,
+    a_deal_goes_back_to_its_person_and_nobody_is_left_behind,
 }
 
 /// What senders say: a word that the double uses too.
@@ -110,6 +112,26 @@ proof = {{ place = "query", name = "token" }}
 
 async fn shows_and_writes(on: On, word: &str, calls: usize) {
     let fetched = Fetched::by(on, word).await;
+    let counted = async || {
+        let metrics = fetched
+            .host
+            .admin("GET", "/metrics")
+            .send()
+            .await
+            .expect(200);
+        let mut lines = metrics
+            .text()
+            .lines()
+            .map(str::to_owned)
+            .collect::<Vec<_>>();
+        lines.retain(|line| line.starts_with("leadhost_leads_total{"));
+        lines
+    };
+    let before = counted().await;
+    assert!(
+        before.len() == 1 && before[0].ends_with("} 2"),
+        "{before:?}"
+    );
     assert_eq!(fetched.double.requests().len(), calls);
     assert_eq!(fetched.rows.len(), 2);
     // The same version finds the same.
@@ -159,6 +181,8 @@ async fn shows_and_writes(on: On, word: &str, calls: usize) {
         calls,
         "the source was called again"
     );
+    // What is looked at again was counted when it came.
+    assert_eq!(counted().await, before);
 }
 
 async fn a_fetched_lead_shows_what_would_differ_and_apply_writes_it(on: On) {
@@ -275,4 +299,56 @@ secrets = {{ app-secret = "{SECRET}", "page-token/{PAGE}" = "double-page-token" 
     }
     assert_eq!(host.rows(&declared, "deals").await, rows);
     assert_eq!(double.requests().len(), 2);
+}
+
+async fn a_deal_goes_back_to_its_person_and_nobody_is_left_behind(on: On) {
+    let host = Host::working(on).await;
+    host.converter(component("plugins/converter-mapping.wasm"))
+        .await;
+    let connection = |phones: &str| {
+        format!(
+            r#"
+[[connections]]
+name = "site"
+partner = "acme"
+plugin = "mapping"
+config = {{ fields = {{ externalId = "id", name = "nome", phones = "{phones}", emails = "email" }}, attributes = "none" }}
+"#
+        )
+    };
+    let send = async |declared: &Declared, lead: Value| {
+        let ask = host.post(&declared.address("site")).json(&lead);
+        let answer = ask.send().await.expect(200);
+        host.delivery(&answer).await.summary.id
+    };
+    let rita = json!({"id": "1", "nome": "Rita", "fone": "(11) 90000-0001"});
+    let declared = host.declare(&connection("fone")).await;
+    send(&declared, rita).await;
+    // A configuration that loses phones makes somebody new of who comes again.
+    host.declare(&connection("telefone")).await;
+    let again =
+        json!({"id": "2", "nome": "Rita", "fone": "(11) 90000-0001", "email": "rita@example.com"});
+    let delivery = send(&declared, again).await;
+    assert_eq!(host.rows(&declared, "contacts").await.len(), 2);
+
+    host.declare(&connection("fone")).await;
+    let options = ReplayOptions {
+        apply: true,
+        release: false,
+    };
+    let replayed = replay::one(&host.app, delivery, options).await;
+    let replayed = replayed.expect("it is replayed");
+    let merged = replayed.items[0].diff.iter();
+    let merged: Vec<_> = merged
+        .filter(|diff| diff.field == "contact.merged" && diff.applied)
+        .collect();
+    let contacts = host.rows(&declared, "contacts").await;
+    assert_eq!(contacts.len(), 1, "{contacts:?}");
+    assert_eq!(merged.len(), 1);
+    assert_eq!(merged[0].after, contacts[0]["id"]);
+    let deals = host.rows(&declared, "deals").await;
+    assert_eq!(deals.len(), 2);
+    for deal in deals {
+        assert_eq!(deal["person_id"], contacts[0]["id"]);
+    }
 }

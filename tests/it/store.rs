@@ -75,6 +75,8 @@ clauses! {
             a_failure_is_remembered_with_its_attempts_and_its_next_time,
             a_replay_of_the_owner_never_says_duplicate,
             a_replay_that_finds_the_key_at_somebody_else_moves_the_deal_there,
+            a_replay_that_only_looks_leaves_the_version_that_made_the_leads,
+            a_contact_whose_deals_have_moved_leaves_its_keys_to_the_other,
             a_replay_shows_what_differs_and_writes_it_only_when_asked,
             a_replay_without_keys_finds_its_items_by_their_place,
             a_replay_that_meets_the_key_of_another_delivery_links_to_its_deal,

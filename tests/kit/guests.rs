@@ -19,7 +19,6 @@ use wit_component::ComponentEncoder;
 use xtask::misbehave;
 
 use crate::components::target;
-use crate::program::cargo;
 
 /// The converter that does what its configuration says.
 pub fn misbehave() -> Vec<u8> {
@@ -168,10 +167,9 @@ const UNKNOWN: &str = "wasm32-unknown-unknown";
 const WASI: &str = "wasm32-wasip2";
 
 fn compile(package: &str, triple: &str) -> Vec<u8> {
-    let status = cargo()
+    let status = xtask::cargo::command(&repository())
         .args(["build", "--quiet", "--profile", "plugin"])
         .args(["--target", triple, "--package", package])
-        .current_dir(repository())
         .status()
         .expect("cargo starts");
     assert!(

@@ -17,7 +17,8 @@ pub fn binary() -> PathBuf {
             if let Some(program) = std::env::var_os("LEADHOST_PROGRAM") {
                 return program.into();
             }
-            let built = cargo()
+            let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+            let built = xtask::cargo::command(&root)
                 .args([
                     "build",
                     "--quiet",
@@ -26,7 +27,6 @@ pub fn binary() -> PathBuf {
                     "--bin",
                     "leadhost",
                 ])
-                .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
                 .status()
                 .expect("cargo starts");
             assert!(built.success(), "the program builds");
@@ -52,25 +52,4 @@ pub fn preloaded(folder: &Path, source: &str) -> PathBuf {
         .expect("a C compiler, as Rust's linker needs it");
     assert!(built.success(), "{source} compiles");
     library
-}
-
-/// Cargo, as somebody types it: without what the Cargo that runs the tests says of
-/// their package, and without what lets a stable test program tell how long each
-/// test took. Some build scripts look at both, and each of the two would make the
-/// other build half of the dependencies again.
-pub(crate) fn cargo() -> Command {
-    let mut command = Command::new(env!("CARGO"));
-    command.env_remove("RUSTC_BOOTSTRAP");
-    for (name, _) in std::env::vars_os() {
-        let of_the_package = name.to_str().is_some_and(|name| {
-            ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_"]
-                .iter()
-                .any(|prefix| name.starts_with(prefix))
-                || ["CARGO_CRATE_NAME", "CARGO_PRIMARY_PACKAGE"].contains(&name)
-        });
-        if of_the_package {
-            command.env_remove(name);
-        }
-    }
-    command
 }

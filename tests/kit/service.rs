@@ -175,14 +175,7 @@ impl Service {
 
     /// Bytes of memory that it has now, without what it maps of files.
     pub fn memory(&self) -> u64 {
-        let file = format!("/proc/{}/status", self.process().as_raw_nonzero());
-        let text = std::fs::read_to_string(file).expect("the system tells");
-        let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:"));
-        let number = line.and_then(|line| line.split_whitespace().next());
-        let kibibytes: u64 = number
-            .and_then(|number| number.parse().ok())
-            .expect("it says so many kB");
-        kibibytes << 10
+        memory_of(self.process())
     }
 
     /// What is done, and how many bytes of memory more than before it has at most meanwhile.
@@ -254,6 +247,21 @@ impl Service {
             .expect("nobody panics holding it")
             .join("\n")
     }
+}
+
+/// Bytes of memory that a process has for itself now.
+///
+/// # Panics
+/// When it has ended.
+pub fn memory_of(process: Pid) -> u64 {
+    let file = format!("/proc/{}/status", process.as_raw_nonzero());
+    let text = std::fs::read_to_string(file).expect("the system tells");
+    let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+    let number = line.and_then(|line| line.split_whitespace().next());
+    let kibibytes: u64 = number
+        .and_then(|number| number.parse().ok())
+        .expect("it says so many kB");
+    kibibytes << 10
 }
 
 impl Drop for Service {

@@ -25,11 +25,9 @@ pub fn target() -> PathBuf {
     }
 }
 
-/// The `cargo` that started this task.
+/// Cargo at the root.
 pub fn cargo() -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(root());
-    command
+    xtask::cargo::command(&root())
 }
 
 /// A package of the workspace.

@@ -19,6 +19,10 @@ pub const ATTRIBUTES: &str = "attributes";
 /// lead that has more keeps the rest in its raw delivery.
 pub const PROPS_BYTES: usize = 64 << 10;
 
+/// Bytes of the message among them, as JSON: so long a one leaves as much room for
+/// everything else.
+pub const MESSAGE_BYTES: usize = 32 << 10;
+
 /// Names that are told of what had no room; the others are counted.
 pub const LEFT_OUT_NAMES: usize = 10;
 
@@ -29,7 +33,7 @@ pub fn no_room(whose: &str, names: &[String]) -> String {
         told.push_str(&format!(" and {} more", names.len() - LEFT_OUT_NAMES));
     }
     format!(
-        "{whose}: a deal's properties take at most {PROPS_BYTES} bytes, so these are only in the raw delivery: {told}"
+        "{whose}: a deal's properties take at most {PROPS_BYTES} bytes, and its message {MESSAGE_BYTES} of them, so these are only in the raw delivery: {told}"
     )
 }
 

@@ -17,7 +17,7 @@ use crate::limits;
 use crate::seal::{OpenError, Sealer, Secrets};
 use crate::store::once::Once;
 use crate::store::{Channel, Store, StoreError};
-use crate::telemetry::Content;
+use crate::telemetry::{Content, Metrics};
 
 /// How long an answer of the store stands, also about which ids there are.
 const FRESH: Duration = Duration::from_secs(1);
@@ -33,7 +33,7 @@ pub struct Live {
     /// Put together once and not for each delivery, by the version that declared.
     checks: Mutex<Option<(Digest, Arc<SenderChecks>)>>,
     /// Where it is counted what its deliveries give.
-    pub content: OnceLock<Content>,
+    content: OnceLock<Content>,
 }
 
 /// What versions declare for configurations of connections. A version declares the
@@ -71,6 +71,12 @@ impl Declared {
 }
 
 impl Live {
+    /// Where it is counted what its deliveries and fetches give.
+    pub fn content(&self, metrics: &Metrics) -> &Content {
+        self.content
+            .get_or_init(|| metrics.content_of(&self.connection))
+    }
+
     /// What the plugin version declares, and what the connection adds, if that was put
     /// together before.
     pub fn checks_of(&self, digest: &Digest) -> Option<Arc<SenderChecks>> {

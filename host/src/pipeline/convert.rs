@@ -192,9 +192,10 @@ pub async fn convert(
         Ok(read) => read,
         Err(problem) => return Ok(refused(ran, problem)),
     };
-    live.content
-        .get_or_init(|| app.metrics.content_of(&live.connection))
-        .add(&read.items);
+    // What an operator looks at again was counted when it came.
+    if budget != Budget::Operator {
+        live.content(&app.metrics).conversion(&read.items);
+    }
     Ok(Converted {
         result: ConversionResult {
             status: None,

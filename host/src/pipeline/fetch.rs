@@ -134,6 +134,7 @@ async fn attempt(
                 return (retry(app, held, &error.to_string(), None), ran);
             }
             props::note_left_out(found.iter(), notes);
+            live.content(&app.metrics).leads(&found);
             FetchOutcome::Items(found)
         }
         Ok(Err(failure)) => after_failure(app, held, &live, failure),

@@ -5,13 +5,17 @@
 
 use std::sync::Arc;
 
+use serde_json::{Value, json};
+
 use super::kept::{self, CompletionError, KeptError};
 use super::{parts, worker};
 use crate::app::App;
 use crate::domain::delivery::DeliveryStatus;
-use crate::domain::id::DeliveryId;
+use crate::domain::id::{ContactId, DeliveryId, WorkspaceId};
 use crate::plugin::Budget;
-use crate::store::{DeliveryOutcome, HeldDelivery, Mode, Reconversion, StoreError, Write, Written};
+use crate::store::{
+    DeliveryOutcome, FieldDiff, HeldDelivery, Mode, Reconversion, StoreError, Write, Written,
+};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReplayOptions {
@@ -113,12 +117,45 @@ pub async fn one(
     match written {
         Written::Done(_) if still && !options.release => Err(ReplayError::Quarantined(id)),
         Written::Done(_) if still => Err(ReplayError::StillUnproven { delivery: id, why }),
-        Written::Done(outcome) => {
+        Written::Done(mut outcome) => {
             app.pipeline.wake();
+            merge(app, held.delivery.workspace, &mut outcome).await?;
             Ok(outcome)
         }
         _ => Err(ReplayError::TakenOver(id)),
     }
+}
+
+/// Whom a version made because it lost a key, and whose deals have moved by now, is not
+/// left behind as a person of whom nothing is known.
+async fn merge(
+    app: &App,
+    workspace: WorkspaceId,
+    outcome: &mut DeliveryOutcome,
+) -> Result<(), StoreError> {
+    for item in &mut outcome.items {
+        let Some((from, into)) = item.diff.iter().find_map(moved) else {
+            continue;
+        };
+        if app.store.merge_contact(workspace, from, into).await? {
+            item.diff.push(FieldDiff {
+                field: "contact.merged".to_owned(),
+                before: json!(from),
+                after: json!(into),
+                applied: true,
+                edited_by_person: false,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Between which contacts a deal moved.
+fn moved(diff: &FieldDiff) -> Option<(ContactId, ContactId)> {
+    let id = |value: &Value| value.as_str()?.parse().ok();
+    (diff.applied && diff.field == "deal.person")
+        .then(|| Some((id(&diff.before)?, id(&diff.after)?)))
+        .flatten()
 }
 
 /// Lets go of the delivery as it was, so that nobody has to wait for the lease to end.

@@ -380,6 +380,15 @@ pub trait Store: Analytics + Send + Sync + 'static {
     /// then on. False: there is none.
     async fn remove_deal(&self, workspace: WorkspaceId, deal: DealId) -> Result<bool, StoreError>;
 
+    /// Takes a contact away whose last deal moved to another one, which gets its keys.
+    /// False: something belongs to it still, a person edited it, or it wants no messages.
+    async fn merge_contact(
+        &self,
+        workspace: WorkspaceId,
+        from: ContactId,
+        into: ContactId,
+    ) -> Result<bool, StoreError>;
+
     /// Whom an operator means; `None`: nobody, or nobody of whom anything is known.
     async fn person(
         &self,

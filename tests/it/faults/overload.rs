@@ -4,18 +4,23 @@
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::num::NonZero;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use leadhost_tests::load::{Caller, Load, Plan, Targets, Unacknowledged, What, assert_each_once};
+use leadhost_tests::program::binary;
+use leadhost_tests::service::memory_of;
 use leadhost_tests::{On, figures};
 use rustix::process::{Resource, getrlimit, setrlimit};
+use rustix::thread::{CpuSet, sched_setaffinity};
 use tokio::sync::{Mutex, Semaphore};
 use tokio::task::JoinSet;
 
-use super::key;
-use crate::crash::{address, prepare_on, start_on};
+use super::{key, start_as};
+use crate::crash::{address, prepare_on};
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
@@ -74,29 +79,45 @@ async fn three_times_the_capacity_is_borne(on: On) {
     let sockets = Arc::new(Semaphore::new(sockets.unwrap_or_default()));
     let folder = tempfile::tempdir().expect("a folder");
     let keys = prepare_on(&on, folder.path()).await;
-    let service = start_on(&on, folder.path(), &[]).await;
+    let (program, own) = apart();
+    let service = start_as(program, &on, folder.path(), &[]).await;
     let to = service.address("gateway");
     let path = address(&keys);
-
-    let mut acknowledged = BTreeSet::new();
-    let calm = capacity(
-        to,
-        &path,
-        (lasts / 20).max(Duration::from_secs(2)),
-        &mut acknowledged,
-    )
-    .await;
-    let idle = service.memory();
-    let each_second = calm.each_second * TIMES as f64;
     let senders = Senders {
         to,
         what: Arc::new(What::Leads(path.clone())),
         idle: Arc::new((0..ADDRESSES).map(|_| Mutex::default()).collect()),
         sockets,
     };
-    let (storm, most) = crowd(&senders, each_second, lasts, || service.memory()).await;
-    let recovery = recovery(to, &path, calm.slow).await;
-    acknowledged.extend(storm.acknowledged);
+    let process = service.process();
+    let measured = on_processor(own, async move {
+        let mut acknowledged = BTreeSet::new();
+        let each = (lasts / 20).max(Duration::from_secs(2));
+        let calm = capacity(to, &path, each, &mut acknowledged).await;
+        let idle = memory_of(process);
+        let each_second = calm.each_second * TIMES as f64;
+        let (storm, most) = crowd(&senders, each_second, lasts, || memory_of(process)).await;
+        let recovery = recovery(to, &path, calm.slow).await;
+        acknowledged.extend(storm.acknowledged.iter().cloned());
+        Measured {
+            calm,
+            storm,
+            recovery,
+            idle,
+            most,
+            acknowledged,
+        }
+    });
+    let Measured {
+        calm,
+        storm,
+        recovery,
+        idle,
+        most,
+        acknowledged,
+    } = tokio::task::spawn_blocking(measured)
+        .await
+        .expect("no panic");
     assert_each_once(service.address("data"), key(&keys), &acknowledged).await;
     assert_eq!(storm.wrong, [""; 0], "answers that break the interface");
     if storm.late * 100 > storm.offered * TOO_MANY_LATE {
@@ -109,7 +130,7 @@ async fn three_times_the_capacity_is_borne(on: On) {
 
     let goodput = storm.taken as f64 / lasts.as_secs_f64() / calm.each_second * 100.0;
     let figure = format!(
-        "capacity {:.0} leads/s of {} senders that wait, then {:.0}/s offered for {} s: goodput {goodput:.0} % of the capacity, {} told to come again, {} gave up after {} s, {} without a connection or an answer; normal answers {:.1} s after the end; memory {} MiB at most, {} MiB before; the senders run on the same processors",
+        "capacity {:.0} leads/s of {} senders that wait, then {:.0}/s offered for {} s: goodput {goodput:.0} % of the capacity, {} told to come again, {} gave up after {} s, {} without a connection or an answer; normal answers {:.1} s after the end; memory {} MiB at most, {} MiB before; {}",
         calm.each_second,
         calm.senders,
         storm.offered as f64 / lasts.as_secs_f64(),
@@ -120,11 +141,63 @@ async fn three_times_the_capacity_is_borne(on: On) {
         storm.unanswered,
         recovery.as_secs_f64(),
         most >> 20,
-        idle >> 20
+        idle >> 20,
+        match own {
+            Some(_) => "the senders have one processor, the service the others",
+            None => "the senders run on the same processor",
+        }
     );
     figures::tell("overload", Some(&on), None, &figure);
     assert!(storm.taken > 0, "{figure}");
     assert!(recovery < LATEST_RECOVERY, "{figure}");
+}
+
+struct Measured {
+    calm: Calm,
+    storm: Storm,
+    recovery: Duration,
+    /// Bytes of memory before and at most.
+    idle: u64,
+    most: u64,
+    acknowledged: BTreeSet<String>,
+}
+
+/// The service, and the processor of the senders that it leaves alone: machines of their
+/// own have them, too. None where there is one for both.
+fn apart() -> (Command, Option<usize>) {
+    let all = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let Some(others) = all.checked_sub(2) else {
+        return (Command::new(binary()), None);
+    };
+    let mut program = Command::new("taskset");
+    program
+        .args(["--cpu-list", &format!("0-{others}")])
+        .arg(binary());
+    (program, Some(all - 1))
+}
+
+/// What does that on a thread of its own, which keeps to this processor.
+fn on_processor<T>(
+    processor: Option<usize>,
+    work: impl Future<Output = T> + Send + 'static,
+) -> impl FnOnce() -> T
+where
+    T: Send + 'static,
+{
+    move || {
+        let work = move || {
+            if let Some(processor) = processor {
+                let mut own = CpuSet::new();
+                own.set(processor);
+                sched_setaffinity(None, &own).expect("one of its processors");
+            }
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build();
+            runtime.expect("a runtime").block_on(work)
+        };
+        std::thread::spawn(work).join().expect("no panic")
+    }
 }
 
 /// What is taken from senders that wait for their answers.

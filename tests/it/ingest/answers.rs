@@ -112,7 +112,7 @@ async fn what_has_no_room_in_a_deal_stays_in_the_delivery_and_a_note_names_it(on
     let stored = host.delivery(&answer).await;
     let left = 60_000 - (message.len() - " […]".len());
     let told = format!(
-        "lead f-1: a deal's properties take at most 65536 bytes, so these are only in the raw delivery: the last {left} bytes of message"
+        "lead f-1: a deal's properties take at most 65536 bytes, and its message 32768 of them, so these are only in the raw delivery: the last {left} bytes of message"
     );
     assert_eq!(stored.notes, [told]);
     assert_eq!(stored.request.body, body.to_string().as_bytes());

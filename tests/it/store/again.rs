@@ -6,7 +6,7 @@ use leadhost::domain::id::ContactId;
 use leadhost::domain::lead::Action;
 use leadhost::domain::row::Entity;
 use leadhost::domain::time::Micros;
-use leadhost::store::{ConversionResult, DealFilter, ItemResult, Mode, Written};
+use leadhost::store::{ConversionResult, DealFilter, ItemResult, Mode, PersonBy, Written};
 use serde_json::json;
 
 use super::world::*;
@@ -135,6 +135,77 @@ pub async fn a_replay_that_finds_the_key_at_somebody_else_moves_the_deal_there(w
         .unwrap()
         .expect("it is there");
     assert_eq!(past.history[0].changes[0].field, "person_id");
+}
+
+pub async fn a_replay_that_only_looks_leaves_the_version_that_made_the_leads(world: &World) {
+    let first = world
+        .commit_one(world.accept(vec![lead(world.known_as("L1"))]))
+        .await;
+    for (mode, version) in [(LOOK, "1"), (APPLY, "2")] {
+        let held = world.claim_delivery(first.delivery).await;
+        let result = ConversionResult {
+            ran: Some(ran("2")),
+            notes: vec!["read by another version".to_owned()],
+            ..converted(vec![lead(world.known_as("L1"))])
+        };
+        world.commit_one(convert_to(&held, mode, result)).await;
+        let detail = world.detail(first.delivery).await;
+        assert_eq!(detail.summary.ran, Some(ran(version)), "{mode:?}");
+        let is_new = detail.notes == ["read by another version"];
+        assert_eq!(is_new, mode == APPLY, "{mode:?}");
+    }
+}
+
+pub async fn a_contact_whose_deals_have_moved_leaves_its_keys_to_the_other(world: &World) {
+    let known = world
+        .item(lead(with_phone(world.known_as("L0"), "+551191")))
+        .await;
+    let without = with_email(world.known_as("L1"), "rita@example.com");
+    let first = world.commit_one(world.accept(vec![lead(without)])).await;
+    let (from, into) = (
+        first.items[0].contact_id.unwrap(),
+        known.contact_id.unwrap(),
+    );
+    let merge = async |from, into| {
+        let merged = world.store.merge_contact(world.workspace, from, into);
+        merged.await.expect("the store answers")
+    };
+    assert!(!merge(from, into).await, "a deal belongs to it");
+    assert!(!merge(into, into).await, "it is itself");
+    let with = with_email(
+        with_phone(world.known_as("L1"), "+551191"),
+        "rita@example.com",
+    );
+    world.replay(first.delivery, APPLY, vec![lead(with)]).await;
+    let nobody = ContactId::new(world.now());
+    assert!(!merge(from, nobody).await, "there is no other");
+    world.advance(5).await;
+    assert!(merge(from, into).await);
+    assert!(!merge(from, into).await, "it is gone");
+    let contacts = world.all(Entity::Contacts).await;
+    let ids: Vec<_> = contacts.iter().map(|row| row["id"].clone()).collect();
+    assert_eq!(ids, [json!(into.to_string())]);
+    // Clients of the feed hear that it is gone.
+    let clock = world.page(Entity::Contacts, 0, None, 1).await.clock;
+    assert_eq!(clock, world.now().0);
+    // Its address is the other's, and no longer shared.
+    let again = world
+        .item(lead(with_email(world.lead(), "rita@example.com")))
+        .await;
+    assert_eq!(again.contact_id, Some(into));
+    let person = world
+        .store
+        .person(
+            world.workspace,
+            &PersonBy::Key(contact::email_key("rita@example.com")),
+        )
+        .await
+        .expect("the store answers")
+        .expect("somebody");
+    assert_eq!(person.id, into);
+    let mut keys = person.keys;
+    keys.sort();
+    assert_eq!(keys, ["email:rita@example.com", "phone:+551191"]);
 }
 
 pub async fn a_replay_shows_what_differs_and_writes_it_only_when_asked(world: &World) {

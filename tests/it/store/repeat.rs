@@ -150,7 +150,7 @@ pub async fn an_update_that_has_no_room_in_its_deal_is_told_in_the_notes(world: 
         notes,
         [
             "read as a form",
-            "lead L1: a deal's properties take at most 65536 bytes, so these are only in the raw delivery: deal.props.attributes"
+            "lead L1: a deal's properties take at most 65536 bytes, and its message 32768 of them, so these are only in the raw delivery: deal.props.attributes"
         ]
     );
     // What is less than before is always taken.

@@ -71,7 +71,12 @@ fn show(answer: &Value) {
                 cell(&delivery["bytes"]),
                 match ran {
                     Value::Null => "-".to_owned(),
-                    ran => format!("{} {}", cell(&ran["plugin"]), cell(&ran["version"])),
+                    ran => format!(
+                        "{} {} ({})",
+                        cell(&ran["plugin"]),
+                        cell(&ran["version"]),
+                        cell(&ran["digest"]).chars().take(12).collect::<String>()
+                    ),
                 },
                 cell(&delivery["error"]),
             ]

@@ -95,6 +95,7 @@ pub fn items(delivery: &Value) {
                 cell(&item["status"]),
                 cell(&item["externalId"]),
                 cell(&item["dealId"]),
+                cell(&item["contactId"]),
                 cell(&item["message"]),
             ]
         })
@@ -102,7 +103,14 @@ pub fn items(delivery: &Value) {
     if !rows.is_empty() {
         say("");
         say(&table(
-            &["ITEM", "STATUS", "EXTERNAL ID", "DEAL", "MESSAGE"],
+            &[
+                "ITEM",
+                "STATUS",
+                "EXTERNAL ID",
+                "DEAL",
+                "CONTACT",
+                "MESSAGE",
+            ],
             &rows,
         ));
     }

@@ -141,8 +141,12 @@ pub fn again(known: &mut Known, new: &Reconversion) -> Result<Written, StoreErro
     if !goes_on {
         delivery.presented = None;
         delivery.next_attempt_at = None;
-        delivery.ran.clone_from(&result.ran);
-        delivery.notes.clone_from(&result.notes);
+        let only_looks = matches!(new.mode, Mode::Replay { apply: false });
+        // What stands was made by the version before.
+        if !(only_looks && was_done && delivery.has_finished_items()) {
+            delivery.ran.clone_from(&result.ran);
+            delivery.notes.clone_from(&result.notes);
+        }
     }
     let mut context = Context {
         delivery: new.delivery,

@@ -23,6 +23,7 @@ mod export;
 mod fleet;
 mod keys;
 mod load;
+mod merge;
 mod messages;
 mod open;
 mod outcome;
@@ -138,6 +139,7 @@ pub const STATEMENTS: &[(&str, &[&str])] = &[
     ("products", products::SQL),
     ("rate", rate::SQL),
     ("reach", reach::SQL),
+    ("merge", merge::SQL),
     ("remove", remove::SQL),
     ("save", save::new::SQL),
     ("save", save::changes::SQL),
@@ -443,6 +445,16 @@ impl Store for PostgresStore {
 
     async fn remove_deal(&self, workspace: WorkspaceId, deal: DealId) -> Result<bool, StoreError> {
         self.within(remove::deal(&self.db, self.clock.as_ref(), workspace, deal))
+            .await
+    }
+
+    async fn merge_contact(
+        &self,
+        workspace: WorkspaceId,
+        from: ContactId,
+        into: ContactId,
+    ) -> Result<bool, StoreError> {
+        self.within(merge::contact(&self.db, workspace, from, into))
             .await
     }
 

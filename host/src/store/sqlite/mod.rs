@@ -25,6 +25,7 @@ mod fleet;
 mod keys;
 mod listed;
 mod load;
+mod merge;
 mod messages;
 mod open;
 mod plugins;
@@ -346,6 +347,16 @@ impl Store for SqliteStore {
         remove::deal(&self.db, self.clock.as_ref(), workspace, deal).await
     }
 
+    async fn merge_contact(
+        &self,
+        workspace: WorkspaceId,
+        from: ContactId,
+        into: ContactId,
+    ) -> Result<bool, StoreError> {
+        self.seen.opens().await;
+        merge::contact(&self.db, self.clock.as_ref(), workspace, from, into).await
+    }
+
     async fn remove_products(
         &self,
         workspace: WorkspaceId,
@@ -623,6 +634,7 @@ mod tests {
             open::SQL,
             plugins::SQL,
             products::SQL,
+            merge::SQL,
             remove::SQL,
             &save::sql(),
             stamp::SQL,
@@ -685,6 +697,7 @@ mod tests {
             &load::sql(),
             messages::SQL,
             products::SQL,
+            merge::SQL,
             remove::SQL,
             &save::sql(),
             stamp::SQL,

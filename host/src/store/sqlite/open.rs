@@ -7,7 +7,7 @@ use std::fs::{File, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::Path;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{Connection as _, Row as _};
@@ -238,11 +238,15 @@ const PASSIVE: &str = "pragma wal_checkpoint(passive)";
 const RESTART: &str = "pragma wal_checkpoint(restart)";
 const TRUNCATE: &str = "pragma wal_checkpoint(truncate)";
 
+/// Between two words about checkpoints that fail for the same reason again and again.
+const TOLD_EVERY: Duration = Duration::from_secs(60);
+
 /// Moves committed pages from the log into the file, beside the writer. Ends
 /// with the store.
 pub async fn checkpoint(db: Weak<Db>, log: std::path::PathBuf) {
     let mut seen = 0;
     let mut connection: Option<SqliteConnection> = None;
+    let mut told: Option<Instant> = None;
     let mut tick = tokio::time::interval(Duration::from_millis(limits::CHECKPOINT_EVERY_MS));
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
@@ -258,10 +262,16 @@ pub async fn checkpoint(db: Weak<Db>, log: std::path::PathBuf) {
             continue;
         };
         match done {
-            Ok(()) => seen = commits,
+            Ok(()) => {
+                seen = commits;
+                told = None;
+            }
             Err(error) => {
                 // The log grows until a later one gets through; nothing is lost by it.
-                tracing::warn!(%error, "a checkpoint did not get through");
+                if told.is_none_or(|told| told.elapsed() >= TOLD_EVERY) {
+                    tracing::warn!(%error, "a checkpoint did not get through; it is tried again");
+                    told = Some(Instant::now());
+                }
                 connection = None;
             }
         }

@@ -28,6 +28,7 @@ use serde::de::DeserializeOwned;
 use crate::http::auth::AdminCaller;
 use crate::http::body::Unread;
 use crate::http::error::ApiError;
+use crate::http::json;
 use crate::http::query::Query;
 use crate::http::reply::Reply;
 use crate::http::router::Call;
@@ -379,6 +380,7 @@ fn only<T>(
 
 /// A JSON body; an empty one counts as an empty object.
 async fn read_json<T: DeserializeOwned>(call: &Call<'_>, body: Unread) -> Result<T, ApiError> {
+    json::refuse_compressed(&call.head.headers)?;
     let body = body.read(call.app, limits::ADMIN_BODY_BYTES).await?;
     let bytes: &[u8] = if body.bytes.is_empty() {
         b"{}"

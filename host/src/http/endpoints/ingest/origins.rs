@@ -39,7 +39,8 @@ pub async fn preflight(call: &Call<'_>, connection: &str) -> Result<Reply, ApiEr
         told.insert(ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
     }
     told.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from(REMEMBERED));
-    allow(told, origin);
+    told.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    depends_on_origin(told);
     Ok(answer)
 }
 
@@ -49,14 +50,16 @@ pub async fn share(call: &Call<'_>, address: &Address, reply: &mut Reply) {
     if !headers.contains_key(ORIGIN) {
         return;
     }
+    let told = reply.headers_mut();
+    // Also who is not allowed: the answer to another one is another.
+    depends_on_origin(told);
     // Who cannot be asked for now allows nobody.
     if let Ok(Some(origin)) = allowed(call, address, headers).await {
-        let told = reply.headers_mut();
         told.insert(
             ACCESS_CONTROL_EXPOSE_HEADERS,
             HeaderValue::from_static("x-request-id, retry-after"),
         );
-        allow(told, origin);
+        told.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     }
 }
 
@@ -75,8 +78,7 @@ async fn allowed(
     Ok(found.cloned())
 }
 
-fn allow(told: &mut HeaderMap, origin: HeaderValue) {
-    told.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+fn depends_on_origin(told: &mut HeaderMap) {
     told.append(
         VARY,
         HeaderValue::from_name(HeaderName::from_static("origin")),

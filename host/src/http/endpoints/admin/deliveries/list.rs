@@ -52,11 +52,30 @@ async fn filter(call: &Call<'_>) -> Result<DeliveryFilter, ApiError> {
     }
     filter.since = moment(&query, "since")?;
     filter.until = moment(&query, "until")?;
-    filter.version = query.filled(&["version"]).map(str::to_owned);
+    filter.version = version(&query)?;
     if let Some(text) = query.filled(&["before"]) {
         filter.before = Some(parse_id(text)?);
     }
     Ok(filter)
+}
+
+/// Characters of a digest that tell it from others, as the stores ask for.
+const DIGEST_BEGINNING: usize = 8;
+
+/// A version, or enough of its digest.
+fn version(query: &Query<'_>) -> Result<Option<String>, ApiError> {
+    let Some(text) = query.filled(&["version"]) else {
+        return Ok(None);
+    };
+    let is_digest =
+        text.len() >= DIGEST_BEGINNING && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !is_digest && !text.contains('.') {
+        return Err(ApiError::BadRequest(format!(
+            "`version={text}` is no version: write 1.2.0, or at least {} characters of its digest.",
+            DIGEST_BEGINNING
+        )));
+    }
+    Ok(Some(text.to_owned()))
 }
 
 fn moment(query: &Query<'_>, name: &str) -> Result<Option<Micros>, ApiError> {
