@@ -2,8 +2,8 @@
 //!
 //! An item is looked at as a few views: itself, the objects in it that are known
 //! to hold a lead, and its lists of questions and answers. The view with a phone
-//! or an e-mail address counts first. Objects of any other name (`client`, `user`,
-//! `vendor`, ...) are never looked into for a person, since they hold somebody else.
+//! or an e-mail address counts first. Objects of somebody else's name (`client`, `user`,
+//! `vendor`, ...) are never looked into for a person.
 
 use leadhost_sdk::{serde_json::Value, text_of};
 
@@ -36,6 +36,9 @@ impl<'a> Guess<'a> {
         };
         let configured = record.pairs.len();
         guess.collect(record, record.item, "", 0);
+        if let Some(person) = record.person {
+            guess.collect(record, person, "", 1);
+        }
         if let Some(root) = guess.views.first() {
             guess.looks_like_event = root
                 .entries

@@ -161,8 +161,7 @@ impl<'a> View<'a> {
                     one => vec![one],
                 };
                 for node in nodes {
-                    let text = text_of_node(node).or_else(|| node_text(node, names::EMAILS));
-                    if let Some(text) = text.filter(|text| fits(text)) {
+                    if let Some(text) = email_text(node).filter(|text| fits(text)) {
                         record.mark(node);
                         push(out, text);
                     }
@@ -191,7 +190,7 @@ impl<'a> View<'a> {
 }
 
 /// A phone's text: a scalar's, or that of an object around it.
-fn phone_text(node: &Value) -> Option<String> {
+pub fn phone_text(node: &Value) -> Option<String> {
     text_of_node(node).or_else(|| {
         node_text(
             node,
@@ -206,6 +205,11 @@ fn phone_text(node: &Value) -> Option<String> {
             ],
         )
     })
+}
+
+/// An address's text, likewise.
+pub fn email_text(node: &Value) -> Option<String> {
+    text_of_node(node).or_else(|| node_text(node, names::EMAILS))
 }
 
 fn node_text(node: &Value, names: &[&str]) -> Option<String> {
