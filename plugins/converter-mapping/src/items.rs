@@ -8,6 +8,7 @@ use leadhost_sdk::{
 use crate::config::Config;
 use crate::fold::fold;
 use crate::lead;
+use crate::leftover;
 use crate::names;
 use crate::pairs;
 use crate::path::{Path, Step};
@@ -106,6 +107,7 @@ impl<'a> Search<'a> {
             if !is_usual(&found.path) && !list.is_empty() {
                 self.note_list(&found.path);
             }
+            self.note_others(body, list, "");
         }
         for (value, path) in found.each() {
             self.look_inside(value, &path);
@@ -128,6 +130,7 @@ impl<'a> Search<'a> {
                     self.item(value, None, path);
                 }
                 Value::Array(list) => {
+                    self.note_others(value, list, path);
                     let path = below(path, &one.path);
                     self.note_list(&path);
                     for (index, value) in list.iter().enumerate() {
@@ -158,7 +161,9 @@ impl<'a> Search<'a> {
             return self.item(value, person, path);
         }
         let places = two.iter().map(|place| below(path, place));
-        self.unclear("places", places.collect(), path);
+        let mut places: Vec<_> = places.collect();
+        places.dedup();
+        self.unclear("places", places, path);
     }
 
     fn item(&mut self, value: &'a Value, person: Option<&'a Value>, path: &str) {
@@ -172,6 +177,17 @@ impl<'a> Search<'a> {
             lead::quoted(&places)
         );
         self.places.push(Place::Unclear(problem, path.to_owned()));
+    }
+
+    /// Tells who is neither in the list nor beside it where leads are looked for: under
+    /// names of somebody else's, and in JSON texts.
+    fn note_others(&mut self, value: &Value, list: &[Value], path: &str) {
+        for place in leftover::people_in(value, list) {
+            let place = below(path, &place);
+            self.notes.push(format!(
+                "the people under `{place}` are no leads; if they are, say so under `items`; the raw delivery has them"
+            ));
+        }
     }
 
     fn note_list(&mut self, list: &str) {

@@ -39,7 +39,7 @@ pub fn item(
     if !config.is_guessing() || matches!(item.outcome, Outcome::Lead(_)) {
         return (item, left_out);
     }
-    let places = leftover::people_in(value);
+    let places = leftover::people_in(value, &[]);
     if places.is_empty() {
         return (item, left_out);
     }

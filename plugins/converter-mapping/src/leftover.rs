@@ -31,9 +31,11 @@ enum Left {
     Nothing,
 }
 
-/// Where people are in an item: also in JSON texts, and under names of somebody else's.
-pub fn people_in(item: &Value) -> Vec<String> {
-    let (used, own) = (BTreeSet::new(), Identity::default());
+/// Where people are in an item, but not those in the list: also in JSON texts, and under
+/// names of somebody else's.
+pub fn people_in(item: &Value, list: &[Value]) -> Vec<String> {
+    let used = list.iter().map(std::ptr::from_ref).collect();
+    let own = Identity::default();
     let mut leftover = Leftover::new(&used, &own);
     for (name, value) in item.as_object().into_iter().flatten() {
         leftover.of(name, value);
@@ -70,7 +72,7 @@ impl<'a> Leftover<'a> {
 
     /// The elements of a list have its name.
     fn visit(&mut self, name: &str, value: &Value, in_business: bool) -> Left {
-        if self.used.contains(&std::ptr::from_ref(value)) || secrets::is_named_secret(value) {
+        if self.is_used(value) || secrets::is_named_secret(value) {
             return Left::Nothing;
         }
         match value {
@@ -135,17 +137,20 @@ impl<'a> Leftover<'a> {
     }
 
     /// Whether the value is a person who is not the lead, and of whom nothing has a place
-    /// in it. What is under the name of a phone is one, whatever is in it.
+    /// in it.
     fn is_somebody(&self, name: &str, value: &Value) -> bool {
-        people::is_person(value)
-            && !people::is_contact_name(name)
+        people::is_person_under(name, value)
+            && !self.is_used(value)
             && !self.own.has_all_of(value)
             && !self.has_used(value)
     }
 
+    fn is_used(&self, value: &Value) -> bool {
+        self.used.contains(&std::ptr::from_ref(value))
+    }
+
     fn has_used(&self, value: &Value) -> bool {
-        let is_used =
-            |value: &Value| self.used.contains(&std::ptr::from_ref(value)) || self.has_used(value);
+        let is_used = |value: &Value| self.is_used(value) || self.has_used(value);
         match value {
             Value::Object(fields) => fields.values().any(is_used),
             Value::Array(items) => items.iter().any(is_used),

@@ -48,9 +48,10 @@ struct Search<'a> {
 impl<'a> Search<'a> {
     fn visit(&mut self, value: &'a Value, key: &str, in_others: bool) {
         match value {
-            Value::Array(list) if self.is_known(list) || is_contact_name(key) => {}
+            Value::Array(list) if self.is_known(list) => {}
             Value::Array(list) if are_people(key, list) && is_others(&fold(key)) => {}
             Value::Array(list) if are_people(key, list) => self.tell(value),
+            Value::Array(_) if is_contact_name(key) => {}
             Value::Array(list) => {
                 for (index, value) in list.iter().enumerate() {
                     self.below(&index.to_string(), value, "", in_others);
@@ -117,12 +118,27 @@ pub fn below(path: &str, step: &str) -> String {
 
 /// Whether a list under this name is one of people: the phones of one person are
 /// objects with a phone as well, and so are answers.
-pub fn are_people(key: &str, list: &[Value]) -> bool {
-    !is_contact_name(key) && list.iter().any(is_person)
+fn are_people(key: &str, list: &[Value]) -> bool {
+    list.iter().any(|value| is_person_under(key, value))
+}
+
+/// Whether the value under this name is a person: one that is under the name of a phone
+/// has an e-mail address as well.
+pub fn is_person_under(key: &str, value: &Value) -> bool {
+    is_person(value) && (!is_contact_name(key) || has_both(value))
+}
+
+/// Whether the object has a phone and an e-mail address: it is neither of them.
+pub fn has_both(value: &Value) -> bool {
+    let has = |wanted: fn((bool, bool)) -> (bool, bool)| {
+        let mut fields = value.as_object().into_iter().flatten();
+        fields.any(|(key, value)| contact(value, wanted(kinds(&fold(key)))).is_some())
+    };
+    has(|(is_phone, _)| (is_phone, false)) && has(|(_, is_email)| (false, is_email))
 }
 
 /// Whether the name is that of a phone or an e-mail address.
-pub fn is_contact_name(key: &str) -> bool {
+fn is_contact_name(key: &str) -> bool {
     let (is_phone, is_email) = kinds(&fold(key));
     is_phone || is_email
 }
@@ -174,14 +190,16 @@ fn each_contact(
             let name = fold(key);
             let kinds = kinds(&name);
             match value {
+                // A person under the name of a phone is somebody else.
                 Value::Array(items) if kinds != (false, false) => items.iter().any(|item| {
-                    contact(item, kinds).is_some_and(&mut *found)
-                        || each_contact(item, depth + 1, in_containers, found)
+                    !has_both(item)
+                        && (contact(item, kinds).is_some_and(&mut *found)
+                            || each_contact(item, depth + 1, in_containers, found))
                 }),
                 Value::Object(_) if names::CONTAINERS.contains(&name.as_str()) => {
                     in_containers && each_contact(value, depth + 1, in_containers, found)
                 }
-                value => contact(value, kinds).is_some_and(&mut *found),
+                value => !has_both(value) && contact(value, kinds).is_some_and(&mut *found),
             }
         })
 }

@@ -6,6 +6,7 @@ use leadhost_sdk::{digits, is_absent, serde_json::Value, text_of};
 use crate::fold::fold;
 use crate::looks::{is_name_question, is_others, looks_like_email, may_be_name};
 use crate::names;
+use crate::people::has_both;
 use crate::record::{FIRST_NAMES, LAST_NAMES, Record, name_text, text_of_node};
 
 /// One place where fields of the lead may be.
@@ -121,7 +122,7 @@ impl<'a> View<'a> {
                     Value::Array(items) => items.iter().collect(),
                     one => vec![one],
                 };
-                for node in nodes {
+                for node in nodes.into_iter().filter(|node| !has_both(node)) {
                     let own_area = node_text(node, names::AREA_CODES);
                     let Some(text) = phone_text(node) else {
                         continue;
@@ -160,7 +161,7 @@ impl<'a> View<'a> {
                     Value::Array(items) => items.iter().collect(),
                     one => vec![one],
                 };
-                for node in nodes {
+                for node in nodes.into_iter().filter(|node| !has_both(node)) {
                     if let Some(text) = email_text(node).filter(|text| fits(text)) {
                         record.mark(node);
                         push(out, text);

@@ -211,6 +211,36 @@ fn somebody_beside_a_list_of_people_is_not_swallowed() {
 }
 
 #[test]
+fn people_under_the_name_of_a_phone_are_people() {
+    left_out(
+        &with_own("telefones", json!([ana(), bia()])),
+        &["telefones"],
+    );
+    left_out(&with_own("email", ana()), &["email"]);
+    gives(
+        &json!({"telefones": [ana(), bia()]}),
+        &["Ana Prado", "Bia Luz"],
+        &["the leads are taken from the list `telefones`"],
+    );
+}
+
+#[test]
+fn who_is_beside_a_list_of_leads_and_no_lead_is_told() {
+    let told = "the people under `corretores` are no leads; if they are, say so under `items`; the raw delivery has them";
+    gives(
+        &json!({"leads": [ana()], "corretores": [bia()]}),
+        &["Ana Prado"],
+        &[told],
+    );
+    let (_, notes) = leads(&json!({"dados": [ana(), bia()], "corretores": [bia()]}).to_string());
+    assert_eq!(
+        notes.iter().filter(|note| **note == told).count(),
+        1,
+        "{notes:?}"
+    );
+}
+
+#[test]
 fn two_people_are_not_made_one() {
     refused(
         &json!({"lead": ana(), "contact": bia()}),
