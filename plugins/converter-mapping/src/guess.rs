@@ -7,6 +7,7 @@
 
 use leadhost_sdk::{serde_json::Value, text_of};
 
+use crate::body::json_in;
 use crate::fold::fold;
 use crate::looks::{
     is_email_name, is_others, is_phone_name, is_truth, looks_like_email, looks_like_phone,
@@ -225,7 +226,7 @@ impl<'a> Guess<'a> {
             ] {
                 for name in names {
                     for value in view.values(name).filter(|value| !value.is_object()) {
-                        if let Some(text) = text_of(value) {
+                        if let Some(text) = text_of(value).filter(|text| json_in(text).is_none()) {
                             record.mark(value);
                             push(out, text);
                         }

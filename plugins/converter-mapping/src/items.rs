@@ -127,7 +127,7 @@ impl<'a> Search<'a> {
                 // The one person of a container is the item's own.
                 Value::Array(list) if list.len() == 1 && is_container(&one.path) => {
                     self.note_list(&below(path, &one.path));
-                    self.item(value, None, path);
+                    self.one(value, None, path);
                 }
                 Value::Array(list) => {
                     self.note_others(value, list, path);

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use leadhost_sdk::{is_absent, parse_json, serde_json::Value};
+use leadhost_sdk::{is_absent, serde_json::Value};
 
+use crate::body::json_in;
 use crate::fold::fold;
 use crate::people::{self, Identity};
 use crate::secrets;
@@ -117,10 +118,7 @@ impl<'a> Leftover<'a> {
 
     /// JSON in a text is looked into as if it stood there itself.
     fn text(&mut self, name: &str, text: &str, in_business: bool) -> Left {
-        if !text.trim_start().starts_with(['{', '[']) {
-            return secrets::masked(text).map_or(Left::Whole, |text| Left::Part(text.into()));
-        }
-        let Ok(inner) = parse_json(text) else {
+        let Some(inner) = json_in(text) else {
             return secrets::masked(text).map_or(Left::Whole, |text| Left::Part(text.into()));
         };
         if self.texts == MAX_TEXTS {

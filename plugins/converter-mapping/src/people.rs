@@ -16,7 +16,7 @@ use crate::{names, pairs};
 
 /// Containers in containers; real ones are three deep.
 const MAX_DEPTH: usize = 8;
-/// Elements of a container's list that are compared with the others.
+/// Parts of one item that are compared.
 const MAX_COMPARED: usize = 100;
 
 /// A list of objects of which one at least has a contact, or one such object, and where
@@ -311,42 +311,62 @@ fn name(value: &Value) -> Option<String> {
     Some(fold(&text)).filter(|name| !name.is_empty())
 }
 
-/// Where two people are in what would be read as one lead: beside each other in objects
-/// that are known to hold a lead.
+/// Where two people are in what would be read as one lead: in it and in objects that are
+/// known to hold a lead.
 pub fn at_odds(value: &Value) -> Vec<String> {
-    let mut trail = Vec::new();
-    first_two(value, 0, &mut trail).unwrap_or_default()
+    let mut parts = Parts::default();
+    parts.visit(value, 0);
+    parts.odd
 }
 
-fn first_two(value: &Value, depth: usize, trail: &mut Vec<String>) -> Option<Vec<String>> {
-    let fields = value.as_object().filter(|_| depth <= MAX_DEPTH)?;
-    let mut known = vec![(told(trail), Identity::of(value, false))];
-    for (key, inner) in fields {
-        if !names::CONTAINERS.contains(&fold(key).as_str()) {
-            continue;
-        }
-        trail.push(key.clone());
-        let (several, parts) = match inner {
-            Value::Array(list) => (true, &list[..list.len().min(MAX_COMPARED)]),
-            one => (false, std::slice::from_ref(one)),
+#[derive(Default)]
+struct Parts {
+    trail: Vec<String>,
+    known: Vec<(String, Identity)>,
+    odd: Vec<String>,
+}
+
+impl Parts {
+    fn visit(&mut self, value: &Value, depth: usize) {
+        let Value::Object(fields) = value else {
+            return;
         };
-        for part in parts.iter().filter(|part| is_person(part)) {
-            let who = Identity::of(part, true);
-            if let Some((other, _)) = known.iter().find(|(_, known)| known.is_other_than(&who)) {
-                return Some(vec![other.clone(), told(trail)]);
+        // An item may look like an answer: `id` beside `answers`.
+        if depth > MAX_DEPTH || depth > 0 && pairs::is_pair(value) {
+            return;
+        }
+        self.compare(Identity::of(value, false));
+        for (key, inner) in fields {
+            if !names::CONTAINERS.contains(&fold(key).as_str()) {
+                continue;
             }
-            known.push((told(trail), who));
+            let parts = match inner {
+                Value::Array(list) => list,
+                one => std::slice::from_ref(one),
+            };
+            self.trail.push(key.clone());
+            for part in parts {
+                if self.known.len() >= MAX_COMPARED || !self.odd.is_empty() {
+                    return;
+                }
+                // Its name may stand in one object and its phone in another.
+                self.compare(Identity::of(part, true));
+                self.visit(part, depth + 1);
+            }
+            self.trail.pop();
         }
-        let found = match several {
-            true => None,
-            false => first_two(inner, depth + 1, trail),
-        };
-        if found.is_some() {
-            return found;
-        }
-        trail.pop();
     }
-    None
+
+    fn compare(&mut self, who: Identity) {
+        let path = told(&self.trail);
+        let mut known = self.known.iter();
+        if self.odd.is_empty()
+            && let Some((other, _)) = known.find(|(_, known)| known.is_other_than(&who))
+        {
+            self.odd = vec![other.clone(), path.clone()];
+        }
+        self.known.push((path, who));
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use leadhost_sdk::{digits, is_absent, serde_json::Value, text_of};
 
+use crate::body::json_in;
 use crate::fold::fold;
 use crate::looks::{is_name_question, is_others, looks_like_email, may_be_name};
 use crate::names;
@@ -50,7 +51,9 @@ impl<'a> View<'a> {
                     }
                     other => text_of(other),
                 };
-                Some((value, text?))
+                // JSON is for programs, and there may be people in it.
+                let text = text.filter(|text| json_in(text).is_none())?;
+                Some((value, text))
             })
         })
     }
@@ -127,8 +130,9 @@ impl<'a> View<'a> {
                     let Some(text) = phone_text(node) else {
                         continue;
                     };
-                    // A switch such as `whatsapp: 1` is no phone.
-                    if digits(&text).len() < 4 && !text.starts_with('<') {
+                    // A switch such as `whatsapp: 1` is no phone, and a list in JSON is none.
+                    let is_short = digits(&text).len() < 4 && !text.starts_with('<');
+                    if is_short || json_in(&text).is_some() {
                         continue;
                     }
                     record.mark(node);

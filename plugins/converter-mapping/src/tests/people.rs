@@ -138,8 +138,16 @@ fn people_in_json_texts_are_no_attributes() {
     let twice = json!({"dentro": people}).to_string();
     left_out(&with_own("xis", json!(twice)), &["xis.dentro"]);
     left_out(&with_own("xis", json!(ana().to_string())), &["xis"]);
+    left_out(&with_own("xis", json!(json!(people).to_string())), &["xis"]);
+    for name in ["obs", "id", "imovel", "origem"] {
+        left_out(&with_own(name, json!(people)), &[name]);
+    }
+    left_out(&with_own("telefones", json!(people)), &["telefones"]);
     refused(&json!({"xis": people}), &["xis"]);
     refused(&json!({"event": "x", "xis": people}), &["xis"]);
+    // A message may stand in quotes.
+    let (items, _) = converted(json!({}), &with_own("obs", json!("\"Olá\"")).to_string());
+    assert_eq!(items[0]["lead"]["message"], "\"Olá\"");
     // What names nobody stays as it was written.
     let (items, notes) = converted(json!({}), &with_own("xis", json!("{\"a\": 1}")).to_string());
     assert_eq!(
@@ -251,6 +259,13 @@ fn two_people_are_not_made_one() {
         &["data.lead"],
     );
     refused(&with_own("contact", ana()), &["contact"]);
+    refused(
+        &with_own("contact", json!({"person": [ana()]})),
+        &["contact.person"],
+    );
+    let inside = json!([{"contatos": [bia()]}]);
+    let body = json!({"id": "t", "contact": ana(), "answers": inside});
+    refused(&body, &["contact"]);
     let by_phone = json!({"nome": "Ana Prado", "telefone": "11900000041"});
     let by_mail = json!({"email": "ana@example.com"});
     gives(
