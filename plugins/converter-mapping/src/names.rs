@@ -605,6 +605,8 @@ pub const OTHERS: &[&str] = &[
     "employee",
     "funcionario",
     "displayphone",
+    "remetente",
+    "suporte",
 ];
 
 /// Parts of such names under which stands a private person rather than the advertiser or
