@@ -81,6 +81,17 @@ fn multipart_tree(delivery: &Delivery) -> Result<Value, Problem> {
     Ok(form::tree_of(&fields))
 }
 
+/// The list or the object that a text holds in JSON; also where it was written twice.
+pub fn json_in(text: &str) -> Option<Value> {
+    if !text.trim_start().starts_with(['{', '[', '"']) {
+        return None;
+    }
+    match parse_json(text).ok()? {
+        Value::String(inner) => json_in(&inner),
+        value => Some(value),
+    }
+}
+
 /// Reads the texts at the path as JSON; what is none stays a text.
 fn decode(value: &mut Value, steps: &[Step]) {
     let Some((step, rest)) = steps.split_first() else {

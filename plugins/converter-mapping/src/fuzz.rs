@@ -2,8 +2,11 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
+use leadhost_fuzz::proptest::collection::vec;
+use leadhost_fuzz::proptest::prelude::*;
 use leadhost_fuzz::proptest::sample::select;
 use leadhost_fuzz::{damaged, damaged_text, holds};
 use leadhost_golden::{Call, Case, load_dir};
@@ -120,6 +123,123 @@ fn fuzz_a_body_gives_leads_that_a_host_takes_or_a_reason() {
             }
         }
         assert_eq!(converted(&case), answer, "the same delivery gives the same");
+    });
+}
+
+/// Names that mean something to the readers of bodies, and others.
+const KEYS: [&str; 24] = [
+    "answers",
+    "body",
+    "cliente",
+    "conjuge",
+    "contact",
+    "contatos",
+    "dados",
+    "data",
+    "event",
+    "familia",
+    "fields",
+    "grupo",
+    "id",
+    "items",
+    "lead",
+    "leads",
+    "meta",
+    "obs",
+    "payload",
+    "proprietarios",
+    "solicitante",
+    "telefones",
+    "titular",
+    "x",
+];
+
+/// Stands for a person in a tree, and for what is written as a text.
+const PERSON: &str = "<person>";
+const TEXT: &str = "<text>";
+
+/// Trees of lists, objects and JSON texts, with people in them.
+fn trees() -> impl Strategy<Value = Value> {
+    let person = || Just(Value::from(PERSON));
+    let leaf = prop_oneof![3 => person(), 1 => Just(Value::from("t")), 1 => Just(Value::from(1))];
+    let inner = leaf.prop_recursive(4, 24, 3, move |inner| {
+        prop_oneof![
+            2 => vec(person(), 1..4).prop_map(Value::from),
+            2 => vec(inner.clone(), 1..3).prop_map(Value::from),
+            3 => objects(inner.clone()),
+            1 => inner.prop_map(|inner| serde_json::json!({ TEXT: inner })),
+        ]
+    });
+    objects(inner)
+}
+
+fn objects(inner: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
+    let fields = vec((select(&KEYS[..]), inner), 1..4);
+    fields
+        .prop_map(|fields| Value::Object(fields.into_iter().map(|(k, v)| (k.into(), v)).collect()))
+}
+
+/// The tree with people who are all different.
+fn peopled(tree: &Value, count: &mut usize) -> Value {
+    match tree {
+        Value::String(text) if text == PERSON => {
+            *count += 1;
+            serde_json::json!({
+                "nome": format!("{} Reis", (b'A' + (*count % 26) as u8) as char),
+                "telefone": format!("119{:08}", *count * 37),
+                "email": address(*count),
+            })
+        }
+        Value::Array(items) => items.iter().map(|item| peopled(item, count)).collect(),
+        Value::Object(fields) => match fields.get(TEXT) {
+            Some(inner) => peopled(inner, count).to_string().into(),
+            None => fields
+                .iter()
+                .map(|(key, value)| (key.clone(), peopled(value, count)))
+                .collect(),
+        },
+        other => other.clone(),
+    }
+}
+
+fn address(number: usize) -> String {
+    format!("p{number}@example.com")
+}
+
+#[test]
+fn fuzz_people_are_leads_or_told_and_never_in_the_lead_of_somebody_else() {
+    let inputs = (trees(), any::<bool>());
+    holds(3_000, inputs, |(tree, has_own)| {
+        let mut count = 0;
+        let mut body = peopled(tree, &mut count);
+        if *has_own {
+            let own = peopled(&PERSON.into(), &mut count);
+            let own = own.as_object().unwrap().clone();
+            body.as_object_mut().unwrap().extend(own);
+        }
+        let mut case = Case::new("people", Call::Convert);
+        case.body = body.to_string().into_bytes();
+        let said = &converted(&case)["ok"];
+        let items = said["items"].as_array().unwrap();
+        let leads = items.iter().filter_map(|item| item["outcome"].get("lead"));
+        let told = !said["notes"].as_array().unwrap().is_empty()
+            || items
+                .iter()
+                .any(|item| item["outcome"].get("invalid").is_some());
+        let mut missing: BTreeSet<_> = (1..=count).map(address).collect();
+        for lead in leads {
+            let own = texts(&lead["emails"]);
+            assert!(own.len() <= 1, "{body}: {lead}");
+            let all = lead.to_string();
+            for address in (1..=count).map(address) {
+                let is_own = own.contains(&address.as_str());
+                assert!(is_own || !all.contains(&address), "{body}: {lead}");
+                if is_own {
+                    missing.remove(&address);
+                }
+            }
+        }
+        assert!(told || missing.is_empty(), "{body}: {said}");
     });
 }
 

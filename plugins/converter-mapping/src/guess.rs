@@ -2,11 +2,12 @@
 //!
 //! An item is looked at as a few views: itself, the objects in it that are known
 //! to hold a lead, and its lists of questions and answers. The view with a phone
-//! or an e-mail address counts first. Objects of any other name (`client`, `user`,
-//! `vendor`, ...) are never looked into for a person, since they hold somebody else.
+//! or an e-mail address counts first. Objects of somebody else's name (`client`, `user`,
+//! `vendor`, ...) are never looked into for a person.
 
 use leadhost_sdk::{serde_json::Value, text_of};
 
+use crate::body::json_in;
 use crate::fold::fold;
 use crate::looks::{
     is_email_name, is_others, is_phone_name, is_truth, looks_like_email, looks_like_phone,
@@ -36,6 +37,9 @@ impl<'a> Guess<'a> {
         };
         let configured = record.pairs.len();
         guess.collect(record, record.item, "", 0);
+        if let Some(person) = record.person {
+            guess.collect(record, person, "", 1);
+        }
         if let Some(root) = guess.views.first() {
             guess.looks_like_event = root
                 .entries
@@ -222,7 +226,7 @@ impl<'a> Guess<'a> {
             ] {
                 for name in names {
                     for value in view.values(name).filter(|value| !value.is_object()) {
-                        if let Some(text) = text_of(value) {
+                        if let Some(text) = text_of(value).filter(|text| json_in(text).is_none()) {
                             record.mark(value);
                             push(out, text);
                         }

@@ -8,29 +8,32 @@ use leadhost_sdk::{
 use crate::config::Config;
 use crate::fold::fold;
 use crate::lead;
+use crate::leftover;
 use crate::names;
 use crate::pairs;
 use crate::path::{Path, Step};
-use crate::people;
+use crate::people::{self, below};
 
 /// Containers in containers; real ones are three deep.
 const MAX_DEPTH: usize = 5;
 
 /// The items of a body, and notes on where they were found.
 pub fn of(config: &Config, delivery: &Delivery, body: &Value) -> (Vec<Item>, Vec<String>) {
-    let mut notes = Vec::new();
-    let places = match found(config, body) {
-        Some(found) => found.places(config, &mut notes),
+    let mut search = Search::default();
+    match found(config, body) {
+        Some(found) if config.is_guessing() => search.guess(found, body),
+        Some(found) => search.take(found),
         None => {
             let item = Item::ignored("nothing is where `items` says that leads are");
-            return (vec![item], notes);
+            return (vec![item], Vec::new());
         }
-    };
+    }
+    let Search { places, mut notes } = search;
     let mut items = Vec::with_capacity(places.len());
     for place in places {
         items.push(match place {
-            Place::Item(value, path) => {
-                let (item, left_out) = lead::item(config, delivery, body, value, &path);
+            Place::Item(value, person, path) => {
+                let (item, left_out) = lead::item(config, delivery, body, value, person, &path);
                 for list in left_out {
                     notes.push(format!(
                         "item {}: the people under `{list}` are not kept with the lead; if they are leads, say so under `items`; the raw delivery has them",
@@ -39,13 +42,7 @@ pub fn of(config: &Config, delivery: &Delivery, body: &Value) -> (Vec<Item>, Vec
                 }
                 item
             }
-            Place::Unclear(lists, path) => Item::invalid(
-                format!(
-                    "people are in several lists, {}: say under `items` which of them are leads",
-                    lists.join(", ")
-                ),
-                &path,
-            ),
+            Place::Unclear(problem, path) => Item::invalid(problem, &path),
         });
     }
     (items, notes)
@@ -57,65 +54,161 @@ struct Found<'a> {
     path: String,
     /// There may be several: each has a number in the list.
     many: bool,
+    /// The list, where it was guessed that it is one of leads.
+    list: Option<&'a Vec<Value>>,
 }
 
 enum Place<'a> {
-    Item(&'a Value, String),
-    /// Several lists of people are in what is at this path.
-    Unclear(Vec<String>, String),
+    /// An item, and the object in it that is the person, where its name does not say so.
+    Item(&'a Value, Option<&'a Value>, String),
+    /// Why nobody can say who the lead is.
+    Unclear(String, String),
 }
 
 impl<'a> Found<'a> {
-    fn places(self, config: &Config, notes: &mut Vec<String>) -> Vec<Place<'a>> {
-        let mut places = Vec::new();
-        for (index, value) in self.values.into_iter().enumerate() {
-            let path = match (self.many, self.path.as_str()) {
-                (false, path) => path.to_owned(),
-                (true, "") => index.to_string(),
-                (true, path) => format!("{path}.{index}"),
+    fn each(&self) -> impl Iterator<Item = (&'a Value, String)> {
+        self.values.iter().enumerate().map(|(index, value)| {
+            let path = match self.many {
+                true => below(&self.path, &index.to_string()),
+                false => self.path.clone(),
             };
-            if config.is_guessing() {
-                look_inside(value, &path, notes, &mut places);
-            } else {
-                places.push(Place::Item(value, path));
-            }
-        }
-        places
+            (*value, path)
+        })
     }
 }
 
-/// A value that is no lead by itself may hold a list of them, under whatever name.
-fn look_inside<'a>(
-    value: &'a Value,
-    path: &str,
-    notes: &mut Vec<String>,
-    places: &mut Vec<Place<'a>>,
-) {
-    let whole = Place::Item(value, path.to_owned());
-    if people::has_contact(value, 0) || has_answers(value, 0) {
-        return places.push(whole);
+#[derive(Default)]
+struct Search<'a> {
+    places: Vec<Place<'a>>,
+    notes: Vec<String>,
+}
+
+impl<'a> Search<'a> {
+    /// The items that are configured.
+    fn take(&mut self, found: Found<'a>) {
+        let items = found.each();
+        self.places
+            .extend(items.map(|(value, path)| Place::Item(value, None, path)));
     }
-    let below = |list: &str| match path {
-        "" => list.to_owned(),
-        path => format!("{path}.{list}"),
-    };
-    match people::lists(value).as_slice() {
-        [] => places.push(whole),
-        // The one person of a container is the item's own.
-        [one] if one.list.len() == 1 && is_container(&one.path) => places.push(whole),
-        [one] => {
-            let list = below(&one.path);
-            notes.push(format!("the leads are taken from the list `{list}`"));
-            let elements = one.list.iter().enumerate();
-            places.extend(
-                elements.map(|(index, value)| Place::Item(value, format!("{list}.{index}"))),
-            );
+
+    /// A list under a usual name, where nobody is beside it; else whoever is in the body.
+    fn guess(&mut self, found: Found<'a>, body: &'a Value) {
+        if let Some(list) = found.list {
+            let beside = people::candidates(body, Some(list));
+            let says_so = || is_usual(&found.path) && !list.is_empty();
+            if !beside.is_empty() && (says_so() || list.iter().any(is_somebody)) {
+                let beside = beside.into_iter().map(|people| people.path);
+                let places = std::iter::once(found.path).chain(beside).collect();
+                return self.unclear("places", places, "");
+            }
+            if !beside.is_empty() {
+                return self.look_inside(body, "");
+            }
+            if !is_usual(&found.path) && !list.is_empty() {
+                self.note_list(&found.path);
+            }
+            self.note_others(body, list, "");
         }
-        several => {
-            let lists = several.iter().map(|one| format!("`{}`", below(&one.path)));
-            places.push(Place::Unclear(lists.collect(), path.to_owned()));
+        for (value, path) in found.each() {
+            self.look_inside(value, &path);
         }
     }
+
+    /// A value that is no lead by itself may hold one, or a list of them, under whatever
+    /// name.
+    fn look_inside(&mut self, value: &'a Value, path: &str) {
+        if people::has_contact(value) || has_answers(value, 0) {
+            return self.one(value, None, path);
+        }
+        let found = people::candidates(value, None);
+        match found.as_slice() {
+            [] => self.item(value, None, path),
+            [one] => match one.value {
+                // The one person of a container is the item's own.
+                Value::Array(list) if list.len() == 1 && is_container(&one.path) => {
+                    self.note_list(&below(path, &one.path));
+                    self.one(value, None, path);
+                }
+                Value::Array(list) => {
+                    self.note_others(value, list, path);
+                    let path = below(path, &one.path);
+                    self.note_list(&path);
+                    for (index, value) in list.iter().enumerate() {
+                        self.look_inside(value, &below(&path, &index.to_string()));
+                    }
+                }
+                // Whoever is somewhere in an event may be who caused it.
+                _ if is_event(value) => self.item(value, None, path),
+                person => {
+                    let place = below(path, &one.path);
+                    self.notes.push(format!("the lead is taken from `{place}`"));
+                    self.one(value, Some(person), path);
+                }
+            },
+            several => {
+                let are_lists = several.iter().all(|one| one.value.is_array());
+                let what = if are_lists { "lists" } else { "places" };
+                let places = several.iter().map(|one| below(path, &one.path));
+                self.unclear(what, places.collect(), path);
+            }
+        }
+    }
+
+    /// An item with a person, if that is one.
+    fn one(&mut self, value: &'a Value, person: Option<&'a Value>, path: &str) {
+        let two = people::at_odds(person.unwrap_or(value));
+        if two.is_empty() {
+            return self.item(value, person, path);
+        }
+        let places = two.iter().map(|place| below(path, place));
+        let mut places: Vec<_> = places.collect();
+        places.dedup();
+        self.unclear("places", places, path);
+    }
+
+    fn item(&mut self, value: &'a Value, person: Option<&'a Value>, path: &str) {
+        let item = Place::Item(value, person, path.to_owned());
+        self.places.push(item);
+    }
+
+    fn unclear(&mut self, what: &str, places: Vec<String>, path: &str) {
+        let problem = format!(
+            "people are in several {what}, {}: say under `items` which of them are leads",
+            lead::quoted(&places)
+        );
+        self.places.push(Place::Unclear(problem, path.to_owned()));
+    }
+
+    /// Tells who is neither in the list nor beside it where leads are looked for: under
+    /// names of somebody else's, and in JSON texts.
+    fn note_others(&mut self, value: &Value, list: &[Value], path: &str) {
+        for place in leftover::people_in(value, list) {
+            let place = below(path, &place);
+            self.notes.push(format!(
+                "the people under `{place}` are no leads; if they are, say so under `items`; the raw delivery has them"
+            ));
+        }
+    }
+
+    fn note_list(&mut self, list: &str) {
+        let note = format!("the leads are taken from the list `{list}`");
+        self.notes.push(note);
+    }
+}
+
+/// Whether a list of leads is expected there, so that nobody needs to be told.
+fn is_usual(path: &str) -> bool {
+    path.split('.')
+        .all(|key| names::LEADS.contains(&fold(key).as_str()))
+}
+
+fn is_somebody(value: &Value) -> bool {
+    people::is_person(value) || has_answers(value, 0)
+}
+
+fn is_event(value: &Value) -> bool {
+    let mut keys = value.as_object().into_iter().flatten().map(|(key, _)| key);
+    keys.any(|key| names::EVENTS.contains(&fold(key).as_str()))
 }
 
 fn is_container(path: &str) -> bool {
@@ -142,7 +235,15 @@ fn found<'a>(config: &Config, body: &'a Value) -> Option<Found<'a>> {
     if config.items.is_empty() {
         return Some(usual(body));
     }
-    let of = |values, path, many| Some(Found { values, path, many });
+    let of = |values, path, many| {
+        let list = None;
+        Some(Found {
+            values,
+            path,
+            many,
+            list,
+        })
+    };
     for path in &config.items {
         let found = path.find(body, body);
         let place = place(path);
@@ -188,30 +289,35 @@ fn place(path: &Path) -> String {
 
 /// A list of leads, or one under a usual name, or else the body is one lead.
 fn usual(body: &Value) -> Found<'_> {
-    let of = |values, path, many| Found { values, path, many };
-    if let Value::Array(items) = body {
-        return of(items.iter().collect(), String::new(), true);
-    }
-    let whole = of(vec![body], String::new(), false);
-    let Value::Object(fields) = body else {
-        return whole;
+    let (path, list) = match usual_list(body) {
+        Some((path, list)) => (path, Some(list)),
+        None => (String::new(), None),
     };
+    let values = list.or(body.as_array());
+    Found {
+        values: values.map_or(vec![body], |values| values.iter().collect()),
+        path,
+        many: values.is_some(),
+        list,
+    }
+}
+
+fn usual_list(body: &Value) -> Option<(String, &Vec<Value>)> {
+    let fields = body.as_object()?;
     // A person's `items` are what was bought.
     if fields.keys().any(|key| names::is_contact(&fold(key))) {
-        return whole;
+        return None;
     }
-    if let Some((key, items)) = batch(fields) {
-        return of(items.iter().collect(), key.to_owned(), true);
+    if let Some((key, list)) = batch(fields) {
+        return Some((below("", key), list));
     }
-    for (key, inner) in fields {
-        if names::ENVELOPES.contains(&fold(key).as_str())
-            && let Value::Object(inner) = inner
-            && let Some((list, items)) = batch(inner)
-        {
-            return of(items.iter().collect(), format!("{key}.{list}"), true);
-        }
-    }
-    whole
+    let mut envelopes = fields
+        .iter()
+        .filter(|(key, _)| names::ENVELOPES.contains(&fold(key).as_str()));
+    envelopes.find_map(|(key, inner)| {
+        let (list, items) = batch(inner.as_object()?)?;
+        Some((below(&below("", key), list), items))
+    })
 }
 
 /// A list of leads among the fields: under a name that says so, or of objects

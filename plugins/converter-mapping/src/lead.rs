@@ -1,23 +1,28 @@
 //! From one item of a body to a lead, or to the reason why it is none.
 
-use leadhost_sdk::{Delivery, Item, Lead, digits, serde_json::Value};
+use leadhost_sdk::{Delivery, Item, Lead, Outcome, digits, serde_json::Value};
 
 use crate::config::{Attributes, Config, Field};
 use crate::guess::Guess;
+use crate::leftover;
 use crate::looks::{is_truth, looks_like_email};
 use crate::pairs;
 use crate::path::Step;
+use crate::people::Identity;
 use crate::record::Record;
 
-/// The item, and the lists of people that are no attribute of its lead.
+/// The item, and where people are who are no attribute of its lead. `person` is the object
+/// in it that is the lead's, where its name does not say so.
 pub fn item(
     config: &Config,
     delivery: &Delivery,
     root: &Value,
     value: &Value,
+    person: Option<&Value>,
     path: &str,
 ) -> (Item, Vec<String>) {
     let mut record = Record::new(value, root, delivery);
+    record.person = person;
     for pairs in &config.pairs {
         record.pairs.extend(pairs::configured(pairs, value, root));
     }
@@ -29,11 +34,42 @@ pub fn item(
         let item = Item::invalid("a lead must have named fields", path);
         return (item, Vec::new());
     }
-    let item = read(config, &mut record, path);
-    (item, record.left_out)
+    let mut left_out = Vec::new();
+    let item = read(config, &mut record, path, &mut left_out);
+    if !config.is_guessing() || matches!(item.outcome, Outcome::Lead(_)) {
+        return (item, left_out);
+    }
+    let places = leftover::people_in(value, &[]);
+    if places.is_empty() {
+        return (item, left_out);
+    }
+    let problem = format!(
+        "people are under {}, where none is looked for: if they are leads, say so under `items`",
+        quoted(&places)
+    );
+    (Item::invalid(problem, path), left_out)
 }
 
-fn read<'a>(config: &Config, record: &mut Record<'a>, path: &str) -> Item {
+/// The places for people to read, a few of them.
+pub fn quoted(places: &[String]) -> String {
+    const MOST: usize = 5;
+    let quoted = places.iter().take(MOST).map(|place| match place.as_str() {
+        "" => "the top".to_owned(),
+        place => format!("`{place}`"),
+    });
+    let quoted = quoted.collect::<Vec<_>>().join(", ");
+    match places.len().saturating_sub(MOST) {
+        0 => quoted,
+        more => format!("{quoted} and {more} more"),
+    }
+}
+
+fn read<'a>(
+    config: &Config,
+    record: &mut Record<'a>,
+    path: &str,
+    left_out: &mut Vec<String>,
+) -> Item {
     let fields = &config.fields;
     let guess = config.defaults.then(|| Guess::new(record));
     let guess = guess.as_ref();
@@ -156,7 +192,7 @@ fn read<'a>(config: &Config, record: &mut Record<'a>, path: &str) -> Item {
             lead = lead.consent(purpose, is_truth(&answer), "");
         }
     }
-    Item::lead(attributes(&config.attributes, record, lead))
+    Item::lead(attributes(&config.attributes, record, lead, left_out))
 }
 
 fn text<'a>(
@@ -188,13 +224,21 @@ fn nobody(event: bool, external_id: Option<&str>, path: &str) -> Item {
     )
 }
 
-fn attributes(wanted: &Attributes, record: &mut Record<'_>, lead: Lead) -> Lead {
+fn attributes(
+    wanted: &Attributes,
+    record: &mut Record<'_>,
+    lead: Lead,
+    left_out: &mut Vec<String>,
+) -> Lead {
     match wanted {
         Attributes::None => lead,
-        Attributes::Rest => record
-            .rest()
-            .iter()
-            .fold(lead, |lead, (name, value)| lead.attribute(name, value)),
+        Attributes::Rest => {
+            let own = Identity::new(&lead.phones, &lead.emails);
+            let (rest, people) = record.rest(&own);
+            left_out.extend(people);
+            rest.iter()
+                .fold(lead, |lead, (name, value)| lead.attribute(name, value))
+        }
         Attributes::Paths(paths) => paths.iter().fold(lead, |lead, path| {
             let name = path.steps.iter().rev().find_map(|step| match step {
                 Step::Key(key) => Some(key.as_str()),

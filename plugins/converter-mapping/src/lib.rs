@@ -14,12 +14,14 @@ mod fold;
 mod guess;
 mod items;
 mod lead;
+mod leftover;
 mod looks;
 mod names;
 mod pairs;
 mod path;
 mod people;
 mod record;
+mod secrets;
 mod time;
 mod view;
 mod xml;
@@ -27,24 +29,6 @@ mod xml;
 use leadhost_sdk::{Conversion, Converter, Delivery, Description, Problem, SenderPolicy};
 
 pub use config::Config;
-
-/// Members under which sources carry a credential, at whatever depth: they are masked
-/// before anything is kept. `token` is none of them, since a form's may be the id of its
-/// answers; it is no attribute.
-const USUAL_SECRETS: [&str; 12] = [
-    "google_key",
-    "apikey",
-    "api_key",
-    "api-key",
-    "access_token",
-    "accessToken",
-    "auth_token",
-    "authToken",
-    "client_secret",
-    "clientSecret",
-    "password",
-    "senha",
-];
 
 pub struct Mapping;
 
@@ -65,7 +49,7 @@ impl Converter for Mapping {
     /// How the sender proves itself is the connection's to say; this names what
     /// must be masked.
     fn sender_checks(config: &Config) -> Result<SenderPolicy, Problem> {
-        let usual = USUAL_SECRETS
+        let usual = secrets::MASKED
             .iter()
             .fold(SenderPolicy::none(), |policy, name| {
                 policy.carried_secret("json", name)

@@ -2,6 +2,7 @@
 
 use leadhost_sdk::{digits, serde_json::Value};
 
+use crate::body::json_in;
 use crate::fold::fold;
 use crate::names;
 
@@ -26,7 +27,7 @@ pub fn is_truth(text: &str) -> bool {
 
 /// `contact` may hold a name, but also a phone or an address.
 pub fn may_be_name(text: &str) -> bool {
-    text.contains(char::is_alphabetic) && !looks_like_email(text)
+    text.contains(char::is_alphabetic) && !looks_like_email(text) && json_in(text).is_none()
 }
 
 pub fn looks_like_email(text: &str) -> bool {

@@ -595,6 +595,70 @@ pub const OTHERS: &[&str] = &[
     "branch",
     "conjuge",
     "spouse",
+    "organizer",
+    "organizador",
+    "creator",
+    "createdby",
+    "criadopor",
+    "updatedby",
+    "staff",
+    "employee",
+    "funcionario",
+    "displayphone",
+    "remetente",
+    "suporte",
+];
+
+/// Parts of such names under which stands a private person rather than the advertiser or
+/// its staff. `owner` is none: in a CRM it is the salesperson.
+pub const PRIVATE: &[&str] = &[
+    "propriet", "dono", "duen", "landlord", "friend", "amigo", "referr", "indica", "conjuge",
+    "spouse",
+];
+
+/// Objects that are no person, though they may have a phone or an address.
+pub const THINGS: &[&str] = &[
+    "company",
+    "empresa",
+    "organization",
+    "organizacao",
+    "condominio",
+    "projeto",
+    "project",
+    "form",
+    "formulario",
+    "page",
+    "pagina",
+    "site",
+    "source",
+    "origem",
+    "campaign",
+    "campanha",
+    "conta",
+];
+
+/// Objects in which a company has its own contact.
+pub const CONTACT_PARTS: &[&str] = &[
+    "contact",
+    "contato",
+    "contacto",
+    "contatos",
+    "contactos",
+    "contacts",
+    "contactinfo",
+    "contactdetails",
+    "info",
+];
+
+/// Lists that are leads by their name, in the places that are documented.
+pub const LEADS: &[&str] = &[
+    "leads",
+    "lead",
+    "prospects",
+    "prospect",
+    "entry",
+    "submissions",
+    "adf",
 ];
 
 /// Names that only events have.

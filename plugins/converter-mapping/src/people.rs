@@ -1,97 +1,372 @@
-//! Lists of people, under whatever name: they are leads, or else left out. As an
-//! attribute of a lead nobody would find them again.
+//! People in a body: objects with a phone or an e-mail address of their own. They are
+//! leads, or a refusal says where they are, or a note says that they were left out. As an
+//! attribute of somebody else's lead nobody would find them again to erase them.
+//!
+//! A person is known by the names of the fields, never by their values alone: ids, prices
+//! and codes of eight digits and more look like phones, and an address under a name that
+//! says nothing is as often the sender's. Such values stay attributes.
 
-use leadhost_sdk::{serde_json::Value, text_of};
+use leadhost_sdk::{digits, serde_json::Value};
 
 use crate::fold::fold;
-use crate::looks::{is_email_name, is_phone_name, looks_like_email, looks_like_phone};
+use crate::looks::{is_email_name, is_others, is_phone_name, looks_like_email, looks_like_phone};
+use crate::record::{FIRST_NAMES, text_of_node};
+use crate::view::{email_text, phone_text};
 use crate::{names, pairs};
 
-/// Objects in objects; real ones are three deep.
+/// Containers in containers; real ones are three deep.
 const MAX_DEPTH: usize = 8;
+/// Parts of one item that are compared.
+const MAX_COMPARED: usize = 100;
 
-/// A list of objects of which one at least has a contact, and where it is.
+/// A list of objects of which one at least has a contact, or one such object, and where
+/// it is.
 pub struct People<'a> {
     pub path: String,
-    pub list: &'a [Value],
+    pub value: &'a Value,
 }
 
-/// All of them in a body, but not those of people who are in one.
-pub fn lists(body: &Value) -> Vec<People<'_>> {
-    let mut found = Vec::new();
-    collect(body, "", 0, &mut found);
-    found
-}
-
-fn collect<'a>(value: &'a Value, path: &str, depth: usize, found: &mut Vec<People<'a>>) {
-    let Value::Object(fields) = value else {
-        return;
+/// Those who may be leads: neither under a name of somebody else's, nor in `list`, nor
+/// inside of others that are found.
+pub fn candidates<'a>(body: &'a Value, list: Option<&'a Vec<Value>>) -> Vec<People<'a>> {
+    let mut search = Search {
+        list,
+        trail: Vec::new(),
+        found: Vec::new(),
     };
-    if depth > MAX_DEPTH {
-        return;
-    }
-    for (key, inner) in fields {
-        let path = match path {
-            "" => key.clone(),
-            path => format!("{path}.{key}"),
-        };
-        match inner {
-            Value::Array(list) if are_people(key, list) => found.push(People { path, list }),
-            inner => collect(inner, &path, depth + 1, found),
+    search.visit(body, "", false);
+    search.found
+}
+
+struct Search<'a> {
+    /// A list that is known already.
+    list: Option<&'a Vec<Value>>,
+    trail: Vec<String>,
+    found: Vec<People<'a>>,
+}
+
+impl<'a> Search<'a> {
+    fn visit(&mut self, value: &'a Value, key: &str, in_others: bool) {
+        match value {
+            Value::Array(list) if self.is_known(list) => {}
+            Value::Array(list) if are_people(key, list) && is_others(&fold(key)) => {}
+            Value::Array(list) if are_people(key, list) => self.tell(value),
+            Value::Array(_) if is_contact_name(key) => {}
+            Value::Array(list) => {
+                for (index, value) in list.iter().enumerate() {
+                    self.below(&index.to_string(), value, "", in_others);
+                }
+            }
+            Value::Object(fields) => {
+                let name = fold(key);
+                let in_others = in_others || is_others(&name);
+                // Around a known list, whoever is in a container is found there.
+                let is_somebody = match self.list {
+                    Some(_) => has_direct_contact(value) && !pairs::is_pair(value),
+                    None => is_person(value),
+                };
+                if is_somebody && !in_others && !is_business(&name, false) {
+                    self.tell(value);
+                    if self.list.is_none() {
+                        return;
+                    }
+                }
+                for (key, value) in fields {
+                    self.below(key, value, key, in_others);
+                }
+            }
+            _ => {}
         }
+    }
+
+    fn below(&mut self, step: &str, value: &'a Value, key: &str, in_others: bool) {
+        if value.is_object() || value.is_array() {
+            self.trail.push(step.to_owned());
+            self.visit(value, key, in_others);
+            self.trail.pop();
+        }
+    }
+
+    fn is_known(&self, list: &Vec<Value>) -> bool {
+        self.list.is_some_and(|known| std::ptr::eq(known, list))
+    }
+
+    fn tell(&mut self, value: &'a Value) {
+        let path = told(&self.trail);
+        self.found.push(People { path, value });
+    }
+}
+
+/// A path for people to read.
+pub fn told(trail: &[String]) -> String {
+    trail
+        .iter()
+        .fold(String::new(), |path, step| below(&path, step))
+}
+
+/// A longer path; a hostile one is cut.
+pub fn below(path: &str, step: &str) -> String {
+    const MOST: usize = 200;
+    let step = &step[..step.floor_char_boundary(MOST)];
+    match (path, step) {
+        ("", step) => step.to_owned(),
+        (path, "") => path.to_owned(),
+        (path, _) if path.len() > MOST => path.to_owned(),
+        (path, step) => format!("{path}.{step}"),
     }
 }
 
 /// Whether a list under this name is one of people: the phones of one person are
 /// objects with a phone as well, and so are answers.
-pub fn are_people(key: &str, list: &[Value]) -> bool {
-    let name = fold(key);
-    let is_contact = names::is_contact(&name) || is_phone_name(&name) || is_email_name(&name);
-    !is_contact && list.iter().any(is_person)
+fn are_people(key: &str, list: &[Value]) -> bool {
+    list.iter().any(|value| is_person_under(key, value))
 }
 
-/// Whether such a list is in the value that has this name.
-pub fn are_in(name: &str, value: &Value) -> bool {
-    match value {
-        Value::Object(fields) => fields.iter().any(|(name, value)| are_in(name, value)),
-        Value::Array(list) => are_people(name, list) || list.iter().any(|value| are_in("", value)),
-        _ => false,
-    }
+/// Whether the value under this name is a person: one that is under the name of a phone
+/// has an e-mail address as well.
+pub fn is_person_under(key: &str, value: &Value) -> bool {
+    is_person(value) && (!is_contact_name(key) || has_both(value))
+}
+
+/// Whether the object has a phone and an e-mail address: it is neither of them.
+pub fn has_both(value: &Value) -> bool {
+    let has = |wanted: fn((bool, bool)) -> (bool, bool)| {
+        let mut fields = value.as_object().into_iter().flatten();
+        fields.any(|(key, value)| contact(value, wanted(kinds(&fold(key)))).is_some())
+    };
+    has(|(is_phone, _)| (is_phone, false)) && has(|(_, is_email)| (false, is_email))
+}
+
+/// Whether the name is that of a phone or an e-mail address.
+fn is_contact_name(key: &str) -> bool {
+    let (is_phone, is_email) = kinds(&fold(key));
+    is_phone || is_email
 }
 
 /// Whether the value is an object with a contact of its own.
 pub fn is_person(value: &Value) -> bool {
-    !pairs::is_pair(value) && has_contact(value, 0)
+    !pairs::is_pair(value) && has_contact(value)
+}
+
+/// Whether an object of this name is no private person, though it has a contact: the
+/// advertiser, its staff, what is asked for, or the contact of one of these.
+pub fn is_business(name: &str, in_business: bool) -> bool {
+    let is_private = || names::PRIVATE.iter().any(|part| name.contains(part));
+    is_others(name) && !is_private()
+        || names::LISTING_OBJECTS.contains(&name)
+        || names::THINGS.contains(&name)
+        || in_business && names::CONTACT_PARTS.contains(&name)
 }
 
 /// Whether a contact is in the value itself: not in a list of people, nor in an object
 /// of somebody else.
-pub fn has_contact(value: &Value, depth: usize) -> bool {
+pub fn has_contact(value: &Value) -> bool {
+    each_contact(value, 0, true, &mut |_| true)
+}
+
+/// Whether a contact is in the value, and in no object in it.
+pub fn has_direct_contact(value: &Value) -> bool {
+    each_contact(value, 0, false, &mut |_| true)
+}
+
+enum Contact {
+    /// Its digits.
+    Phone(String),
+    Email(String),
+}
+
+/// Gives all contacts of the value until `found` says that it is enough.
+fn each_contact(
+    value: &Value,
+    depth: usize,
+    in_containers: bool,
+    found: &mut dyn FnMut(Contact) -> bool,
+) -> bool {
     let Value::Object(fields) = value else {
         return false;
     };
     depth <= MAX_DEPTH
         && fields.iter().any(|(key, value)| {
             let name = fold(key);
-            let is_phone = names::PHONES.contains(&name.as_str()) || is_phone_name(&name);
-            let is_email = names::EMAILS.contains(&name.as_str()) || is_email_name(&name);
+            let kinds = kinds(&name);
             match value {
-                Value::Array(items) if is_phone || is_email => items.iter().any(|item| {
-                    is_contact(item, is_phone, is_email) || has_contact(item, depth + 1)
+                // A person under the name of a phone is somebody else.
+                Value::Array(items) if kinds != (false, false) => items.iter().any(|item| {
+                    !has_both(item)
+                        && (contact(item, kinds).is_some_and(&mut *found)
+                            || each_contact(item, depth + 1, in_containers, found))
                 }),
                 Value::Object(_) if names::CONTAINERS.contains(&name.as_str()) => {
-                    has_contact(value, depth + 1)
+                    in_containers && each_contact(value, depth + 1, in_containers, found)
                 }
-                value => is_contact(value, is_phone, is_email),
+                value => !has_both(value) && contact(value, kinds).is_some_and(&mut *found),
             }
         })
 }
 
-fn is_contact(value: &Value, is_phone: bool, is_email: bool) -> bool {
-    let text = text_of(value);
-    text.is_some_and(|text| {
-        is_phone && looks_like_phone(&text) || is_email && looks_like_email(&text)
-    })
+/// Whether a folded name asks for a phone, and for an e-mail address.
+fn kinds(name: &str) -> (bool, bool) {
+    (
+        names::PHONES.contains(&name) || is_phone_name(name),
+        names::EMAILS.contains(&name) || is_email_name(name),
+    )
+}
+
+fn contact(value: &Value, (is_phone, is_email): (bool, bool)) -> Option<Contact> {
+    let phone = || phone_text(value).filter(|text| looks_like_phone(text));
+    let email = || email_text(value).filter(|text| looks_like_email(text));
+    let phone = is_phone.then(phone).flatten();
+    phone
+        .map(|text| Contact::Phone(digits(&text)))
+        .or_else(|| Some(Contact::Email(is_email.then(email)??.trim().to_lowercase())))
+}
+
+/// Who somebody is.
+#[derive(Default)]
+pub struct Identity {
+    name: Option<String>,
+    phones: Vec<String>,
+    emails: Vec<String>,
+}
+
+impl Identity {
+    pub fn new<'t>(
+        phones: impl IntoIterator<Item = &'t String>,
+        emails: impl IntoIterator<Item = &'t String>,
+    ) -> Self {
+        Self {
+            name: None,
+            phones: phones.into_iter().map(|phone| digits(phone)).collect(),
+            emails: emails
+                .into_iter()
+                .map(|email| email.trim().to_lowercase())
+                .collect(),
+        }
+    }
+
+    fn of(value: &Value, in_containers: bool) -> Self {
+        let mut who = Self {
+            name: name(value),
+            ..Self::default()
+        };
+        each_contact(value, 0, in_containers, &mut |contact| {
+            match contact {
+                Contact::Phone(number) => who.phones.push(number),
+                Contact::Email(address) => who.emails.push(address),
+            }
+            // One with more is no person.
+            who.phones.len() + who.emails.len() > MAX_COMPARED
+        });
+        who
+    }
+
+    fn has_phone(&self, number: &str) -> bool {
+        self.phones.iter().any(|own| {
+            own.len().min(number.len()) >= 8 && (own.ends_with(number) || number.ends_with(own))
+        })
+    }
+
+    /// Whether all contacts of the value are this person's.
+    pub fn has_all_of(&self, value: &Value) -> bool {
+        let other = Self::of(value, true);
+        other.phones.iter().all(|number| self.has_phone(number))
+            && other
+                .emails
+                .iter()
+                .all(|address| self.emails.contains(address))
+    }
+
+    /// Whether these are two people. One may have two phones, and one part of a body the
+    /// phone while another has the address; but who shares neither a phone nor an address
+    /// is somebody else where both have both, or have different names.
+    fn is_other_than(&self, other: &Self) -> bool {
+        let share = other.phones.iter().any(|number| self.has_phone(number))
+            || other
+                .emails
+                .iter()
+                .any(|address| self.emails.contains(address));
+        let (differ, same) = match (&self.name, &other.name) {
+            (Some(own), Some(other)) => {
+                let same = own.starts_with(other.as_str()) || other.starts_with(own.as_str());
+                (!same, same)
+            }
+            _ => (false, false),
+        };
+        let phones = !self.phones.is_empty() && !other.phones.is_empty();
+        let emails = !self.emails.is_empty() && !other.emails.is_empty();
+        !share && !same && (phones && emails || (phones || emails) && differ)
+    }
+}
+
+/// A name, for comparison.
+fn name(value: &Value) -> Option<String> {
+    let fields = value.as_object()?;
+    let of = |names: &[&str]| {
+        fields
+            .iter()
+            .find(|(key, _)| names.contains(&fold(key).as_str()))
+            .and_then(|(_, value)| text_of_node(value))
+    };
+    let text = of(names::FULL_NAMES).or_else(|| of(&FIRST_NAMES))?;
+    Some(fold(&text)).filter(|name| !name.is_empty())
+}
+
+/// Where two people are in what would be read as one lead: in it and in objects that are
+/// known to hold a lead.
+pub fn at_odds(value: &Value) -> Vec<String> {
+    let mut parts = Parts::default();
+    parts.visit(value, 0);
+    parts.odd
+}
+
+#[derive(Default)]
+struct Parts {
+    trail: Vec<String>,
+    known: Vec<(String, Identity)>,
+    odd: Vec<String>,
+}
+
+impl Parts {
+    fn visit(&mut self, value: &Value, depth: usize) {
+        let Value::Object(fields) = value else {
+            return;
+        };
+        // An item may look like an answer: `id` beside `answers`.
+        if depth > MAX_DEPTH || depth > 0 && pairs::is_pair(value) {
+            return;
+        }
+        self.compare(Identity::of(value, false));
+        for (key, inner) in fields {
+            if !names::CONTAINERS.contains(&fold(key).as_str()) {
+                continue;
+            }
+            let parts = match inner {
+                Value::Array(list) => list,
+                one => std::slice::from_ref(one),
+            };
+            self.trail.push(key.clone());
+            for part in parts {
+                if self.known.len() >= MAX_COMPARED || !self.odd.is_empty() {
+                    return;
+                }
+                // Its name may stand in one object and its phone in another.
+                self.compare(Identity::of(part, true));
+                self.visit(part, depth + 1);
+            }
+            self.trail.pop();
+        }
+    }
+
+    fn compare(&mut self, who: Identity) {
+        let path = told(&self.trail);
+        let mut known = self.known.iter();
+        if self.odd.is_empty()
+            && let Some((other, _)) = known.find(|(_, known)| known.is_other_than(&who))
+        {
+            self.odd = vec![other.clone(), path.clone()];
+        }
+        self.known.push((path, who));
+    }
 }
 
 #[cfg(test)]
@@ -102,7 +377,7 @@ mod tests {
     #[test]
     fn lists_of_people_are_found_under_whatever_name_and_others_are_not() {
         let check = |body: Value, expect: &[&str]| {
-            let found = lists(&body);
+            let found = candidates(&body, None);
             let paths: Vec<_> = found.iter().map(|people| people.path.as_str()).collect();
             assert_eq!(paths, expect, "{body}");
         };
@@ -122,15 +397,61 @@ mod tests {
             json!({"a": [{"email": "a@example.com", "b": [ana]}]}),
             &["a"],
         );
-        for none in [
+        // One person is found as well.
+        check(json!({"ficha": ana, "b": [ana]}), &["b", "ficha"]);
+        check(json!({"a": [{"b": ana}, [ana]]}), &["a.0.b", "a.1"]);
+        check(
+            json!({"a": {"telefone": {"ddd": "11", "numero": "900000001"}}}),
+            &["a"],
+        );
+        // The phones of one person are no people.
+        check(
             json!({"phones": [{"type": "home", "phone": "11900000001"}]}),
+            &[""],
+        );
+        for none in [
             json!({"answers": [{"name": "phone", "value": "11900000001"}]}),
             json!({"items": [{"name": "Sofá", "email": "x"}]}),
             json!({"imoveis": [{"vendedor": {"telefone": "11900000001"}}]}),
-            json!({"dados": ana}),
+            json!({"corretores": [ana], "conjuge": ana, "client": {"contact": ana}}),
+            json!({"empresa": ana, "imovel": ana}),
+            json!({"a": [{"b": "11900000001", "c": "a@example.com"}]}),
             json!([]),
         ] {
             check(none, &[]);
+        }
+    }
+
+    #[test]
+    fn two_people_are_told_apart_and_parts_of_one_are_not() {
+        let odd = |body: Value| at_odds(&body);
+        let ana = json!({"nome": "Ana", "telefone": "11900000001", "email": "a@example.com"});
+        let bia = json!({"nome": "Bia", "telefone": "11900000002", "email": "b@example.com"});
+        assert_eq!(
+            odd(json!({"lead": ana, "contact": bia})),
+            ["contact", "lead"]
+        );
+        assert_eq!(
+            odd(json!({"data": {"lead": ana, "contact": bia}})),
+            ["data.contact", "data.lead"]
+        );
+        assert_eq!(
+            odd(json!({"nome": "Bia", "telefone": "11900000002", "contatos": [ana]})),
+            ["", "contatos"]
+        );
+        let unnamed = json!({"telefone": "11900000003", "email": "c@example.com"});
+        assert_eq!(
+            odd(json!({"lead": unnamed, "contact": bia})),
+            ["contact", "lead"]
+        );
+        for one in [
+            json!({"lead": {"nome": "Ana", "telefone": "11900000001"}, "contact": {"nome": "A.", "email": "a@example.com"}}),
+            json!({"lead": ana, "contact": {"nome": "Ana Lima", "telefone": "1130000000"}}),
+            json!({"lead": ana, "contact": {"nome": "Lima", "telefone": "+55 11 90000-0001"}}),
+            json!({"telefone": "11900000001", "contact": {"telefone": "11900000002"}}),
+            json!({"lead": ana, "client": bia}),
+        ] {
+            assert!(odd(one.clone()).is_empty(), "{one}");
         }
     }
 }

@@ -3,28 +3,26 @@
 
 use std::collections::BTreeSet;
 
-use leadhost_sdk::{
-    Delivery, digits, is_absent,
-    serde_json::{Map, Value},
-    text_of,
-};
+use leadhost_sdk::{Delivery, digits, serde_json::Value, text_of};
 
 use crate::config::{Condition, Field, Source};
 use crate::fold::fold;
+use crate::leftover::Leftover;
 use crate::pairs::Pair;
 use crate::path::{Path, Step, walk};
-use crate::people;
+use crate::people::Identity;
+use crate::secrets;
 use crate::time;
 
 pub struct Record<'a> {
     pub item: &'a Value,
     pub root: &'a Value,
     pub delivery: &'a Delivery,
+    /// The object in the item that is the person, where its name does not say so.
+    pub person: Option<&'a Value>,
     pub pairs: Vec<Pair<'a>>,
     /// Addresses of values that have a place in the lead.
     used: BTreeSet<*const Value>,
-    /// Where lists of people are that are no attributes.
-    pub left_out: Vec<String>,
 }
 
 /// A text that was found, and the source that it came from.
@@ -39,9 +37,9 @@ impl<'a> Record<'a> {
             item,
             root,
             delivery,
+            person: None,
             pairs: Vec::new(),
             used: BTreeSet::new(),
-            left_out: Vec::new(),
         }
     }
 
@@ -207,22 +205,27 @@ impl<'a> Record<'a> {
         out
     }
 
-    /// What has no place in the lead, under its own names: of the pairs, of the
-    /// item, and of the envelope around it where that is small.
-    pub fn rest(&mut self) -> Vec<(String, Value)> {
+    /// What has no place in the lead of this person, under its own names: of the pairs, of
+    /// the item, and of the envelope around it where that is small. And where other people
+    /// are, who are left out.
+    pub fn rest(&mut self, own: &Identity) -> (Vec<(String, Value)>, Vec<String>) {
         let mut out: Vec<(String, Value)> = Vec::new();
-        for pair in std::mem::take(&mut self.pairs) {
-            if pair.whole {
-                self.used.insert(pair.list);
-            }
+        let pairs = std::mem::take(&mut self.pairs);
+        let lists = pairs.iter().filter(|pair| pair.whole).map(|pair| pair.list);
+        self.used.extend(lists);
+        let mut leftover = Leftover::new(&self.used, own);
+        for pair in pairs {
             let value = single(pair.value);
-            if !self.is_used(pair.value) && !self.is_used(value) && !is_absent(value) {
-                add(&mut out, &pair.label, value.clone());
+            if !self.is_used(pair.value)
+                && !secrets::is_secret(&pair.name)
+                && let Some(value) = leftover.of(&pair.label, value)
+            {
+                add(&mut out, &pair.label, value);
             }
         }
         if let Value::Object(fields) = self.item {
             for (name, value) in fields {
-                if let Some(value) = self.left(name, name, value) {
+                if let Some(value) = leftover.of(name, value) {
                     add(&mut out, name, value);
                 }
             }
@@ -233,64 +236,14 @@ impl<'a> Record<'a> {
             for (name, value) in envelope {
                 if is_small(value)
                     && !contains(value, self.item)
-                    && let Some(value) = self.left(name, name, value)
+                    && let Some(value) = leftover.of(name, value)
                     && out.iter().all(|(taken, _)| taken != name)
                 {
                     out.push((name.clone(), value));
                 }
             }
         }
-        out
-    }
-
-    /// A value without what is used in it, and without people who are not the lead;
-    /// nothing if nothing is left.
-    fn left(&mut self, path: &str, name: &str, value: &Value) -> Option<Value> {
-        if self.is_used(value) || is_absent(value) || is_secret(name) {
-            return None;
-        }
-        if !self.has_used(value) && !people::are_in(name, value) {
-            return Some(value.clone());
-        }
-        let left = match value {
-            Value::Object(fields) => {
-                let mut left = Map::new();
-                for (name, value) in fields {
-                    let path = format!("{path}.{name}");
-                    if let Some(value) = self.left(&path, name, value) {
-                        left.insert(name.clone(), value);
-                    }
-                }
-                Value::Object(left)
-            }
-            Value::Array(items) => {
-                let are_people = people::are_people(name, items);
-                let mut left = Vec::new();
-                for item in items {
-                    let is_somebody = are_people && people::is_person(item);
-                    if !is_somebody || self.is_used(item) || self.has_used(item) {
-                        left.extend(self.left(path, "", item));
-                    } else if self.left_out.last().is_none_or(|last| last != path) {
-                        self.left_out.push(path.to_owned());
-                    }
-                }
-                Value::Array(left)
-            }
-            other => other.clone(),
-        };
-        (!is_absent(&left)).then_some(left)
-    }
-
-    fn has_used(&self, value: &Value) -> bool {
-        match value {
-            Value::Object(fields) => fields.iter().any(|(name, value)| {
-                is_secret(name) || self.is_used(value) || self.has_used(value)
-            }),
-            Value::Array(items) => items
-                .iter()
-                .any(|item| self.is_used(item) || self.has_used(item)),
-            _ => false,
-        }
+        (out, leftover.left_out)
     }
 }
 
@@ -342,29 +295,6 @@ fn is_small(value: &Value) -> bool {
         Value::String(text) => text.len() <= 500,
         _ => true,
     }
-}
-
-/// A source's own credential is no attribute of a lead.
-fn is_secret(name: &str) -> bool {
-    const SECRETS: [&str; 15] = [
-        "token",
-        "bearertoken",
-        "privatekey",
-        "googlekey",
-        "apikey",
-        "secret",
-        "clientsecret",
-        "webhooksecret",
-        "secretkey",
-        "password",
-        "senha",
-        "accesstoken",
-        "authtoken",
-        "apitoken",
-        "authorization",
-    ];
-    // Folding costs; all of them have one of these letters early enough.
-    name.len() >= 5 && name.len() <= 20 && SECRETS.contains(&fold(name).as_str())
 }
 
 /// A scalar's text, or that of an XML element with attributes, or of the usual

@@ -2,6 +2,10 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod credentials;
+mod people;
+
+use leadhost_golden::{Call, Case};
 use leadhost_sdk::serde_json::{self, Value};
 
 use super::{Config, Mapping};
@@ -67,4 +71,20 @@ fn the_schema_and_the_reader_agree_on_what_is_a_configuration() {
         let read = serde_json::from_str::<Config>(&text);
         assert_eq!(schema.is_valid(&value), read.is_ok(), "{text}: {read:?}");
     }
+}
+
+/// What comes of a body with this configuration: the items' outcomes and the notes.
+fn converted(config: Value, body: &str) -> (Vec<Value>, Vec<String>) {
+    let mut case = Case::new("body", Call::Convert);
+    case.delivery.config = config;
+    case.body = body.as_bytes().to_vec();
+    let answer = leadhost_sdk::testing::answer::<Mapping>(&case);
+    let items = answer["ok"]["items"].as_array().unwrap().iter();
+    let notes = answer["ok"]["notes"].as_array().unwrap().iter();
+    (
+        items.map(|item| item["outcome"].clone()).collect(),
+        notes
+            .map(|note| note.as_str().unwrap().to_owned())
+            .collect(),
+    )
 }

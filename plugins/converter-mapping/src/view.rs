@@ -3,9 +3,11 @@
 
 use leadhost_sdk::{digits, is_absent, serde_json::Value, text_of};
 
+use crate::body::json_in;
 use crate::fold::fold;
 use crate::looks::{is_name_question, is_others, looks_like_email, may_be_name};
 use crate::names;
+use crate::people::has_both;
 use crate::record::{FIRST_NAMES, LAST_NAMES, Record, name_text, text_of_node};
 
 /// One place where fields of the lead may be.
@@ -49,7 +51,9 @@ impl<'a> View<'a> {
                     }
                     other => text_of(other),
                 };
-                Some((value, text?))
+                // JSON is for programs, and there may be people in it.
+                let text = text.filter(|text| json_in(text).is_none())?;
+                Some((value, text))
             })
         })
     }
@@ -121,13 +125,14 @@ impl<'a> View<'a> {
                     Value::Array(items) => items.iter().collect(),
                     one => vec![one],
                 };
-                for node in nodes {
+                for node in nodes.into_iter().filter(|node| !has_both(node)) {
                     let own_area = node_text(node, names::AREA_CODES);
                     let Some(text) = phone_text(node) else {
                         continue;
                     };
-                    // A switch such as `whatsapp: 1` is no phone.
-                    if digits(&text).len() < 4 && !text.starts_with('<') {
+                    // A switch such as `whatsapp: 1` is no phone, and a list in JSON is none.
+                    let is_short = digits(&text).len() < 4 && !text.starts_with('<');
+                    if is_short || json_in(&text).is_some() {
                         continue;
                     }
                     record.mark(node);
@@ -160,9 +165,8 @@ impl<'a> View<'a> {
                     Value::Array(items) => items.iter().collect(),
                     one => vec![one],
                 };
-                for node in nodes {
-                    let text = text_of_node(node).or_else(|| node_text(node, names::EMAILS));
-                    if let Some(text) = text.filter(|text| fits(text)) {
+                for node in nodes.into_iter().filter(|node| !has_both(node)) {
+                    if let Some(text) = email_text(node).filter(|text| fits(text)) {
                         record.mark(node);
                         push(out, text);
                     }
@@ -191,7 +195,7 @@ impl<'a> View<'a> {
 }
 
 /// A phone's text: a scalar's, or that of an object around it.
-fn phone_text(node: &Value) -> Option<String> {
+pub fn phone_text(node: &Value) -> Option<String> {
     text_of_node(node).or_else(|| {
         node_text(
             node,
@@ -206,6 +210,11 @@ fn phone_text(node: &Value) -> Option<String> {
             ],
         )
     })
+}
+
+/// An address's text, likewise.
+pub fn email_text(node: &Value) -> Option<String> {
+    text_of_node(node).or_else(|| node_text(node, names::EMAILS))
 }
 
 fn node_text(node: &Value, names: &[&str]) -> Option<String> {

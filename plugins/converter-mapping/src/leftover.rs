@@ -1,0 +1,188 @@
+//! What is left of a value for an attribute: without what has a place in the lead, without
+//! people who are not the lead, and without credentials.
+
+use std::collections::BTreeSet;
+
+use leadhost_sdk::{is_absent, serde_json::Value};
+
+use crate::body::json_in;
+use crate::fold::fold;
+use crate::people::{self, Identity};
+use crate::secrets;
+
+/// JSON texts in JSON texts that are looked into.
+const MAX_TEXTS: usize = 3;
+/// Places of people that are told of one item.
+const MAX_TOLD: usize = 20;
+
+pub struct Leftover<'a> {
+    /// Addresses of values that have a place in the lead.
+    pub used: &'a BTreeSet<*const Value>,
+    /// Whose lead it is.
+    pub own: &'a Identity,
+    /// Where people are that are left out.
+    pub left_out: Vec<String>,
+    trail: Vec<String>,
+    texts: usize,
+}
+
+enum Left {
+    Whole,
+    Part(Value),
+    Nothing,
+}
+
+/// Where people are in an item, but not those in the list: also in JSON texts, and under
+/// names of somebody else's.
+pub fn people_in(item: &Value, list: &[Value]) -> Vec<String> {
+    let used = list.iter().map(std::ptr::from_ref).collect();
+    let own = Identity::default();
+    let mut leftover = Leftover::new(&used, &own);
+    for (name, value) in item.as_object().into_iter().flatten() {
+        leftover.of(name, value);
+    }
+    leftover.left_out
+}
+
+impl<'a> Leftover<'a> {
+    pub fn new(used: &'a BTreeSet<*const Value>, own: &'a Identity) -> Self {
+        Self {
+            used,
+            own,
+            left_out: Vec::new(),
+            trail: Vec::new(),
+            texts: 0,
+        }
+    }
+
+    /// What is left of a value with this name; nothing if nothing is left.
+    pub fn of(&mut self, name: &str, value: &Value) -> Option<Value> {
+        let left = self.member(name, value, false).of(value)?;
+        (!is_absent(&left)).then_some(left)
+    }
+
+    fn member(&mut self, name: &str, value: &Value, in_business: bool) -> Left {
+        if secrets::is_secret(name) {
+            return Left::Nothing;
+        }
+        self.trail.push(name.to_owned());
+        let left = self.visit(name, value, in_business);
+        self.trail.pop();
+        left
+    }
+
+    /// The elements of a list have its name.
+    fn visit(&mut self, name: &str, value: &Value, in_business: bool) -> Left {
+        if self.is_used(value) || secrets::is_named_secret(value) {
+            return Left::Nothing;
+        }
+        match value {
+            Value::Object(fields) => {
+                let in_business = people::is_business(&fold(name), in_business);
+                if !in_business && self.is_somebody(name, value) {
+                    return self.leave_out();
+                }
+                let left = fields
+                    .iter()
+                    .map(|(name, value)| (name, value, self.member(name, value, in_business)));
+                let left: Vec<_> = left.collect();
+                if left.iter().all(|(.., left)| matches!(left, Left::Whole)) {
+                    return Left::Whole;
+                }
+                let kept = left
+                    .into_iter()
+                    .filter_map(|(name, value, left)| Some((name.clone(), left.some_of(value)?)));
+                Left::part(Value::Object(kept.collect()))
+            }
+            Value::Array(items) => {
+                let left = items.iter().map(|item| {
+                    let left = match self.is_somebody(name, item) {
+                        true => self.leave_out(),
+                        false => self.visit(name, item, in_business),
+                    };
+                    (item, left)
+                });
+                let left: Vec<_> = left.collect();
+                if left.iter().all(|(_, left)| matches!(left, Left::Whole)) {
+                    return Left::Whole;
+                }
+                let kept = left
+                    .into_iter()
+                    .filter_map(|(item, left)| left.some_of(item));
+                Left::part(Value::Array(kept.collect()))
+            }
+            Value::String(text) => self.text(name, text, in_business),
+            _ => Left::Whole,
+        }
+    }
+
+    /// JSON in a text is looked into as if it stood there itself.
+    fn text(&mut self, name: &str, text: &str, in_business: bool) -> Left {
+        let Some(inner) = json_in(text) else {
+            return secrets::masked(text).map_or(Left::Whole, |text| Left::Part(text.into()));
+        };
+        if self.texts == MAX_TEXTS {
+            // Nobody knows who is in it.
+            return self.leave_out();
+        }
+        self.texts += 1;
+        let left = self.visit(name, &inner, in_business);
+        self.texts -= 1;
+        match left {
+            Left::Part(inner) => Left::Part(inner.to_string().into()),
+            left => left,
+        }
+    }
+
+    /// Whether the value is a person who is not the lead, and of whom nothing has a place
+    /// in it.
+    fn is_somebody(&self, name: &str, value: &Value) -> bool {
+        people::is_person_under(name, value)
+            && !self.is_used(value)
+            && !self.own.has_all_of(value)
+            && !self.has_used(value)
+    }
+
+    fn is_used(&self, value: &Value) -> bool {
+        self.used.contains(&std::ptr::from_ref(value))
+    }
+
+    fn has_used(&self, value: &Value) -> bool {
+        let is_used = |value: &Value| self.is_used(value) || self.has_used(value);
+        match value {
+            Value::Object(fields) => fields.values().any(is_used),
+            Value::Array(items) => items.iter().any(is_used),
+            _ => false,
+        }
+    }
+
+    fn leave_out(&mut self) -> Left {
+        let path = people::told(&self.trail);
+        if self.left_out.len() < MAX_TOLD && !self.left_out.contains(&path) {
+            self.left_out.push(path);
+        }
+        Left::Nothing
+    }
+}
+
+impl Left {
+    fn part(value: Value) -> Self {
+        match is_absent(&value) {
+            true => Self::Nothing,
+            false => Self::Part(value),
+        }
+    }
+
+    fn of(self, value: &Value) -> Option<Value> {
+        match self {
+            Self::Whole => Some(value.clone()),
+            Self::Part(left) => Some(left),
+            Self::Nothing => None,
+        }
+    }
+
+    /// The same, where something beside it was left out.
+    fn some_of(self, value: &Value) -> Option<Value> {
+        self.of(value).filter(|left| !is_absent(left))
+    }
+}

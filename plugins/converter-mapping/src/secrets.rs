@@ -1,0 +1,260 @@
+//! Credentials that sources send along: they are masked in what is kept of the request,
+//! and no attribute of a lead.
+
+use leadhost_sdk::{serde_json::Value, text_of};
+
+use crate::fold::fold;
+
+/// Members that the host masks at whatever depth before anything is kept. `token` is none
+/// of them, since a form's may be the id of its answers; it is no attribute.
+pub const MASKED: [&str; 20] = [
+    "google_key",
+    "apikey",
+    "api_key",
+    "api-key",
+    "x-api-key",
+    "access_token",
+    "accessToken",
+    "refresh_token",
+    "refreshToken",
+    "session_token",
+    "id_token",
+    "auth_token",
+    "authToken",
+    "client_secret",
+    "clientSecret",
+    "app_secret",
+    "private_key",
+    "password",
+    "passwd",
+    "senha",
+];
+
+/// Words of a name, or two that follow each other, of which one makes it a credential's.
+const WORDS: [&str; 30] = [
+    "token",
+    "tokens",
+    "secret",
+    "secrets",
+    "password",
+    "passwords",
+    "passwd",
+    "passphrase",
+    "pwd",
+    "senha",
+    "senhas",
+    "contrasena",
+    "segredo",
+    "jwt",
+    "bearer",
+    "auth",
+    "credential",
+    "credentials",
+    "credencial",
+    "credenciais",
+    "credenciales",
+    "apikey",
+    "privatekey",
+    "secretkey",
+    "accesskey",
+    "googlekey",
+    "signingkey",
+    "chaveapi",
+    "setcookie",
+    "sessioncookie",
+];
+
+/// Names that are a credential's as a whole: `cookies_accepted` is an answer.
+const WHOLE: [&str; 5] = [
+    "authorization",
+    "proxyauthorization",
+    "xauthorization",
+    "cookie",
+    "cookies",
+];
+
+/// How names end that are written without anything between their words. Not `senha`,
+/// since `resenha` is a review.
+const ENDS: [&str; 5] = ["token", "secret", "password", "passwd", "apikey"];
+
+/// A longer name is a question.
+const MAX_NAME: usize = 60;
+
+/// Whether what has this name is a credential.
+pub fn is_secret(name: &str) -> bool {
+    if !(3..=MAX_NAME).contains(&name.len()) {
+        return false;
+    }
+    let folded = fold(name);
+    let folded = folded.as_str();
+    if WHOLE.contains(&folded) || ENDS.iter().any(|end| folded.ends_with(end)) {
+        return true;
+    }
+    let words = words(name);
+    let is_word = |word: &str| WORDS.contains(&word);
+    words.iter().any(|word| is_word(word)) || words.windows(2).any(|two| is_word(&two.concat()))
+}
+
+/// The words of `csrf_token`, `X-Auth-Token`, `idToken` and `APIKey`, folded.
+fn words(name: &str) -> Vec<String> {
+    let letters: Vec<char> = name.chars().collect();
+    let mut words = vec![String::new()];
+    for (at, letter) in letters.iter().enumerate() {
+        let follows_lower = at > 0 && letters[at - 1].is_lowercase();
+        let before_lower = letters.get(at + 1).is_some_and(|next| next.is_lowercase());
+        if !letter.is_alphabetic() || letter.is_uppercase() && (follows_lower || before_lower) {
+            words.push(String::new());
+        }
+        if letter.is_alphabetic()
+            && let Some(word) = words.last_mut()
+        {
+            word.push(*letter);
+        }
+    }
+    let words = words.iter().map(|word| fold(word));
+    words.filter(|word| !word.is_empty()).collect()
+}
+
+/// Whether the value is an element of a list of names and values, and the name is a
+/// credential's.
+pub fn is_named_secret(value: &Value) -> bool {
+    const NAMES: [&str; 11] = [
+        "name", "key", "nome", "chave", "campo", "nombre", "field", "header", "label", "id",
+        "title",
+    ];
+    value.as_object().is_some_and(|fields| {
+        fields.len() > 1
+            && fields.iter().any(|(key, value)| {
+                NAMES.contains(&fold(key).as_str())
+                    && text_of(value).is_some_and(|name| is_secret(&name))
+            })
+    })
+}
+
+/// A text with the values of such fields of addresses masked; nothing if there are none.
+pub fn masked(text: &str) -> Option<String> {
+    const MASK: &str = "***";
+    let mut masked = String::new();
+    let mut kept = 0;
+    // A field of an address stands behind one of these, up to the next one or a space.
+    let ends = |c: char| c.is_whitespace() || matches!(c, '&' | '#' | ';' | '"' | '<' | '>');
+    for (at, _) in text.match_indices(['?', '&', '#', ';']) {
+        let field = &text[at + 1..];
+        let field = &field[..field.find(|c| ends(c) || c == '?').unwrap_or(field.len())];
+        let Some((name, value)) = field.split_once('=') else {
+            continue;
+        };
+        if !value.is_empty() && is_secret(name) {
+            let begin = at + 1 + name.len() + 1;
+            masked.push_str(&text[kept..begin]);
+            masked.push_str(MASK);
+            kept = begin + value.len();
+        }
+    }
+    (kept > 0).then(|| masked + &text[kept..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use leadhost_sdk::serde_json::json;
+
+    #[test]
+    fn names_of_credentials_are_known_in_every_spelling() {
+        for name in [
+            "token",
+            "refresh_token",
+            "session_token",
+            "id_token",
+            "idToken",
+            "csrf_token",
+            "csrfToken",
+            "X-Auth-Token",
+            "x-api-key",
+            "APIKey",
+            "api key",
+            "apiKeyV2",
+            "app_secret",
+            "passwd",
+            "pwd",
+            "user_pwd",
+            "jwt",
+            "credentials",
+            "auth",
+            "Authorization",
+            "bearer",
+            "Bearer_1",
+            "cookie",
+            "Set-Cookie",
+            "private_key",
+            "privateKey",
+            "refreshtoken",
+            "sessiontoken",
+            "webhooksecret",
+            "userpassword",
+            "passwordHash",
+            "Senha do site",
+            "token2",
+            "user.password",
+            "contraseña",
+        ] {
+            assert!(is_secret(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn ordinary_names_are_no_credentials() {
+        for name in [
+            "authorized_by",
+            "autor",
+            "author",
+            "autorizacao",
+            "autorização de contato",
+            "authorization_marketing",
+            "cookies_accepted",
+            "aceita_cookies",
+            "cookie_consent",
+            "secretaria",
+            "secretary",
+            "resenha",
+            "desenhado",
+            "key",
+            "keywords",
+            "chave",
+            "chaves na mão",
+            "monkey",
+            "tokenizado",
+            "session_id",
+            "bear",
+            "Qual a senha da fila que recebeu ao entrar na loja na visita de ontem?",
+        ] {
+            assert!(!is_secret(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_may_stand_beside_their_values() {
+        assert!(is_named_secret(&json!({"name": "token", "value": "x"})));
+        assert!(is_named_secret(&json!({"Chave": "API key", "valor": [1]})));
+        assert!(!is_named_secret(&json!({"name": "cor", "value": "token"})));
+        assert!(!is_named_secret(&json!({"name": "token"})));
+        assert!(!is_named_secret(&json!("token")));
+    }
+
+    #[test]
+    fn fields_of_addresses_are_masked() {
+        let check = |text: &str, expect: Option<&str>| {
+            assert_eq!(masked(text).as_deref(), expect, "{text}");
+        };
+        check(
+            "https://example.com/a?x=1&token=abc&y=2",
+            Some("https://example.com/a?x=1&token=***&y=2"),
+        );
+        check(
+            "veja https://example.com/?access_token=a%20b e https://example.com/#id_token=c.",
+            Some("veja https://example.com/?access_token=*** e https://example.com/#id_token=***"),
+        );
+        check("https://example.com/?token=&autor=Ana", None);
+        check("Qual o token? Não sei", None);
+    }
+}

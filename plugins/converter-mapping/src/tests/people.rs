@@ -1,0 +1,342 @@
+//! Whoever is in a body becomes a lead, or a refusal or a note says where they are.
+
+use leadhost_sdk::serde_json::{Value, json};
+
+use super::converted;
+
+fn ana() -> Value {
+    json!({"nome": "Ana Prado", "telefone": "11900000041", "email": "ana@example.com"})
+}
+
+fn bia() -> Value {
+    json!({"nome": "Bia Luz", "telefone": "11900000042", "email": "bia@example.com"})
+}
+
+/// The lead of most of these bodies.
+fn with_own(name: &str, value: Value) -> Value {
+    let mut body = json!({"nome": "Caio Reis", "telefone": "11900000043"});
+    body[name] = value;
+    body
+}
+
+/// The names of the leads and the notes; nothing but leads may come of it.
+fn leads(body: &str) -> (Vec<String>, Vec<String>) {
+    let (items, notes) = converted(json!({}), body);
+    let names = items.iter().map(|item| {
+        let lead = item.get("lead");
+        let name = lead.and_then(|lead| lead["name"].as_str());
+        name.unwrap_or_else(|| panic!("{body}: {item}")).to_owned()
+    });
+    (names.collect(), notes)
+}
+
+fn gives(body: &Value, names: &[&str], notes: &[&str]) {
+    let (found, told) = leads(&body.to_string());
+    assert_eq!(found, names, "{body}");
+    assert_eq!(told, notes, "{body}");
+}
+
+/// The whole body is refused, and the words say where people are.
+fn refused(body: &Value, places: &[&str]) {
+    let (items, _) = converted(json!({}), &body.to_string());
+    let [item] = items.as_slice() else {
+        panic!("{body}: {items:?}");
+    };
+    let told = item["invalid"]["message"].as_str().unwrap_or_default();
+    for place in places {
+        assert!(told.contains(&format!("`{place}`")), "{body}: {item}");
+    }
+    assert!(!told.is_empty(), "{body}: {item}");
+}
+
+/// One lead without the others, and a note says where they are.
+fn left_out(body: &Value, places: &[&str]) {
+    let (items, notes) = converted(json!({}), &body.to_string());
+    let [item] = items.as_slice() else {
+        panic!("{body}: {items:?}");
+    };
+    assert_eq!(item["lead"]["name"], "Caio Reis", "{body}: {item}");
+    for theirs in ["Ana", "Bia", "11900000041", "ana@example.com"] {
+        assert!(!item.to_string().contains(theirs), "{body}: {item}");
+    }
+    let about: Vec<_> = notes
+        .iter()
+        .filter(|note| note.contains("not kept"))
+        .collect();
+    assert_eq!(about.len(), places.len(), "{body}: {notes:?}");
+    for (note, place) in about.iter().zip(places) {
+        assert!(note.contains(&format!("`{place}`")), "{body}: {note}");
+    }
+}
+
+#[test]
+fn an_empty_list_of_leads_hides_no_other_list() {
+    gives(
+        &json!({"leads": [], "dados": [ana(), bia()]}),
+        &["Ana Prado", "Bia Luz"],
+        &["the leads are taken from the list `dados`"],
+    );
+    refused(
+        &json!({"leads": [{"id": 1}], "dados": [ana(), bia()]}),
+        &["leads", "dados"],
+    );
+    refused(
+        &json!({"leads": [ana()], "dados": [bia()]}),
+        &["leads", "dados"],
+    );
+    // A list that names nobody is no list of leads.
+    let cart = json!([{"item": "Sofá"}]);
+    gives(
+        &json!({"customer": ana(), "items": cart}),
+        &["Ana Prado"],
+        &[],
+    );
+}
+
+#[test]
+fn people_beside_the_lead_are_no_attributes_however_deep_they_are() {
+    for (name, value, places) in [
+        ("grupo", json!([ana(), bia()]), &["grupo"][..]),
+        (
+            "grupo",
+            json!([{"titular": ana()}, {"titular": bia()}]),
+            &["grupo.titular"],
+        ),
+        (
+            "x",
+            json!({"y": [{"z": {"email": "ana@example.com"}}]}),
+            &["x.y.z"],
+        ),
+        ("x", json!([[[ana()]]]), &["x"]),
+        ("conjuge", ana(), &["conjuge"]),
+        (
+            "familia",
+            json!({"a": ana(), "b": bia()}),
+            &["familia.a", "familia.b"],
+        ),
+        ("corretores", json!([ana()]), &["corretores"]),
+        (
+            "imovel",
+            json!({"codigo": "7", "proprietario": ana()}),
+            &["imovel.proprietario"],
+        ),
+        (
+            "a",
+            json!({"phone": {"ddd": "11", "numero": "900000041"}}),
+            &["a"],
+        ),
+    ] {
+        left_out(&with_own(name, value), places);
+    }
+}
+
+#[test]
+fn people_in_json_texts_are_no_attributes() {
+    let people = json!([ana(), bia()]).to_string();
+    left_out(&with_own("xis", json!(people)), &["xis"]);
+    left_out(&with_own("xis", json!({"y": [people]})), &["xis.y"]);
+    let twice = json!({"dentro": people}).to_string();
+    left_out(&with_own("xis", json!(twice)), &["xis.dentro"]);
+    left_out(&with_own("xis", json!(ana().to_string())), &["xis"]);
+    left_out(&with_own("xis", json!(json!(people).to_string())), &["xis"]);
+    for name in ["obs", "id", "imovel", "origem"] {
+        left_out(&with_own(name, json!(people)), &[name]);
+    }
+    left_out(&with_own("telefones", json!(people)), &["telefones"]);
+    refused(&json!({"xis": people}), &["xis"]);
+    refused(&json!({"event": "x", "xis": people}), &["xis"]);
+    // A message may stand in quotes.
+    let (items, _) = converted(json!({}), &with_own("obs", json!("\"Olá\"")).to_string());
+    assert_eq!(items[0]["lead"]["message"], "\"Olá\"");
+    // What names nobody stays as it was written.
+    let (items, notes) = converted(json!({}), &with_own("xis", json!("{\"a\": 1}")).to_string());
+    assert_eq!(
+        items[0]["lead"]["attributes"],
+        json!([["xis", "{\"a\": 1}"]])
+    );
+    assert!(notes.is_empty());
+}
+
+#[test]
+fn texts_that_are_nested_too_deep_to_look_into_are_left_out() {
+    let mut text = ana().to_string();
+    for _ in 0..6 {
+        text = json!({"a": text}).to_string();
+    }
+    left_out(&with_own("xis", json!(text)), &["xis.a.a.a"]);
+}
+
+#[test]
+fn people_are_left_out_of_configured_leads_too() {
+    let body = with_own(
+        "outros",
+        json!({"x": ana(), "y": json!([bia()]).to_string()}),
+    );
+    let (items, notes) = converted(json!({"fields": {"phones": "telefone"}}), &body.to_string());
+    assert_eq!(items[0]["lead"]["attributes"], json!([]));
+    assert_eq!(notes.len(), 2, "{notes:?}");
+}
+
+#[test]
+fn what_has_the_leads_own_contact_stays_and_so_does_the_advertisers() {
+    let own = json!({"telefone": "(11) 90000-0043", "nota": 3});
+    for (name, value) in [
+        ("perfil", own.clone()),
+        ("historico", json!([own])),
+        ("corretor", ana()),
+        ("client", json!({"contact": ana()})),
+        ("empresa", ana()),
+    ] {
+        let (items, notes) = converted(json!({}), &with_own(name, value.clone()).to_string());
+        let attributes = &items[0]["lead"]["attributes"];
+        assert_eq!(*attributes, json!([[name, value]]));
+        assert!(notes.is_empty(), "{notes:?}");
+    }
+}
+
+#[test]
+fn somebody_beside_a_list_of_people_is_not_swallowed() {
+    for (one, list) in [
+        ("lead", "contatos"),
+        ("contact", "leads"),
+        ("person", "leads"),
+        ("solicitante", "convidados"),
+        ("solicitante", "leads"),
+    ] {
+        let body = json!({one: ana(), list: [bia(), with_own("id", json!(3))]});
+        refused(&body, &[one, list]);
+    }
+    refused(
+        &json!({"data": {"leads": [ana()], "contact": bia()}}),
+        &["data.leads"],
+    );
+    refused(&with_own("leads", json!([ana()])), &["leads"]);
+    let answers = json!([{"question": "Cor", "answer": "azul"}]);
+    refused(
+        &json!({"answers": answers, "dados": [ana(), bia()]}),
+        &["dados"],
+    );
+}
+
+#[test]
+fn people_under_the_name_of_a_phone_are_people() {
+    left_out(
+        &with_own("telefones", json!([ana(), bia()])),
+        &["telefones"],
+    );
+    left_out(&with_own("email", ana()), &["email"]);
+    gives(
+        &json!({"telefones": [ana(), bia()]}),
+        &["Ana Prado", "Bia Luz"],
+        &["the leads are taken from the list `telefones`"],
+    );
+}
+
+#[test]
+fn who_is_beside_a_list_of_leads_and_no_lead_is_told() {
+    let told = "the people under `corretores` are no leads; if they are, say so under `items`; the raw delivery has them";
+    gives(
+        &json!({"leads": [ana()], "corretores": [bia()]}),
+        &["Ana Prado"],
+        &[told],
+    );
+    let (_, notes) = leads(&json!({"dados": [ana(), bia()], "corretores": [bia()]}).to_string());
+    assert_eq!(
+        notes.iter().filter(|note| **note == told).count(),
+        1,
+        "{notes:?}"
+    );
+}
+
+#[test]
+fn two_people_are_not_made_one() {
+    refused(
+        &json!({"lead": ana(), "contact": bia()}),
+        &["lead", "contact"],
+    );
+    refused(
+        &json!({"data": {"lead": ana(), "contact": bia()}}),
+        &["data.lead"],
+    );
+    refused(&with_own("contact", ana()), &["contact"]);
+    refused(
+        &with_own("contact", json!({"person": [ana()]})),
+        &["contact.person"],
+    );
+    let inside = json!([{"contatos": [bia()]}]);
+    let body = json!({"id": "t", "contact": ana(), "answers": inside});
+    refused(&body, &["contact"]);
+    let by_phone = json!({"nome": "Ana Prado", "telefone": "11900000041"});
+    let by_mail = json!({"email": "ana@example.com"});
+    gives(
+        &json!({"lead": by_phone, "contact": by_mail}),
+        &["Ana Prado"],
+        &[],
+    );
+}
+
+#[test]
+fn a_person_with_dependants_is_the_lead_under_whatever_name() {
+    for name in ["r", "ficha"] {
+        let body = json!({name: with_own("dep", json!([ana(), bia()]))});
+        let note = format!("the lead is taken from `{name}`");
+        left_out(&body, &[&format!("{name}.dep")]);
+        assert!(leads(&body.to_string()).1.contains(&note));
+    }
+    let xml = "<r><nome>Caio Reis</nome><telefone>11900000043</telefone>\
+        <dep><nome>Ana</nome><telefone>11900000041</telefone></dep>\
+        <dep><nome>Bia</nome><telefone>11900000042</telefone></dep></r>";
+    let (names, notes) = leads(xml);
+    assert_eq!(names, ["Caio Reis"]);
+    assert_eq!(notes.len(), 2, "{notes:?}");
+    // What stands beside the person is the lead's.
+    let (items, _) = converted(json!({}), &json!({"id": 7, "x": {"y": ana()}}).to_string());
+    assert_eq!(items[0]["lead"]["externalId"], "7");
+}
+
+#[test]
+fn people_under_names_of_somebody_else_are_no_leads() {
+    refused(&json!({"corretores": [ana(), bia()]}), &["corretores"]);
+    refused(
+        &json!({"evento": "x", "proprietarios": [ana()]}),
+        &["proprietarios"],
+    );
+    refused(&json!({"conjuge": ana()}), &["conjuge"]);
+    refused(&json!({"corretor": ana()}), &[]);
+    // Whoever is in an event may be who caused it.
+    refused(&json!({"evento": "x", "quem": ana()}), &["quem"]);
+}
+
+#[test]
+fn it_is_told_where_leads_were_found_unless_they_are_expected_there() {
+    let list = |path: &str| format!("the leads are taken from the list `{path}`");
+    let payload = |value: Value| json!({"payload": value.to_string()});
+    for (body, path) in [
+        (json!({"dados": [ana()]}), "dados"),
+        (json!({"contatos": [ana()]}), "contatos"),
+        (json!({"data": {"leads": [ana()]}}), "data.leads"),
+        (payload(json!([ana()])), "payload"),
+        (payload(json!({"leads": [ana()]})), "payload.leads"),
+        (json!({"x": [[ana()]]}), "x.0"),
+    ] {
+        gives(&body, &["Ana Prado"], &[&list(path)]);
+    }
+    let one = json!({"x": {"y": ana()}});
+    gives(&one, &["Ana Prado"], &["the lead is taken from `x.y`"]);
+    for quiet in [
+        json!([ana()]),
+        json!({"leads": [ana()]}),
+        json!({"contact": ana()}),
+        payload(ana()),
+    ] {
+        gives(&quiet, &["Ana Prado"], &[]);
+    }
+}
+
+#[test]
+fn values_that_look_like_contacts_under_names_that_say_nothing_stay() {
+    let list = json!([{"c1": "A", "c2": "+5511900000041"}, {"c2": "ana@example.com"}]);
+    let (items, notes) = converted(json!({}), &with_own("dados", list.clone()).to_string());
+    assert_eq!(items[0]["lead"]["attributes"], json!([["dados", list]]));
+    assert!(notes.is_empty());
+}
