@@ -166,7 +166,8 @@ pub const TURNS_PER_WRITE: usize = 2;
 /// Microseconds after another connection's delivery in which a connection is not alone.
 pub const SEVERAL_FOR: i64 = 10_000_000;
 
-/// Writes waiting for the writer: past it requests hear 503.
+/// Writes waiting for the writer, of which each connection has a part: past it requests
+/// hear 503.
 pub const WRITES_WAITING: usize = 8_192;
 
 /// Failures of one delivery on one digest before it is parked.
@@ -590,6 +591,10 @@ pub const MOVED_BYTES: u64 = 8 << 20;
 /// Files kept for other things than clients' connections: those to the store and to
 /// the outside, files of the store and of components.
 pub const FILES_KEPT: usize = 1_024;
+
+/// A connection that idles for less makes no room: under load its next request is on its
+/// way, and who is sent away then has to connect again.
+pub const RESTS_MS: u64 = 250;
 
 /// Connections that wait to be accepted, as far as the kernel's own bound lets them.
 pub const ACCEPT_QUEUE: u32 = 4_096;

@@ -9,6 +9,10 @@ use proptest::test_runner::{Config, RngSeed, TestError, TestRunner};
 
 const SEED: u64 = 0x1ead_f055;
 
+/// Asserts that a property holds for so many inputs, or for as long as the tester says.
+///
+/// # Panics
+/// When it does not: with the smallest input for which it does not that was found.
 #[track_caller]
 pub fn holds<S: Strategy<Value: Debug>, P: Fn(&S::Value)>(inputs: usize, any: S, property: P) {
     let seed = given("LEADHOST_FUZZ_SEED").unwrap_or(SEED);

@@ -165,7 +165,7 @@ fn attempt(row: &Row, built: &Built, usual: bool, within: Duration) -> Result<Ou
         Tries::Fuzz => {
             let own = std::env::current_exe().context("finding the program of this task")?;
             let mut command = Command::new(own);
-            command.arg("fuzz");
+            command.args(["fuzz", "--seconds", table::FUZZ_SECONDS]);
             command
         }
     };
@@ -210,7 +210,7 @@ fn attempt(row: &Row, built: &Built, usual: bool, within: Duration) -> Result<Ou
         .filter(|figure| figure.fault == row.key)
         .collect();
     if matches!(row.tries, Tries::Fuzz) {
-        figures.extend(said_text.lines().filter_map(Figure::of_fuzz));
+        figures.extend(Figure::of_fuzz(&said_text));
     }
     if figures.is_empty() && left_out.is_empty() && failures.is_empty() {
         failures.push("its tests told no figure".to_owned());

@@ -1,6 +1,7 @@
 //! Who is connected: so many at once, and so many of one address. When there is
 //! no place left, those that have waited longest for their next request go, and
-//! whoever comes is let in; who is being served is never sent away.
+//! whoever comes is let in; who is being served is never sent away, nor who was a
+//! moment ago and may just be asking again.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -23,6 +24,8 @@ const AT_ONCE: usize = 256;
 pub struct Crowd {
     most: usize,
     most_of_one: usize,
+    /// Who idles for less long makes no room for others.
+    rest: Duration,
     places: Mutex<Places>,
     freed: Notify,
 }
@@ -61,10 +64,11 @@ enum Now {
 }
 
 impl Crowd {
-    pub fn new(most: usize, most_of_one: usize) -> Self {
+    pub fn new(most: usize, most_of_one: usize, rest: Duration) -> Self {
         Self {
             most: most.max(1),
             most_of_one: most_of_one.max(1),
+            rest,
             places: Mutex::default(),
             freed: Notify::new(),
         }
@@ -101,7 +105,7 @@ impl Crowd {
             }
         }
         if places.count >= self.most {
-            *gone += places.send_away(self.most, |_| true);
+            *gone += places.send_away(self.most, |taken| taken.progress.rests_for() >= self.rest);
             if places.count >= self.most {
                 return Now::Wait;
             }
@@ -210,21 +214,28 @@ mod tests {
         [192, 0, 2, number].into()
     }
 
+    /// Of a connection that idles.
+    fn idle() -> Progress {
+        let progress = Progress::new();
+        progress.is_heard();
+        progress
+    }
+
     async fn enter(crowd: &Arc<Crowd>, number: u8, progress: &Progress) -> (Place, usize) {
         crowd.admit(at(number), progress).await.expect("a place")
     }
 
     #[tokio::test]
     async fn who_has_idled_longest_goes_for_who_comes() {
-        let crowd = Arc::new(Crowd::new(2, 2));
-        let (old, young) = (Progress::new(), Progress::new());
+        let crowd = Arc::new(Crowd::new(2, 2, Duration::ZERO));
+        let (old, young) = (idle(), idle());
         let (first, _) = enter(&crowd, 1, &old).await;
         let (second, gone) = enter(&crowd, 2, &young).await;
         assert_eq!(gone, 0);
         old.request_begins();
         old.request_ends();
         // The first is the younger one by now.
-        let (_third, gone) = enter(&crowd, 3, &Progress::new()).await;
+        let (_third, gone) = enter(&crowd, 3, &idle()).await;
         assert_eq!(gone, 1);
         second.told_to_go().await;
         assert!(timeout(Duration::ZERO, first.told_to_go()).await.is_err());
@@ -232,11 +243,11 @@ mod tests {
 
     #[tokio::test]
     async fn who_is_served_stays_and_who_comes_waits() {
-        let crowd = Arc::new(Crowd::new(1, 1));
-        let busy = Progress::new();
+        let crowd = Arc::new(Crowd::new(1, 1, Duration::ZERO));
+        let busy = idle();
         busy.request_begins();
         let (first, _) = enter(&crowd, 1, &busy).await;
-        let other = Progress::new();
+        let other = idle();
         let waits = timeout(Duration::from_millis(1), crowd.admit(at(2), &other)).await;
         assert!(waits.is_err());
         assert!(crowd.admit(at(1), &other).await.is_err(), "too many of one");
@@ -249,11 +260,23 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn who_has_just_been_served_stays_and_who_comes_waits() {
+        let crowd = Arc::new(Crowd::new(1, 1, Duration::from_secs(3_600)));
+        let (first, _) = enter(&crowd, 1, &idle()).await;
+        let other = idle();
+        let waits = timeout(Duration::from_millis(1), crowd.admit(at(2), &other)).await;
+        assert!(waits.is_err());
+        drop(first);
+        let (_second, gone) = enter(&crowd, 2, &other).await;
+        assert_eq!(gone, 0);
+    }
+
+    #[tokio::test]
     async fn an_address_past_its_bound_loses_its_own_idle_ones() {
-        let crowd = Arc::new(Crowd::new(10, 1));
-        let (_other, _) = enter(&crowd, 1, &Progress::new()).await;
-        let (first, _) = enter(&crowd, 2, &Progress::new()).await;
-        let (_second, gone) = enter(&crowd, 2, &Progress::new()).await;
+        let crowd = Arc::new(Crowd::new(10, 1, Duration::ZERO));
+        let (_other, _) = enter(&crowd, 1, &idle()).await;
+        let (first, _) = enter(&crowd, 2, &idle()).await;
+        let (_second, gone) = enter(&crowd, 2, &idle()).await;
         assert_eq!(gone, 1);
         first.told_to_go().await;
         first.stay();

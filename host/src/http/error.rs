@@ -214,11 +214,12 @@ impl ApiError {
                 "The service has no room left to write; reading goes on.".into(),
             ),
             Self::Store(StoreError::Refused(message)) => (S::UNPROCESSABLE_ENTITY, message.into()),
+            Self::Store(StoreError::Busy) => (
+                S::SERVICE_UNAVAILABLE,
+                "More comes in than can be stored at the moment; come again.".into(),
+            ),
             Self::Store(
-                StoreError::Unavailable(_)
-                | StoreError::Lost(_)
-                | StoreError::Busy
-                | StoreError::Contended,
+                StoreError::Unavailable(_) | StoreError::Lost(_) | StoreError::Contended,
             ) => (
                 S::SERVICE_UNAVAILABLE,
                 "The store does not answer at the moment; come again.".into(),
@@ -265,11 +266,17 @@ impl ApiError {
             | Self::Store(
                 StoreError::Inconsistent { .. } | StoreError::Query(_) | StoreError::Open(_),
             ) => tracing::error!(error = %Chain(self), "a request failed"),
-            Self::Store(StoreError::Full) => log_full(self),
+            Self::Store(StoreError::Full) => FULL.tell(|more| {
+                tracing::warn!(error = %Chain(self), refused_since_last_told = more, "a request was refused by the store");
+            }),
             Self::Store(StoreError::Unavailable(_) | StoreError::Busy | StoreError::Contended) => {
-                tracing::warn!(error = %Chain(self), "a request was refused by the store");
+                BUSY.tell(|more| {
+                    tracing::warn!(error = %Chain(self), refused_since_last_told = more, "a request was refused by the store");
+                });
             }
-            Self::Overloaded { what, .. } => tracing::warn!(what, "a request was shed"),
+            Self::Overloaded { what, .. } => SHED.tell(|more| {
+                tracing::warn!(what, shed_since_last_told = more, "a request was shed");
+            }),
             _ => {}
         }
     }
@@ -429,21 +436,41 @@ impl std::fmt::Display for Chain<'_> {
     }
 }
 
-/// A disk without room refuses every request: that is told once a minute.
-fn log_full(error: &ApiError) {
-    static TOLD: Mutex<Option<(Instant, u64)>> = Mutex::new(None);
-    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
-    match told.as_mut() {
-        Some((since, more)) if since.elapsed() < FULL_TOLD_EVERY => *more += 1,
-        before => {
-            let more = before.map_or(0, |(_, more)| *more);
-            tracing::warn!(error = %Chain(error), refused_since_last_told = more, "a request was refused by the store");
-            *told = Some((Instant::now(), 0));
+/// What befalls many requests at once is told now and then, with how many it was.
+struct Told {
+    every: Duration,
+    last: Mutex<Option<(Instant, u64)>>,
+}
+
+/// A disk without room refuses every request until somebody makes room.
+static FULL: Told = Told::every(Duration::from_secs(60));
+
+/// Under load the processor's time is for what is taken.
+static BUSY: Told = Told::every(Duration::from_secs(1));
+static SHED: Told = Told::every(Duration::from_secs(1));
+
+impl Told {
+    const fn every(every: Duration) -> Self {
+        Self {
+            every,
+            last: Mutex::new(None),
+        }
+    }
+
+    /// Tells it, with how many there were since the last time, if that is long ago.
+    fn tell(&self, tell: impl FnOnce(u64)) {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        match last.as_mut() {
+            Some((since, more)) if since.elapsed() < self.every => *more += 1,
+            before => {
+                let more = before.map_or(0, |(_, more)| *more);
+                *last = Some((Instant::now(), 0));
+                drop(last);
+                tell(more);
+            }
         }
     }
 }
-
-const FULL_TOLD_EVERY: Duration = Duration::from_secs(60);
 
 #[cfg(test)]
 mod tests {

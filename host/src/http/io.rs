@@ -5,7 +5,7 @@
 
 use std::io;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -36,6 +36,8 @@ pub struct Progress(Arc<Stand>);
 
 #[derive(Debug)]
 struct Stand {
+    /// What had come when it was accepted has been read.
+    heard: AtomicBool,
     /// Of a connection that is not busy.
     phase: AtomicU8,
     /// What is under way of requests, and makes it busy: an answer that is made, a
@@ -59,6 +61,7 @@ impl Drop for Part {
 impl Progress {
     pub fn new() -> Self {
         Self(Arc::new(Stand {
+            heard: AtomicBool::new(false),
             phase: AtomicU8::new(HEAD),
             parts: AtomicU32::new(0),
             moved: AtomicU64::new(now()),
@@ -82,9 +85,16 @@ impl Progress {
         Part(self.clone())
     }
 
+    /// From now on a connection without a request idles: what its client had sent when
+    /// it was accepted has been read.
+    pub fn is_heard(&self) {
+        self.0.heard.store(true, Ordering::Relaxed);
+    }
+
     /// Since when no request is being served; a head that does not end is none.
     pub fn idle_since(&self) -> Option<u64> {
-        (self.phase() != BUSY).then(|| self.0.moved.load(Ordering::Relaxed))
+        let idles = self.0.heard.load(Ordering::Relaxed) && self.phase() != BUSY;
+        idles.then(|| self.0.moved.load(Ordering::Relaxed))
     }
 
     /// Whether a request is being served, or its head has begun to come.

@@ -43,6 +43,7 @@ mod tls;
 pub mod zod;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::config::Config;
 use crate::domain::id::{ConnectionId, PartnerId};
@@ -76,8 +77,9 @@ impl Http {
             crowd: Arc::new(crowd::Crowd::new(
                 server.connections,
                 server.connections_per_peer,
+                Duration::from_millis(limits::RESTS_MS),
             )),
-            operators: Arc::new(crowd::Crowd::new(operators, operators)),
+            operators: Arc::new(crowd::Crowd::new(operators, operators, Duration::ZERO)),
             bodies: Arc::new(budget::Budget::configured(server)),
             operators_bodies: Arc::new(budget::Budget::whole(
                 2 * component.max(limits::ADMIN_BODY_BYTES),

@@ -8,9 +8,12 @@
 //! (`closing`), and drops what is left when its time is up.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use hyper::server::conn::http1;
@@ -268,11 +271,15 @@ impl Door<'_> {
             let _counted = Counted::new(&connection.app.metrics);
             let end = connection.serve(stream, refusing);
             tokio::pin!(end);
+            if once_more(end.as_mut()).await.is_some() {
+                return;
+            }
+            connection.progress.is_heard();
             loop {
                 tokio::select! {
                     () = &mut end => return,
                     () = place.told_to_go() => {
-                        if connection.progress.idle_since().is_some() {
+                        if once_more(end.as_mut()).await.is_some() || connection.progress.idle_since().is_some() {
                             return;
                         }
                         place.stay();
@@ -281,6 +288,21 @@ impl Door<'_> {
             }
         });
     }
+}
+
+/// Serves a connection on with what may have come that the runtime has not heard of: it
+/// hears of it meanwhile. What came of the connection, if it ended.
+async fn once_more<F: Future>(mut served: Pin<&mut F>) -> Option<F::Output> {
+    // Of a new socket it hears only after somebody has tried to read.
+    for last in [false, true] {
+        let now = poll_fn(|context| Poll::Ready(served.as_mut().poll(context))).await;
+        match now {
+            Poll::Ready(end) => return Some(end),
+            Poll::Pending if last => {}
+            Poll::Pending => tokio::task::yield_now().await,
+        }
+    }
+    None
 }
 
 /// An open connection in the metrics, also when its task panics.
@@ -467,12 +489,8 @@ impl Connection {
             result = served.as_mut() => return result,
             () = self.stop() => {}
         }
-        // A request may have come that the runtime has not heard of yet; it hears now.
-        tokio::task::yield_now().await;
-        tokio::select! {
-            biased;
-            result = served.as_mut() => return result,
-            () = std::future::ready(()) => {}
+        if let Some(result) = once_more(served.as_mut()).await {
+            return result;
         }
         if !progress.is_under_way() {
             served.as_mut().graceful_shutdown();

@@ -131,22 +131,30 @@ impl From<ConnectionError> for IntakeError {
 /// otherwise before its body is read.
 pub async fn expect(app: &App, address: &Address) -> Result<ConnectionId, IntakeError> {
     let live = connection(app, address).await?;
-    let waiting = &app.pipeline.waiting;
-    if waiting.is_full(&live.connection.id, &app.config.intake) {
-        return Err(IntakeError::Full(live.connection.name.clone()));
-    }
+    has_room(app, &live)?;
     Ok(live.connection.id.clone())
+}
+
+/// What could not be stored in the end is not converted before: under load the time for
+/// it is that of deliveries which can be.
+fn has_room(app: &App, live: &Live) -> Result<(), IntakeError> {
+    let connection = &live.connection;
+    if !app.writer.has_room(&connection.id) {
+        return Err(StoreError::Busy.into());
+    }
+    let waiting = &app.pipeline.waiting;
+    if waiting.is_full(&connection.id, &app.config.intake) {
+        return Err(IntakeError::Full(connection.name.clone()));
+    }
+    Ok(())
 }
 
 /// Takes a delivery in.
 pub async fn receive(app: &Arc<App>, inbound: Inbound) -> Result<Received, IntakeError> {
     let live = connection(app, &inbound.address).await?;
-    let waiting = &app.pipeline.waiting;
-    if waiting.is_full(&live.connection.id, &app.config.intake) {
-        return Err(IntakeError::Full(live.connection.name.clone()));
-    }
     let turns = &app.pipeline.turns;
     let _turn = turns.wait(&live.connection.id, app.clock.now()).await;
+    has_room(app, &live)?;
     let now = app.clock.now();
     let peer = network::owner(inbound.peer);
     let (evidence, delivery) = split(inbound, &live, now);

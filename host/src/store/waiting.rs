@@ -58,13 +58,18 @@ impl Lines {
         if inner.closed {
             return Err(Refused::Closed);
         }
-        if inner.count >= limits::WRITES_WAITING {
+        if !inner.has_room(&whose(&waiting.write)) {
             return Err(Refused::Full);
         }
         inner.add(waiting);
         drop(inner);
         self.came.notify_one();
         Ok(())
+    }
+
+    /// Whether a write of this connection would be added now.
+    pub fn has_room(&self, connection: &ConnectionId) -> bool {
+        self.inner().has_room(&Some(connection.clone()))
     }
 
     pub fn is_empty(&self) -> bool {
@@ -103,6 +108,15 @@ impl Inner {
             last: None,
             shared: 0,
         }
+    }
+
+    /// A line has an equal part of all places, and one part is for who comes next: a
+    /// crowd in one line keeps nobody out of another.
+    fn has_room(&self, whose: &Whose) -> bool {
+        let own = self.lines.get(whose).map_or(0, VecDeque::len);
+        let others = self.lines.len() - usize::from(own > 0);
+        let part = limits::WRITES_WAITING / (others + 2);
+        self.count < limits::WRITES_WAITING && own < part.max(1)
     }
 
     fn add(&mut self, waiting: Waiting) {
@@ -303,6 +317,20 @@ mod tests {
         assert_eq!(taken(&mut lines, 512), [('a', 1)]);
         (0..100).for_each(|_| lines.add(write('b', 0)));
         assert_eq!(taken(&mut lines, 512), [('b', FEW)]);
+    }
+
+    #[test]
+    fn a_crowd_of_one_connection_leaves_room_for_the_next() {
+        let places = limits::WRITES_WAITING;
+        let a = Some(id('a'));
+        let inner = lines(&[('a', places / 2 - 1)]);
+        assert!(inner.has_room(&a));
+        let inner = lines(&[('a', places / 2)]);
+        assert!(!inner.has_room(&a));
+        assert!(inner.has_room(&Some(id('b'))) && inner.has_room(&None));
+        let inner = lines(&[('a', places / 3), ('b', 1)]);
+        assert!(!inner.has_room(&a));
+        assert!(inner.has_room(&Some(id('b'))));
     }
 
     #[test]

@@ -17,6 +17,7 @@ use tokio::task::JoinHandle;
 
 use super::waiting::{Lines, Refused, Waiting};
 use super::{Store, StoreError, Write, Written};
+use crate::domain::id::ConnectionId;
 use crate::limits;
 
 /// Hands writes to the one task that commits them. Cheap to clone.
@@ -126,6 +127,12 @@ impl Writer {
             mpsc::error::TrySendError::Closed(_) => stopped(),
         })?;
         answered.await.unwrap_or_else(|_| Err(stopped()))
+    }
+
+    /// Whether a write of this connection would be taken now: who asks before there is
+    /// something to write loses no work when it would not.
+    pub fn has_room(&self, connection: &ConnectionId) -> bool {
+        self.shared.lines.has_room(connection)
     }
 
     /// Whether a write that somebody waits for is not taken yet.

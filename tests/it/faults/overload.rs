@@ -45,7 +45,8 @@ const TICK: Duration = Duration::from_millis(5);
 /// Addresses that they come from: one alone would meet the bound of an address.
 const ADDRESSES: usize = 8;
 
-/// What this process opens beside the sockets of its senders, and no more in all.
+/// What this process opens beside the sockets of its senders, and no more in all. Half of
+/// those are of connections that wait for their next lead.
 const OWN_FILES: u64 = 500;
 const MOST_FILES: u64 = 65_536;
 
@@ -75,7 +76,7 @@ async fn three_times_the_capacity_is_borne(on: On) {
     // Where it stays as it was, more of the senders find no connection.
     let _ = setrlimit(Resource::Nofile, limit);
     let files = getrlimit(Resource::Nofile).current.unwrap_or(MOST_FILES);
-    let sockets = usize::try_from(files.min(MOST_FILES).saturating_sub(OWN_FILES));
+    let sockets = usize::try_from(files.min(MOST_FILES).saturating_sub(OWN_FILES) / 2);
     let sockets = Arc::new(Semaphore::new(sockets.unwrap_or_default()));
     let folder = tempfile::tempdir().expect("a folder");
     let keys = prepare_on(&on, folder.path()).await;

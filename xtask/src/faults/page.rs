@@ -50,18 +50,32 @@ impl Figure {
         })
     }
 
-    /// What a line of `cargo xtask fuzz` tells: `NAME: N inputs in S s, seed X`.
-    pub fn of_fuzz(line: &str) -> Option<Self> {
-        let (figure, seed) = line.split_once(", seed ")?;
-        let (name, told) = figure.split_once(": ")?;
-        if !name.starts_with("fuzz_") || !told.contains(" inputs in ") {
-            return None;
+    /// What the tests of `cargo xtask fuzz` tell together, each in a line as
+    /// `NAME: N inputs in S s, seed X`, which the test program may begin with a word of its own.
+    pub fn of_fuzz(said: &str) -> Option<Self> {
+        let (mut targets, mut inputs, mut seconds, mut last) = (0, 0_u64, 0.0, None);
+        for line in said.lines() {
+            let read = || {
+                let (told, seed) = line.rsplit_once(", seed ")?;
+                let (name, told) = told.rsplit_once(": ")?;
+                let (count, took) = told.strip_suffix(" s")?.split_once(" inputs in ")?;
+                name.contains("fuzz_").then_some(())?;
+                let count: u64 = count.parse().ok()?;
+                let took: f64 = took.parse().ok()?;
+                Some((count, took, seed.trim().parse().ok()))
+            };
+            if let Some((count, took, seed)) = read() {
+                targets += 1;
+                inputs += count;
+                seconds += took;
+                last = seed;
+            }
         }
-        Some(Self {
+        (targets > 0).then(|| Self {
             fault: "fuzz".to_owned(),
             store: None,
-            seed: seed.trim().parse().ok(),
-            figure: figure.to_owned(),
+            seed: last,
+            figure: format!("{targets} readers, {inputs} inputs in {seconds:.0} s"),
         })
     }
 }
@@ -256,11 +270,14 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_fuzzing_is_a_figure() {
-        let figure = Figure::of_fuzz("fuzz_cursors: 12 inputs in 1.0 s, seed 9").expect("one");
+    fn what_all_readers_tell_is_one_figure() {
+        let said = "seed 9; `cargo xtask fuzz --seed 9` tries the same inputs\n\
+            test a::fuzz_cursors ... fuzz_cursors: 12 inputs in 1.0 s, seed 9\nok\n\
+            fuzz_heads: 30 inputs in 2.5 s, seed 9\n";
+        let figure = Figure::of_fuzz(said).expect("two lines");
         assert_eq!(
             (figure.figure.as_str(), figure.seed),
-            ("fuzz_cursors: 12 inputs in 1.0 s", Some(9))
+            ("2 readers, 42 inputs in 4 s", Some(9))
         );
         assert!(Figure::of_fuzz("seed 9; `cargo xtask fuzz --seed 9`").is_none());
     }

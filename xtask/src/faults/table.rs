@@ -22,6 +22,9 @@ pub struct Row {
     pub seconds: u64,
 }
 
+/// Of each test that tries inputs by chance, in their row.
+pub const FUZZ_SECONDS: &str = "15";
+
 /// All rows together end within so many seconds, whatever happens.
 pub const SECONDS: u64 = 40 * 60;
 
