@@ -665,13 +665,14 @@ fn copied(progress: &Value) -> u64 {
 async fn cut_off(folder: &Path, arguments: &[&str], database: &Database, kill: u64) {
     if kill % 4 == 3 {
         let mut child = moves(folder, arguments, "1");
-        tokio::time::sleep(Duration::from_millis((kill * 13) % 120)).await;
+        // However many there are, they end before the move does.
+        let longest = (3_840 / kills()).max(1);
+        tokio::time::sleep(Duration::from_millis((kill * 13) % longest)).await;
         child.kill().expect("it runs or has run");
         child.wait().expect("it ends");
         return;
     }
     let before = progress(database).await;
-    // However many there are, they are over before the move is.
     let apart = (1_280 / kills()).max(1);
     let enough = before.as_ref().map_or(0, copied) + 1 + (kill * 7) % apart;
     cut_off_when(folder, arguments, "1", database, |now| {
