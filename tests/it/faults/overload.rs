@@ -30,6 +30,9 @@ leadhost_tests::on_every_store! {
 /// Senders that each wait for their answer, at first.
 const FEWEST: usize = 16;
 
+/// Seconds of a run beside other tests, which only looks whether all goes well.
+const SHORT: usize = 5;
+
 /// More senders than these get no more taken than so many times as much.
 const HARDLY_MORE: f64 = 1.1;
 
@@ -64,7 +67,7 @@ const LATEST_RECOVERY: Duration = Duration::from_secs(60);
 
 #[expect(clippy::print_stderr, reason = "a test that is left out is said aloud")]
 async fn three_times_the_capacity_is_borne(on: On) {
-    let seconds = figures::size("LEADHOST_OVERLOAD_SECONDS", 5);
+    let seconds = figures::size("LEADHOST_OVERLOAD_SECONDS", SHORT);
     let lasts = match on {
         On::Sqlite => seconds,
         // The share of the run that a second store gets.
@@ -80,7 +83,7 @@ async fn three_times_the_capacity_is_borne(on: On) {
     let sockets = Arc::new(Semaphore::new(sockets.unwrap_or_default()));
     let folder = tempfile::tempdir().expect("a folder");
     let keys = prepare_on(&on, folder.path()).await;
-    let (program, own) = apart();
+    let (program, own) = apart(seconds);
     let service = start_as(program, &on, folder.path(), &[]).await;
     let to = service.address("gateway");
     let path = address(&keys);
@@ -164,10 +167,11 @@ struct Measured {
 }
 
 /// The service, and the processor of the senders that it leaves alone: machines of their
-/// own have them, too. None where there is one for both.
-fn apart() -> (Command, Option<usize>) {
+/// own have them, too. None where there is one for both, or many tests run at once.
+fn apart(seconds: usize) -> (Command, Option<usize>) {
     let all = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let Some(others) = all.checked_sub(2) else {
+    let others = all.checked_sub(2).filter(|_| seconds > SHORT);
+    let Some(others) = others else {
         return (Command::new(binary()), None);
     };
     let mut program = Command::new("taskset");
