@@ -128,7 +128,7 @@ pub fn parse(text: &str) -> Option<Micros> {
     }
     if let Some(date) = bare_date(text) {
         let midnight = date.and_hms_opt(0, 0, 0).expect("midnight is");
-        return served(Micros(midnight.and_utc().timestamp_micros()));
+        return served(date.year(), midnight.and_utc().timestamp_micros());
     }
     // A plus that was not percent-encoded arrives as a space before the offset.
     let spaced;
@@ -142,12 +142,14 @@ pub fn parse(text: &str) -> Option<Micros> {
         _ => text,
     };
     let time = DateTime::parse_from_rfc3339(text).ok()?;
-    served(Micros(time.timestamp_micros()))
+    served(time.year(), time.timestamp_micros())
 }
 
-/// With its offset a time may be of a year before or after those that can be printed.
-fn served(time: Micros) -> Option<Micros> {
-    (FIRST..=LAST).contains(&time).then_some(time)
+/// A time of a year that can be printed, as it was written. Where its offset leads out of
+/// these years, by less than a day, their first or last moment stands for it.
+fn served(year: i32, micros: i64) -> Option<Micros> {
+    let is_served = (1..=9_999).contains(&year);
+    is_served.then(|| Micros(micros).clamp(FIRST, LAST))
 }
 
 /// `0001-01-01T00:00:00Z`, and the last microsecond of the year 9999.
@@ -184,7 +186,7 @@ pub fn parse_source(text: &str, zone: &str) -> Option<Micros> {
     }
     for format in ["%Y-%m-%dT%H:%M:%S%.f%z", "%Y-%m-%d %H:%M:%S%.f%z"] {
         if let Ok(time) = DateTime::parse_from_str(text, format) {
-            return served(Micros(time.timestamp_micros()));
+            return served(time.year(), time.timestamp_micros());
         }
     }
     let zone = Zone::named(zone)?;
@@ -207,7 +209,8 @@ pub fn parse_source(text: &str, zone: &str) -> Option<Micros> {
         // A leap second has more than a second of them.
         i32::try_from(local.nanosecond().min(999_999_999)).ok()?,
     );
-    zone.instant(local.ok()?).and_then(served)
+    let year = i32::from(local.as_ref().ok()?.year());
+    served(year, zone.instant(local.ok()?)?.0)
 }
 
 #[cfg(test)]
@@ -265,14 +268,15 @@ mod tests {
         let last = "9999-12-31T23:59:59.999999Z";
         assert_eq!(parse(last), Some(LAST));
         assert_eq!(parse("0001-01-01"), Some(FIRST));
-        for text in [
-            "0000-12-31",
-            "0001-01-01T00:00:00+00:01",
-            "9999-12-31T23:59:59-00:01",
-            "9999-12-31T23:59:60Z",
+        for (text, expect) in [
+            ("0000-12-31", None),
+            ("0000-12-31T23:59:59-00:01", None),
+            ("0001-01-01T00:00:00+00:01", Some(FIRST)),
+            ("9999-12-31T23:59:59-00:01", Some(LAST)),
+            ("9999-12-31T23:59:60Z", Some(LAST)),
         ] {
-            assert_eq!(parse(text), None, "{text}");
-            assert_eq!(parse_source(text, "UTC"), None, "{text}");
+            assert_eq!(parse(text), expect, "{text}");
+            assert_eq!(parse_source(text, "UTC"), expect, "{text}");
         }
         assert_eq!(parse_source("9999-12-31 23:59", "America/Sao_Paulo"), None);
     }

@@ -3,10 +3,10 @@
 //! client, which may have sent a whole request by then, hears no answer.
 
 use std::io;
-use std::os::fd::AsRawFd as _;
+use std::os::fd::AsRawFd;
 
 use libc::{IP_MINTTL, IPPROTO_IP, IPPROTO_IPV6, IPV6_MINHOPCOUNT, c_int};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 
 /// From now on the kernel drops what would begin a connection, and lets those end
 /// their handshake that have begun one. A client's system tries again after a second,
@@ -26,17 +26,33 @@ pub fn begin_no_more(listener: &TcpListener) -> io::Result<()> {
     set(listener, IPPROTO_IP, IP_MINTTL, MOST_HOPS)
 }
 
+/// A connection whose handshake ended after its listener took no more has the listener's
+/// bound, and hears nothing of what its client sends. From now on it does; what was not
+/// heard is sent again.
+///
+/// # Errors
+///
+/// Those of the system.
+pub fn hear(stream: &TcpStream) -> io::Result<()> {
+    if stream.local_addr()?.is_ipv6() {
+        set(stream, IPPROTO_IPV6, IPV6_MINHOPCOUNT, NO_BOUND)?;
+    }
+    set(stream, IPPROTO_IP, IP_MINTTL, NO_BOUND)
+}
+
+const NO_BOUND: c_int = 0;
+
 /// Hops that a packet has left at most, as it is sent by hardly anybody.
 const MOST_HOPS: c_int = 255;
 
 #[expect(unsafe_code, reason = "no crate of ours offers these two options")]
-fn set(listener: &TcpListener, level: c_int, option: c_int, value: c_int) -> io::Result<()> {
+fn set(socket: &impl AsRawFd, level: c_int, option: c_int, value: c_int) -> io::Result<()> {
     let length = libc::socklen_t::try_from(size_of_val(&value)).map_err(io::Error::other)?;
     // SAFETY: the socket is open while it is borrowed, and the pointer is to a value that
     // lives until the call has returned and whose size is given.
     let done = unsafe {
         libc::setsockopt(
-            listener.as_raw_fd(),
+            socket.as_raw_fd(),
             level,
             option,
             (&raw const value).cast(),
@@ -51,6 +67,7 @@ fn set(listener: &TcpListener, level: c_int, option: c_int, value: c_int) -> io:
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
     use std::net::{SocketAddr, TcpStream};
     use std::time::Duration;
 
@@ -75,6 +92,26 @@ mod tests {
     #[tokio::test]
     async fn who_has_connected_is_let_in_and_nobody_else_begins() {
         check("127.0.0.1:0", "127.0.0.1").await;
+    }
+
+    #[tokio::test]
+    async fn who_ended_the_handshake_late_is_heard() {
+        for bound in ["127.0.0.1:0", "[::1]:0"] {
+            let listener = TcpListener::bind(bound).await.expect("a free port");
+            let address = listener.local_addr().expect("it is bound");
+            let mut client = TcpStream::connect(address).expect("the kernel lets it in");
+            let (stream, _) = listener.accept().await.expect("the client");
+            // As it has it from a listener that takes no more.
+            if address.is_ipv6() {
+                set(&stream, IPPROTO_IPV6, IPV6_MINHOPCOUNT, MOST_HOPS).expect("a bound");
+            }
+            set(&stream, IPPROTO_IP, IP_MINTTL, MOST_HOPS).expect("a bound");
+            client.write_all(b"a lead").expect("it is on its way");
+            hear(&stream).expect("the system has the bound");
+            stream.readable().await.expect("it is sent again");
+            let mut read = [0; 16];
+            assert_eq!(stream.try_read(&mut read).expect("it came"), 6);
+        }
     }
 
     #[tokio::test]

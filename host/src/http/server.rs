@@ -232,6 +232,11 @@ impl Door<'_> {
 
     /// Gives a new connection a place, and serves it in a task.
     async fn enter(&self, stream: TcpStream, peer: SocketAddr) {
+        if self.app.shutdown.has_begun()
+            && let Err(error) = closing::hear(&stream)
+        {
+            tracing::warn!(%error, "a client that connects while the listener closes may be cut off");
+        }
         let progress = Progress::new();
         let refusing = Refusing {
             family: self.surface.family("/"),
