@@ -142,7 +142,7 @@ pub const ROWS: &[Row] = &[
     Row {
         key: "overload",
         fault: "three times the capacity",
-        promise: "goodput of at least 90 % of the capacity, normal answers again within 5 s",
+        promise: "most of the capacity goes to leads that are taken (the aim is 90 %), the others hear that they come again, normal answers again within 5 s",
         tries: Tries::Tests(&[
             "faults::overload::on_sqlite::three_times_the_capacity_is_borne",
             "faults::overload::on_postgres::three_times_the_capacity_is_borne",
