@@ -178,6 +178,11 @@ impl Service {
         memory_of(self.process())
     }
 
+    /// The most memory that it had at once, with what it maps of files.
+    pub fn peak_memory(&self) -> u64 {
+        bytes_of(self.process(), "VmHWM:")
+    }
+
     /// What is done, and how many bytes of memory more than before it has at most meanwhile.
     pub fn memory_during<T>(&self, act: impl FnOnce() -> T) -> (T, u64) {
         let before = self.memory();
@@ -254,9 +259,14 @@ impl Service {
 /// # Panics
 /// When it has ended.
 pub fn memory_of(process: Pid) -> u64 {
+    bytes_of(process, "RssAnon:")
+}
+
+/// What the system tells of a process in this line.
+fn bytes_of(process: Pid, name: &str) -> u64 {
     let file = format!("/proc/{}/status", process.as_raw_nonzero());
     let text = std::fs::read_to_string(file).expect("the system tells");
-    let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+    let line = text.lines().find_map(|line| line.strip_prefix(name));
     let number = line.and_then(|line| line.split_whitespace().next());
     let kibibytes: u64 = number
         .and_then(|number| number.parse().ok())

@@ -3,6 +3,7 @@
 //! client, which may have sent a whole request by then, hears no answer.
 
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 
 use libc::{IP_MINTTL, IPPROTO_IP, IPPROTO_IPV6, IPV6_MINHOPCOUNT, c_int};
@@ -19,11 +20,7 @@ use tokio::net::{TcpListener, TcpStream};
 ///
 /// Those of the system, which may know no such bound.
 pub fn begin_no_more(listener: &TcpListener) -> io::Result<()> {
-    if listener.local_addr()?.is_ipv6() {
-        set(listener, IPPROTO_IPV6, IPV6_MINHOPCOUNT, MOST_HOPS)?;
-    }
-    // On a socket of both families it counts for the older one.
-    set(listener, IPPROTO_IP, IP_MINTTL, MOST_HOPS)
+    takes(listener, listener.local_addr()?, MOST_HOPS)
 }
 
 /// A connection whose handshake ended after its listener took no more has the listener's
@@ -34,16 +31,21 @@ pub fn begin_no_more(listener: &TcpListener) -> io::Result<()> {
 ///
 /// Those of the system.
 pub fn hear(stream: &TcpStream) -> io::Result<()> {
-    if stream.local_addr()?.is_ipv6() {
-        set(stream, IPPROTO_IPV6, IPV6_MINHOPCOUNT, NO_BOUND)?;
-    }
-    set(stream, IPPROTO_IP, IP_MINTTL, NO_BOUND)
+    takes(stream, stream.local_addr()?, ANY_HOPS)
 }
-
-const NO_BOUND: c_int = 0;
 
 /// Hops that a packet has left at most, as it is sent by hardly anybody.
 const MOST_HOPS: c_int = 255;
+const ANY_HOPS: c_int = 0;
+
+/// The socket at this address takes packets that have so many hops left, or more.
+fn takes(socket: &impl AsRawFd, at: SocketAddr, hops: c_int) -> io::Result<()> {
+    if at.is_ipv6() {
+        set(socket, IPPROTO_IPV6, IPV6_MINHOPCOUNT, hops)?;
+    }
+    // On a socket of both families it counts for the older one.
+    set(socket, IPPROTO_IP, IP_MINTTL, hops)
+}
 
 #[expect(unsafe_code, reason = "no crate of ours offers these two options")]
 fn set(socket: &impl AsRawFd, level: c_int, option: c_int, value: c_int) -> io::Result<()> {
@@ -68,7 +70,7 @@ fn set(socket: &impl AsRawFd, level: c_int, option: c_int, value: c_int) -> io::
 #[cfg(test)]
 mod tests {
     use std::io::Write as _;
-    use std::net::{SocketAddr, TcpStream};
+    use std::net::TcpStream;
     use std::time::Duration;
 
     use tokio::io::AsyncReadExt as _;
@@ -104,10 +106,7 @@ mod tests {
             let mut client = TcpStream::connect(address).expect("the kernel lets it in");
             let (mut stream, _) = listener.accept().await.expect("the client");
             // As it has it from a listener that takes no more.
-            if address.is_ipv6() {
-                set(&stream, IPPROTO_IPV6, IPV6_MINHOPCOUNT, MOST_HOPS).expect("a bound");
-            }
-            set(&stream, IPPROTO_IP, IP_MINTTL, MOST_HOPS).expect("a bound");
+            takes(&stream, address, MOST_HOPS).expect("the system has the bound");
             client.write_all(b"a lead").expect("it is on its way");
             hear(&stream).expect("the system has the bound");
             let mut read = [0; 6];

@@ -266,11 +266,15 @@ impl ApiError {
             | Self::Store(
                 StoreError::Inconsistent { .. } | StoreError::Query(_) | StoreError::Open(_),
             ) => tracing::error!(error = %Chain(self), "a request failed"),
-            Self::Store(StoreError::Full) => FULL.tell(|more| {
-                tracing::warn!(error = %Chain(self), refused_since_last_told = more, "a request was refused by the store");
-            }),
-            Self::Store(StoreError::Unavailable(_) | StoreError::Busy | StoreError::Contended) => {
-                BUSY.tell(|more| {
+            Self::Store(
+                error @ (StoreError::Full
+                | StoreError::Unavailable(_)
+                | StoreError::Busy
+                | StoreError::Contended),
+            ) => {
+                let is_full = matches!(error, StoreError::Full);
+                let told = if is_full { &FULL } else { &BUSY };
+                told.tell(|more| {
                     tracing::warn!(error = %Chain(self), refused_since_last_told = more, "a request was refused by the store");
                 });
             }

@@ -54,14 +54,15 @@ impl Lines {
     }
 
     pub fn push(&self, waiting: Waiting) -> Result<(), Refused> {
+        let whose = whose(&waiting.write);
         let mut inner = self.inner();
         if inner.closed {
             return Err(Refused::Closed);
         }
-        if !inner.has_room(&whose(&waiting.write)) {
+        if !inner.has_room(&whose) {
             return Err(Refused::Full);
         }
-        inner.add(waiting);
+        inner.add(whose, waiting);
         drop(inner);
         self.came.notify_one();
         Ok(())
@@ -69,7 +70,8 @@ impl Lines {
 
     /// Whether a write of this connection would be added now.
     pub fn has_room(&self, connection: &ConnectionId) -> bool {
-        self.inner().has_room(&Some(connection.clone()))
+        let whose = Some(connection.clone());
+        self.inner().has_room(&whose)
     }
 
     pub fn is_empty(&self) -> bool {
@@ -119,8 +121,7 @@ impl Inner {
         self.count < limits::WRITES_WAITING && own < part.max(1)
     }
 
-    fn add(&mut self, waiting: Waiting) {
-        let whose = whose(&waiting.write);
+    fn add(&mut self, whose: Whose, waiting: Waiting) {
         self.count += 1;
         match self.lines.get_mut(&whose) {
             Some(line) => line.push_back(waiting),
@@ -268,7 +269,7 @@ mod tests {
     fn lines(words: &[(char, usize)]) -> Inner {
         let mut inner = Inner::new(FEW);
         for (letter, count) in words {
-            (0..*count).for_each(|_| inner.add(write(*letter, 0)));
+            (0..*count).for_each(|_| inner.add(Some(id(*letter)), write(*letter, 0)));
         }
         inner
     }
@@ -315,7 +316,7 @@ mod tests {
     fn connections_that_come_by_turns_share_too() {
         let mut lines = lines(&[('a', 1)]);
         assert_eq!(taken(&mut lines, 512), [('a', 1)]);
-        (0..100).for_each(|_| lines.add(write('b', 0)));
+        (0..100).for_each(|_| lines.add(Some(id('b')), write('b', 0)));
         assert_eq!(taken(&mut lines, 512), [('b', FEW)]);
     }
 
@@ -345,7 +346,7 @@ mod tests {
         let mut inner = Inner::new(FEW);
         let most = limits::BYTES_PER_COMMIT;
         for bytes in [most - 1, 1, 1, most + 1, 1] {
-            inner.add(write('a', bytes));
+            inner.add(Some(id('a')), write('a', bytes));
         }
         let mut sizes = Vec::new();
         while inner.count > 0 {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use leadhost::domain::id::ConnectionId;
-use leadhost_tests::{Host, On, Options, Service, figures, until};
+use leadhost_tests::{Host, On, Options, figures, until};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -98,18 +98,6 @@ async fn who_fills_one_connection_leaves_room_for_the_others(on: On) {
     .await;
 }
 
-/// The most memory that the process had at once, without what it maps of files.
-fn peak(service: &Service) -> u64 {
-    let file = format!("/proc/{}/status", service.process().as_raw_nonzero());
-    let text = std::fs::read_to_string(file).expect("the system tells");
-    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let number = line.and_then(|line| line.split_whitespace().next());
-    let kibibytes: u64 = number
-        .and_then(|number| number.parse().ok())
-        .expect("it says so many kB");
-    kibibytes << 10
-}
-
 /// As a host with 256 MiB has it: a sixteenth is for bodies.
 #[tokio::test(flavor = "multi_thread")]
 async fn many_large_deliveries_at_once_are_shed_within_the_memory_of_a_small_host() {
@@ -143,7 +131,7 @@ async fn many_large_deliveries_at_once_are_shed_within_the_memory_of_a_small_hos
         }
     }
     assert!(taken > 0 && shed > 0, "{taken} taken, {shed} shed");
-    let peak = peak(&service);
+    let peak = service.peak_memory();
     assert!(peak < 256 << 20, "{} MiB at most", peak >> 20);
     let figure = format!(
         "64 deliveries of 3.9 MB at once: {taken} taken, {shed} told to come again, {} MiB of memory at most",

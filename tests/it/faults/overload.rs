@@ -100,28 +100,12 @@ async fn three_times_the_capacity_is_borne(on: On) {
         let calm = capacity(to, &path, each, &mut acknowledged).await;
         let idle = memory_of(process);
         let each_second = calm.each_second * TIMES as f64;
-        let (storm, most) = crowd(&senders, each_second, lasts, || memory_of(process)).await;
+        let (mut storm, most) = crowd(&senders, each_second, lasts, || memory_of(process)).await;
         let recovery = recovery(to, &path, calm.slow).await;
-        acknowledged.extend(storm.acknowledged.iter().cloned());
-        Measured {
-            calm,
-            storm,
-            recovery,
-            idle,
-            most,
-            acknowledged,
-        }
+        acknowledged.append(&mut storm.acknowledged);
+        (calm, storm, recovery, idle, most, acknowledged)
     });
-    let Measured {
-        calm,
-        storm,
-        recovery,
-        idle,
-        most,
-        acknowledged,
-    } = tokio::task::spawn_blocking(measured)
-        .await
-        .expect("no panic");
+    let (calm, storm, recovery, idle, most, acknowledged) = measured.await;
     assert_each_once(service.address("data"), key(&keys), &acknowledged).await;
     assert_eq!(storm.wrong, [""; 0], "answers that break the interface");
     if storm.late * 100 > storm.offered * TOO_MANY_LATE {
@@ -156,16 +140,6 @@ async fn three_times_the_capacity_is_borne(on: On) {
     assert!(recovery < LATEST_RECOVERY, "{figure}");
 }
 
-struct Measured {
-    calm: Calm,
-    storm: Storm,
-    recovery: Duration,
-    /// Bytes of memory before and at most.
-    idle: u64,
-    most: u64,
-    acknowledged: BTreeSet<String>,
-}
-
 /// The service, and the processor of the senders that it leaves alone: machines of their
 /// own have them, too. None where there is one for both, or many tests run at once.
 fn apart(seconds: usize) -> (Command, Option<usize>) {
@@ -181,28 +155,24 @@ fn apart(seconds: usize) -> (Command, Option<usize>) {
     (program, Some(all - 1))
 }
 
-/// What does that on a thread of its own, which keeps to this processor.
-fn on_processor<T>(
+/// What comes of that on a thread of its own, which keeps to this processor.
+async fn on_processor<T: Send + 'static>(
     processor: Option<usize>,
     work: impl Future<Output = T> + Send + 'static,
-) -> impl FnOnce() -> T
-where
-    T: Send + 'static,
-{
-    move || {
-        let work = move || {
-            if let Some(processor) = processor {
-                let mut own = CpuSet::new();
-                own.set(processor);
-                sched_setaffinity(None, &own).expect("one of its processors");
-            }
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build();
-            runtime.expect("a runtime").block_on(work)
-        };
-        std::thread::spawn(work).join().expect("no panic")
-    }
+) -> T {
+    let thread = std::thread::spawn(move || {
+        if let Some(processor) = processor {
+            let mut own = CpuSet::new();
+            own.set(processor);
+            sched_setaffinity(None, &own).expect("one of its processors");
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        runtime.expect("a runtime").block_on(work)
+    });
+    let ended = tokio::task::spawn_blocking(|| thread.join());
+    ended.await.expect("no panic").expect("no panic")
 }
 
 /// What is taken from senders that wait for their answers.

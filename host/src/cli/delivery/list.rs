@@ -8,7 +8,7 @@ use crate::cli::client::Reach;
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
 use crate::cli::page::{Page, tell_of_more};
-use crate::cli::table::{cell, table, time};
+use crate::cli::table::{cell, short, table, time};
 
 #[derive(Args)]
 pub struct List {
@@ -75,7 +75,7 @@ fn show(answer: &Value) {
                         "{} {} ({})",
                         cell(&ran["plugin"]),
                         cell(&ran["version"]),
-                        cell(&ran["digest"]).chars().take(12).collect::<String>()
+                        short(&ran["digest"])
                     ),
                 },
                 cell(&delivery["error"]),

@@ -8,7 +8,7 @@ use super::origin;
 use crate::cli::client::{Reach, encoded};
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
-use crate::cli::table::{cell, safe, table, time};
+use crate::cli::table::{cell, safe, short, table, time};
 
 #[derive(Args)]
 pub struct Show {
@@ -38,16 +38,16 @@ fn show(delivery: &Value) {
         ("next attempt", time(&delivery["nextAttemptAt"])),
         ("error", cell(&delivery["error"])),
     ];
-    if let Some(ran) = delivery["ran"].as_object() {
-        let of = |name: &str| ran.get(name).map(cell).unwrap_or_default();
+    let ran = &delivery["ran"];
+    if ran.is_object() {
         facts.push((
             "converted by",
             format!(
                 "{} {} ({}), configuration {}",
-                of("plugin"),
-                of("version"),
-                of("digest").chars().take(12).collect::<String>(),
-                of("configVersion")
+                cell(&ran["plugin"]),
+                cell(&ran["version"]),
+                short(&ran["digest"]),
+                cell(&ran["configVersion"])
             ),
         ));
     }

@@ -10,7 +10,7 @@ use crate::cli::client::Reach;
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
 use crate::cli::progress::Progress;
-use crate::cli::table::{cell, safe};
+use crate::cli::table::{cell, safe, short};
 
 #[derive(Args)]
 pub struct Check {
@@ -38,7 +38,7 @@ fn show(report: &Value) {
         "{} {} ({}), {}: usable, {} golden cases passed.",
         cell(&report["name"]),
         cell(&report["version"]),
-        cell(&report["digest"]).chars().take(12).collect::<String>(),
+        short(&report["digest"]),
         cell(&report["kind"]),
         cell(&report["golden"]),
     )));

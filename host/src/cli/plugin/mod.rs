@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::client::block_on;
 use super::failure::Failure;
 use super::output::say;
-use super::table::{cell, safe};
+use super::table::{cell, safe, short};
 
 #[derive(Subcommand)]
 pub enum Plugin {
@@ -62,7 +62,7 @@ fn say_deployed(answer: &Value) {
         "{} {} serves ({}, generation {}).",
         cell(&answer["name"]),
         cell(&answer["version"]),
-        cell(&answer["digest"]).chars().take(12).collect::<String>(),
+        short(&answer["digest"]),
         cell(&answer["generation"]),
     )));
     for behind in answer["behind"].as_array().into_iter().flatten() {
