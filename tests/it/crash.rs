@@ -32,10 +32,12 @@ fn lifetime(life: usize) -> usize {
     40 + (life * 37) % 160
 }
 
+/// With a rate at which everything that was sent is read back in no time.
 pub(crate) const WORKSPACE: &str = r#"
 [workspace]
 slug = "crash"
 name = "Crash"
+rate_limit = 1000000
 
 [[partners]]
 name = "crm"
