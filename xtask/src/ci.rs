@@ -8,11 +8,11 @@ use crate::args::Args;
 use crate::failure::Failure;
 use crate::install::Install;
 use crate::postgres::Postgres;
-use crate::{api, clients, openapi, process, repository, test, wit};
+use crate::{api, clients, faults, openapi, process, repository, test, wit};
 
 pub const HELP: &str = "\
 Everything that a change has to pass, quick checks first; stops at the first of
-them that fails. Of the last three all are run, whichever fail.
+them that fails. Of the last four all are run, whichever fail.
 
     cargo xtask ci [--no-install]
 
@@ -24,6 +24,7 @@ them that fails. Of the last three all are run, whichever fail.
     tests           cargo xtask test --guests, with a PostgreSQL for certain
     api             cargo xtask test --api --browser
     clients         cargo xtask test --clients, with a PostgreSQL for certain
+    faults          cargo xtask faults --short: docs/reliability.md is whole
 
     --no-install   never install anything; say what is missing
 ";
@@ -31,7 +32,7 @@ them that fails. Of the last three all are run, whichever fail.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     args.nothing_more()?;
-    let steps: [(&str, Step<'_>); 8] = [
+    let steps: [(&str, Step<'_>); 9] = [
         ("format", &|| format(install)),
         ("contract", &|| {
             wit::run(Args::new(vec!["--check".to_owned()]))
@@ -57,6 +58,7 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
             api::test(install, scope)
         }),
         ("clients", &|| clients::test(install, Postgres::Required)),
+        ("faults", &faults::check),
     ];
     let count = steps.len();
     let mut failed = Vec::new();

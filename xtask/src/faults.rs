@@ -117,7 +117,7 @@ fn chosen(keys: &[String]) -> Result<Vec<&'static Row>, Failure> {
 }
 
 /// Whether the table is whole: its tests are there, and the page has its figures.
-fn check() -> Result<(), Failure> {
+pub fn check() -> Result<(), Failure> {
     let tests = build::tests()?;
     let listed = process::output(Command::new(&tests).args(["--list", "--format", "terse"]))?;
     let there: Vec<_> = listed
