@@ -461,6 +461,9 @@ pub const QUARANTINED_PER_CONNECTION: u64 = 1_000;
 /// it is what a delivery weighs beside its bytes, when the shares of addresses are compared.
 pub const QUARANTINED_BYTES_PER_CONNECTION: u64 = 64 << 20;
 
+/// Contacts that are named beside the one that is erased, as they have the same address.
+pub const OTHERS_NAMED: u32 = 20;
+
 /// Connections that read from the store at once: more would only share the same cores.
 pub const STORE_READERS: u32 = 8;
 

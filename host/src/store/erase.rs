@@ -65,6 +65,9 @@ pub struct Person {
     pub keys: Vec<String>,
     pub email: Option<String>,
     pub phone_number: Option<String>,
+    /// Who else has the address or number that it was found by, at most
+    /// `limits::OTHERS_NAMED` of them.
+    pub others: Vec<ContactId>,
 }
 
 impl Person {
@@ -301,6 +304,7 @@ mod tests {
             ],
             email: Some("rita@example.com".to_owned()),
             phone_number: Some("+5511987654321".to_owned()),
+            others: Vec::new(),
         };
         assert_eq!(
             person.names(),

@@ -448,9 +448,10 @@ pub async fn people_who_share_an_address_are_found_by_it_one_after_the_other(wor
         world.advance(1).await;
     }
     let by = || PersonBy::Key(contact::email_key(shared));
-    for expect in people {
+    for (place, expect) in people.iter().enumerate() {
         let found = find(world, by()).await.expect("somebody has it");
-        assert_eq!(found.id, expect);
+        assert_eq!(found.id, *expect);
+        assert_eq!(found.others, people[place + 1..]);
         erase(world, &found).await;
         is_whole(world).await;
     }

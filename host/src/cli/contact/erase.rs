@@ -106,6 +106,7 @@ fn in_words(receipt: &Value) -> String {
         (false, false) => table(&["GONE", "HOW MANY"], &rows),
     });
     lines.extend(left);
+    lines.extend(others(receipt));
     let not_reached = receipt["notReached"].as_array().into_iter().flatten();
     for (at, what) in not_reached.enumerate() {
         if at == 0 {
@@ -115,6 +116,19 @@ fn in_words(receipt: &Value) -> String {
         lines.push(format!("- {}", safe(&cell(what))));
     }
     lines.join("\n")
+}
+
+/// Contacts with the same address or number, whom this leaves as they are.
+fn others(receipt: &Value) -> Vec<String> {
+    let others = receipt["others"].as_array().into_iter().flatten();
+    let mut commands: Vec<_> = others
+        .map(|id| format!("  leadhost contact erase {}", safe(&cell(id))))
+        .collect();
+    if !commands.is_empty() {
+        let stay = "Others have the same address or number, and stay; where they are to go too:";
+        commands.splice(..0, [String::new(), stay.to_owned()]);
+    }
+    commands
 }
 
 /// Deliveries that name the person and wait for something, and how these go too.
@@ -147,4 +161,17 @@ fn left(receipt: &Value) -> Vec<String> {
         )
     });
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_else_has_the_address_is_named_with_the_command() {
+        let id = "019cae2b-3f61-7a52-8a10-6d4f3e2a1b88";
+        let lines = others(&json!({"others": [id]}));
+        assert_eq!(lines[2..], [format!("  leadhost contact erase {id}")]);
+        assert!(others(&json!({"others": []})).is_empty());
+    }
 }

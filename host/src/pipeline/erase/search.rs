@@ -238,6 +238,7 @@ mod tests {
             ],
             email: None,
             phone_number: Some("+5511987654321".to_owned()),
+            others: Vec::new(),
         })
     }
 

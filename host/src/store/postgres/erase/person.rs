@@ -2,12 +2,13 @@
 //! traces may have come again.
 
 use crate::domain::id::{ContactId, WorkspaceId};
+use crate::limits;
 use crate::store::postgres::columns::text;
 use crate::store::postgres::db::{Db, Rows};
 use crate::store::row::Columns as _;
 use crate::store::{Person, PersonBy, StoreError};
 
-// Of those who share it, the first to have it; then the others, one by one.
+// Of those who share it, the first to have it comes first.
 const BY_KEY: &str = "
 select contact_id, 0 as turn
 from contact_keys
@@ -19,7 +20,7 @@ from shared_keys
 where workspace_id = $1
 and key = $2
 order by turn, contact_id
-limit 1";
+limit $3";
 
 const CONTACT: &str = "
 select email, phone_number
@@ -48,17 +49,19 @@ pub async fn person(
     by: &PersonBy,
 ) -> Result<Option<Person>, StoreError> {
     let mut snapshot = db.snapshot(Rows::Of(&[workspace])).await?;
-    let id: Option<ContactId> = match by {
-        PersonBy::Id(id) => Some(*id),
+    let found: Vec<ContactId> = match by {
+        PersonBy::Id(id) => vec![*id],
         PersonBy::Key(key) => sqlx::query(BY_KEY)
             .bind(workspace.0)
             .bind(text(key))
-            .fetch_optional(&mut *snapshot)
+            .bind(i64::from(limits::OTHERS_NAMED) + 1)
+            .fetch_all(&mut *snapshot)
             .await?
+            .iter()
             .map(|row| row.id("contact_id"))
-            .transpose()?,
+            .collect::<Result<_, _>>()?,
     };
-    let Some(id) = id else {
+    let Some((&id, others)) = found.split_first() else {
         snapshot.rollback().await?;
         return Ok(None);
     };
@@ -94,6 +97,7 @@ pub async fn person(
             .collect::<Result<_, _>>()?,
         email,
         phone_number,
+        others: others.to_vec(),
     }))
 }
 

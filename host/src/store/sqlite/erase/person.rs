@@ -2,11 +2,12 @@
 //! traces may have come again.
 
 use crate::domain::id::{ContactId, WorkspaceId};
+use crate::limits;
 use crate::store::row::Columns as _;
 use crate::store::sqlite::db::Db;
 use crate::store::{Person, PersonBy, StoreError};
 
-// Of those who share it, the first to have it; then the others, one by one.
+// Of those who share it, the first to have it comes first.
 const BY_KEY: &str = "
 select contact_id, 0 as turn
 from contact_keys
@@ -18,7 +19,7 @@ from shared_keys
 where workspace_id = ?1
 and key = ?2
 order by turn, contact_id
-limit 1";
+limit ?3";
 
 const CONTACT: &str = "
 select email, phone_number
@@ -47,19 +48,20 @@ pub async fn person(
 ) -> Result<Option<Person>, StoreError> {
     let of = workspace.to_string();
     let mut snapshot = db.readers().begin().await?;
-    let id: ContactId = match by {
-        PersonBy::Id(id) => *id,
-        PersonBy::Key(key) => {
-            let found = sqlx::query(BY_KEY)
-                .bind(&of)
-                .bind(key)
-                .fetch_optional(&mut *snapshot)
-                .await?;
-            match found {
-                Some(row) => row.id("contact_id")?,
-                None => return Ok(None),
-            }
-        }
+    let found: Vec<ContactId> = match by {
+        PersonBy::Id(id) => vec![*id],
+        PersonBy::Key(key) => sqlx::query(BY_KEY)
+            .bind(&of)
+            .bind(key)
+            .bind(i64::from(limits::OTHERS_NAMED) + 1)
+            .fetch_all(&mut *snapshot)
+            .await?
+            .iter()
+            .map(|row| row.id("contact_id"))
+            .collect::<Result<_, _>>()?,
+    };
+    let Some((&id, others)) = found.split_first() else {
+        return Ok(None);
     };
     let find = async |sql, snapshot: &mut sqlx::SqliteConnection| {
         sqlx::query(sql)
@@ -86,6 +88,7 @@ pub async fn person(
             .collect::<Result<_, _>>()?,
         email,
         phone_number,
+        others: others.to_vec(),
     }))
 }
 

@@ -65,12 +65,14 @@ pub async fn run(call: &Call<'_>, caller: &AdminCaller, body: Unread) -> Result<
                 "dryRun": true,
                 "workspace": workspace.slug,
                 "contactId": person.id,
+                "others": person.others,
                 "erased": preview.erased,
                 "remaining": preview.remaining,
             }),
         );
     }
     let app = Arc::clone(call.app);
+    let others = json!(person.others);
     let erased = pipeline::spawn(call.app, async move {
         erase::erase(&app, &person, &order).await
     });
@@ -78,6 +80,7 @@ pub async fn run(call: &Call<'_>, caller: &AdminCaller, body: Unread) -> Result<
     let mut receipt = serde_json::to_value(&erasure).map_err(ApiError::internal)?;
     receipt["workspace"] = json!(workspace.slug);
     receipt["dryRun"] = json!(false);
+    receipt["others"] = others;
     receipt["notReached"] = json!(NOT_REACHED);
     reply::json(StatusCode::OK, &receipt)
 }
