@@ -467,6 +467,18 @@ pub const OTHERS_NAMED: u32 = 20;
 /// Connections that read from the store at once: more would only share the same cores.
 pub const STORE_READERS: u32 = 8;
 
+/// Prepared statements that a connection of a store keeps: more than there are.
+pub const STORE_STATEMENTS: usize = 400;
+
+/// Reads of a file that wait for a thread: past it they are refused.
+pub const STORE_READS_WAITING: usize = 4_096;
+
+/// Writes to a file that wait for its thread, batches of leads among them.
+pub const STORE_WRITES_WAITING: usize = 1_024;
+
+/// Seconds that a connection waits for another process that writes to the file.
+pub const STORE_BUSY_SECONDS: u64 = 5;
+
 /// Milliseconds between two checkpoints of the store's log.
 pub const CHECKPOINT_EVERY_MS: u64 = 500;
 

@@ -406,23 +406,23 @@ async fn touch_up(file: &Path) {
          where id = (select min(id) from deliveries)",
         "insert into connections (workspace_id, id, kind, name, plugin, config, config_version,
            agent_id, allow, checks, routes, secrets, sealed, fingerprint, region, time_zone,
-           dedupe_by_content, settings, paused_us, paused_reason)
+           dedupe_by_content, settings, paused_at, paused_reason)
          select workspace_id, 'channel000000000000001', 'channel', 'assistant', 'a-channel', '{}', 1,
            agent_id, '[]', '[]', '{}', '[]', sealed, fingerprint, region, time_zone,
            0, '{\"unansweredSeconds\": 60, \"channel\": \"whatsapp\"}', 1, 'moving house'
          from connections where name = 'portal'",
         "insert into conversations (workspace_id, cursor_us, id, contact_id, agent_id, status,
-           created_us, updated_us, props, transfer, respond_by_us, close_by_us, due_us)
+           created_at, updated_at, props, transfer, respond_by, close_by, due_at)
          select workspace_id, 5, '01990000-0000-7000-8000-000000000001', id, 1, 'open', 1, 2, '{}',
            0, 9000000000000002, 9000000000000003, 9000000000000002
          from contacts limit 1",
         "insert into messages (workspace_id, cursor_us, id, conversation_id, contact_id, agent_id,
-           created_us, actor, kind, metadata, state)
+           created_at, actor, kind, metadata, state)
          select workspace_id, 7, '01990000-0000-7000-8000-000000000002', id, contact_id, agent_id, 3,
            'agent', 'text', '{\"b\": 1, \"a\":  [1e3, 12345678901234567890]}', 'waiting'
          from conversations",
         "insert into sends (workspace_id, message_id, conversation_id, contact_id, connection_id,
-           recipient, payload, state, attempts, due_us, until_us, lease, lease_until_us)
+           recipient, payload, state, attempts, due_at, until_at, lease, lease_until_at)
          select workspace_id, '01990000-0000-7000-8000-00000000001' || column1, id, contact_id,
            'channel000000000000001', '+5511987654321', '{\"name\":  \"hi\"}', column2, column1,
            column3, 9000000000000009, 40 + column1, column4
@@ -430,55 +430,55 @@ async fn touch_up(file: &Path) {
            (values (1, 'waiting', 9000000000000001, null), (2, 'waiting', 9000000000000001, 5),
              (3, 'sending', 9000000000000004, 9000000000000004), (4, 'unknown', null, null))",
         "insert into channel_refs (connection_id, external_id, workspace_id, message_id, progress,
-           recipient_id, until_us)
+           recipient_id, until_at)
          select 'channel000000000000001', 'wamid.' || column1, workspace_id,
            iif(column1 = 1, id, null), iif(column1 = 1, null, '{\"readAt\":  12}'), 'them',
            iif(column1 = 1, null, 9000000000000007)
          from messages, (values (1), (2))",
-        "insert into holds (connection_id, contact_id, workspace_id, until_us)
+        "insert into holds (connection_id, contact_id, workspace_id, until_at)
          select 'channel000000000000001', column1, workspace_id, 9000000000000006
          from conversations, (values (''), ('01990000-0000-7000-8000-000000000003'))",
         "insert into message_errors (workspace_id, cursor_us, id, conversation_id, message_id,
-           agent_id, code, title, occurred_us)
+           agent_id, code, title, occurred_at)
          select workspace_id, 11, '01990000-0000-7000-8000-000000000004', conversation_id, id,
            agent_id, '131026', 'odd ' || char(0), 8
          from messages",
         "insert into feed_clock (workspace_id, entity, last_us)
          select workspace_id, column1, column2
          from messages, (values (1, 5), (2, 7), (5, 11), (6, 13))",
-        "insert into template_lists (connection_id, workspace_id, synced_us, error, unlisted,
+        "insert into template_lists (connection_id, workspace_id, synced_at, error, unlisted,
            templates)
          select 'channel000000000000001', workspace_id, 12, 'no answer', 0,
            '[{\"name\":  \"hi\"}]'
          from messages",
         "insert into idempotency (partner_id, route, key, workspace_id, fingerprint, message_id,
-           answer, until_us)
+           answer, until_at)
          select partners.id, 'send-notification', 'once-' || column1, workspace_id, 'ab12',
            '01990000-0000-7000-8000-000000000002', column2, 9000000000000008
          from partners, (values (1, null), (2, '{\"status\":  200}'))",
-        "update products set import_us = 9000000000000010, created_us = 14, updated_us = 15",
+        "update products set import_at = 9000000000000010, created_at = 14, updated_at = 15",
         "insert into tombstones (workspace_id, entity, cursor_us, id)
          select workspace_id, 7, -1, '01990000-0000-7000-8000-000000000005' from messages",
         "update deals set partner_id = (select id from partners), owner_id = (select id from owners),
            status = 'won', stage_code = 'closed_won', edited = '[\"props.logs\"]'
          where id = (select min(id) from deals)",
-        "insert into deal_history (number, workspace_id, deal_id, at_us, who, changes)
+        "insert into deal_history (number, workspace_id, deal_id, at, who, changes)
          select 70 + column1, workspace_id, id, 16, '{\"by\":  \"partner\"}', '[]'
          from deals, (values (1), (2)) where status = 'won'",
-        "insert into deal_logs (workspace_id, id, deal_id, created_us, partner_id, key_id, kind,
+        "insert into deal_logs (workspace_id, id, deal_id, created_at, partner_id, key_id, kind,
            subject, description, metadata)
          select workspace_id, '01990000-0000-7000-8000-000000000006', id, 17, partner_id,
            '01990000-0000-7000-8000-000000000007', 'success', 'odd ' || char(0), null,
            '{\"n\":  1e3}'
          from deals where status = 'won'",
         "insert into tickets (workspace_id, cursor_us, id, conversation_id, deal_id, contact_id,
-           agent_id, owner_id, status, special_instructions, opened_us, answered_us, resolved_us,
-           updated_us)
+           agent_id, owner_id, status, special_instructions, opened_at, answered_at, resolved_at,
+           updated_at)
          select workspace_id, 11 + column1, '01990000-0000-7000-8000-00000000002' || column1,
            iif(column1 = 1, '01990000-0000-7000-8000-000000000001', null), id, person_id, agent_id,
            owner_id, column2, 'be kind', 18, column3, column3, 19
          from deals, (values (1, 'open', null), (2, 'resolved', 20)) where status = 'won'",
-        "insert into refusals (origin, digest, reason, at_us) values ('x.wasm', null, 'no', 12)",
+        "insert into refusals (origin, digest, reason, at) values ('x.wasm', null, 'no', 12)",
     ] {
         (&mut connection).execute(sql).await.unwrap();
     }

@@ -173,8 +173,8 @@ fn seed(database: &Path, workspace: &str, size: u64, now: Micros) -> Result<(), 
                select n, ?3 + (n * ?4) / ?2 as at, n * 2654435761 % 4294967296 as chance from n
              )
              insert into conversations (workspace_id, cursor_us, id, contact_id, agent_id, agent_type,
-               source, channel, status, created_us, updated_us, first_message_us, answered_us,
-               last_message_us, no_response_us, transferred_us, appointment_us, closed_us, props)
+               source, channel, status, created_at, updated_at, first_message_at, answered_at,
+               last_message_at, no_response_at, transferred_at, appointment_at, closed_at, props)
              select ?1, at + n % 7,
                printf('018bcfe5-%04x-7%03x-8%03x-%012x', n / 65536 % 65536, n % 4096, n % 4095, n),
                printf('018bcfe5-0000-7000-9000-%012x', n),
@@ -214,12 +214,12 @@ fn seed(database: &Path, workspace: &str, size: u64, now: Micros) -> Result<(), 
 macro_rules! plain {
     ($columns:literal) => {
         concat!(
-            "select (first_message_us - 10800000000) / 86400000000 as day",
+            "select (first_message_at - 10800000000) / 86400000000 as day",
             $columns,
-            ", count(*), count(answered_us), count(no_response_us), count(appointment_us),
-               count(transferred_us)
+            ", count(*), count(answered_at), count(no_response_at), count(appointment_at),
+               count(transferred_at)
              from conversations
-             where workspace_id = ?1 and first_message_us >= ?2 and first_message_us < ?3
+             where workspace_id = ?1 and first_message_at >= ?2 and first_message_at < ?3
              group by 1",
             $columns
         )

@@ -107,7 +107,7 @@ fn seed(database: &std::path::Path, seeded: &Seeded) -> Result<(), Failure> {
     const CONTACT: &str = "printf('018bcfe5-0000-7000-9000-%012x', n)";
     let statements = [
         format!(
-            "{NUMBERS} insert into contacts (workspace_id, cursor_us, id, name, phone_number, props, created_us, updated_us)
+            "{NUMBERS} insert into contacts (workspace_id, cursor_us, id, name, phone_number, props, created_at, updated_at)
              select ?1, ?3 + n, {CONTACT}, 'Contact ' || n, printf('+55113%07d', n), '{{}}', ?3 + n, ?3 + n from n"
         ),
         format!(
@@ -115,7 +115,7 @@ fn seed(database: &std::path::Path, seeded: &Seeded) -> Result<(), Failure> {
              select ?1, printf('phone:+55113%07d', n), {CONTACT} from n where ?3 > 0"
         ),
         format!(
-            "{NUMBERS} insert into deals (workspace_id, cursor_us, id, person_id, status, props, created_us, updated_us, stage_code, connection_id)
+            "{NUMBERS} insert into deals (workspace_id, cursor_us, id, person_id, status, props, created_at, updated_at, stage_code, connection_id)
              select ?1, ?3 + n, printf('018bcfe5-0000-7000-8000-%012x', n), {CONTACT}, 'open', '{{}}', ?3 + n, ?3 + n, 'in_qualification', ?4 from n"
         ),
     ];

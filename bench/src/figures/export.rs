@@ -93,7 +93,7 @@ pub(super) fn seed(database: &Path, workspace: &str) -> Result<(), Failure> {
         let mut connection = rows::open(database).await?;
         sqlx::query(
             "with recursive n (n) as (select 1 union all select n + 1 from n where n < ?2)
-             insert into messages (workspace_id, cursor_us, id, conversation_id, created_us, actor, kind, content, metadata, delivered_us, read_us)
+             insert into messages (workspace_id, cursor_us, id, conversation_id, created_at, actor, kind, content, metadata, delivered_at, read_at)
              select ?1, ?3 + n * 1000000,
                printf('018bcfe5-%04x-7%03x-8%03x-%012x', n / 65536, n % 4096, n % 4095, n),
                printf('018bcfe5-0000-7000-8000-%012x', n % 5000),

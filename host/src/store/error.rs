@@ -13,7 +13,7 @@ pub enum StoreError {
     Full,
     /// The store cannot be reached or is busy past its deadline. Tell the client 503.
     #[error("the store is not available: {0}")]
-    Unavailable(#[source] sqlx::Error),
+    Unavailable(#[source] Cause),
     /// The store is known to be lost, and is not even asked: who watches it has
     /// said so in the log. Tell the client 503.
     #[error("the store is not available: {0}")]
@@ -30,13 +30,28 @@ pub enum StoreError {
     Inconsistent { what: String },
     /// The store refused what no caller should send: a defect.
     #[error("a query failed: {0}")]
-    Query(#[source] sqlx::Error),
+    Query(#[source] Cause),
     /// What was asked for contradicts what is stored, in words for the operator.
     #[error("{0}")]
     Refused(String),
     /// The store's file or schema cannot be used, and why.
     #[error("the store cannot be opened: {0}")]
     Open(String),
+}
+
+/// What a driver said.
+#[derive(Debug, thiserror::Error)]
+pub enum Cause {
+    #[error(transparent)]
+    Sqlite(rusqlite::Error),
+    #[error(transparent)]
+    Sqlx(sqlx::Error),
+    /// The store was closed: it does not come back.
+    #[error("the store is closed")]
+    Closed,
+    /// What it said to another one who waited for the same.
+    #[error("{0}")]
+    Said(String),
 }
 
 impl From<sqlx::Error> for StoreError {
@@ -47,17 +62,27 @@ impl From<sqlx::Error> for StoreError {
                 if database.try_downcast_ref::<PgDatabaseError>().is_some() {
                     postgres::error::of(error, &code)
                 } else {
-                    sqlite::error::of(error, &code)
+                    let code = code.parse().unwrap_or_default();
+                    sqlite::error::of(code, Cause::Sqlx(error))
                 }
             }
             sqlx::Error::Io(io) if io.kind() == std::io::ErrorKind::StorageFull => Self::Full,
+            sqlx::Error::PoolClosed => Self::Unavailable(Cause::Closed),
             sqlx::Error::Io(_)
             | sqlx::Error::Tls(_)
             | sqlx::Error::Protocol(_)
             | sqlx::Error::PoolTimedOut
-            | sqlx::Error::PoolClosed
-            | sqlx::Error::WorkerCrashed => Self::Unavailable(error),
-            _ => Self::Query(error),
+            | sqlx::Error::WorkerCrashed => Self::Unavailable(Cause::Sqlx(error)),
+            _ => Self::Query(Cause::Sqlx(error)),
+        }
+    }
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error() {
+            Some(found) => sqlite::error::of(found.extended_code, Cause::Sqlite(error)),
+            None => Self::Query(Cause::Sqlite(error)),
         }
     }
 }
@@ -71,8 +96,7 @@ impl StoreError {
     /// Whether the same may go well later, without anybody mending anything.
     pub fn is_passing(&self) -> bool {
         match self {
-            // The store was closed: it does not come back.
-            Self::Unavailable(source) => !matches!(source, sqlx::Error::PoolClosed),
+            Self::Unavailable(cause) => !matches!(cause, Cause::Closed),
             Self::Full | Self::Lost(_) | Self::Busy | Self::Contended => true,
             Self::Inconsistent { .. } | Self::Query(_) | Self::Refused(_) | Self::Open(_) => false,
         }
@@ -85,17 +109,9 @@ impl StoreError {
             Self::Busy => Self::Busy,
             Self::Lost(reason) => Self::Lost(reason.clone()),
             Self::Contended => Self::Contended,
-            Self::Unavailable(sqlx::Error::PoolTimedOut) => {
-                Self::Unavailable(sqlx::Error::PoolTimedOut)
-            }
-            Self::Unavailable(sqlx::Error::Io(cause)) => {
-                let cause = std::io::Error::new(cause.kind(), cause.to_string());
-                Self::Unavailable(sqlx::Error::Io(cause))
-            }
-            Self::Unavailable(sqlx::Error::Protocol(cause)) => {
-                Self::Unavailable(sqlx::Error::Protocol(cause.clone()))
-            }
-            other => Self::Unavailable(sqlx::Error::Protocol(other.to_string())),
+            Self::Unavailable(Cause::Closed) => Self::Unavailable(Cause::Closed),
+            Self::Unavailable(cause) => Self::Unavailable(Cause::Said(cause.to_string())),
+            other => Self::Unavailable(Cause::Said(other.to_string())),
         }
     }
 }

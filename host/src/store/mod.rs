@@ -13,6 +13,7 @@
 
 mod analytics;
 mod catalogue;
+mod database;
 mod deals;
 pub mod decide;
 mod declare;
@@ -24,6 +25,7 @@ mod gone;
 mod messaging;
 pub mod moving;
 pub mod once;
+mod operations;
 mod parts;
 mod plan;
 mod plugin;
@@ -32,6 +34,7 @@ mod read;
 mod row;
 mod scope;
 mod seen;
+mod sql;
 pub mod sqlite;
 mod turns;
 mod waiting;
@@ -53,7 +56,7 @@ pub use catalogue::*;
 pub use deals::*;
 pub use desk::*;
 pub use erase::*;
-pub use error::StoreError;
+pub use error::{Cause, StoreError};
 pub use fleet::{
     Announcement, Beat, Debt, Fence, HostReport, Outage, Pool, Preparation, Price, Proposal,
     SeenHost, Serves,

@@ -16,7 +16,7 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::waiting::{Lines, Refused, Waiting};
-use super::{Store, StoreError, Write, Written};
+use super::{Cause, Store, StoreError, Write, Written};
 use crate::domain::id::ConnectionId;
 use crate::limits;
 
@@ -163,7 +163,7 @@ impl Writer {
 }
 
 fn stopped() -> StoreError {
-    StoreError::Unavailable(sqlx::Error::PoolClosed)
+    StoreError::Unavailable(Cause::Closed)
 }
 
 struct Queues {

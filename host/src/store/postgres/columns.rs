@@ -5,9 +5,9 @@ use std::borrow::Cow;
 
 use chrono::{DateTime, Utc};
 use serde::de::DeserializeOwned;
-use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 use sqlx::types::Json;
+use sqlx::{Row as _, TypeInfo as _, ValueRef as _};
 use uuid::Uuid;
 
 use crate::domain::text::without_zero;
@@ -18,7 +18,8 @@ use crate::store::row::{Column, Columns};
 
 impl Columns for PgRow {
     fn str_if(&self, column: Column) -> Result<Option<&str>, StoreError> {
-        Ok(self.try_get(column)?)
+        // JSON is sent as its text; what its type is called keeps it from being one.
+        Ok(self.try_get_unchecked(column)?)
     }
 
     fn uuid_if(&self, column: Column) -> Result<Option<Uuid>, StoreError> {
@@ -31,12 +32,16 @@ impl Columns for PgRow {
     }
 
     fn great_if(&self, column: Column) -> Result<Option<i64>, StoreError> {
-        Ok(self.try_get(column)?)
+        let value = self.try_get_raw(column)?;
+        Ok(match value.type_info().name() {
+            "INT2" => self.try_get::<Option<i16>, _>(column)?.map(i64::from),
+            "INT4" => self.try_get::<Option<i32>, _>(column)?.map(i64::from),
+            _ => self.try_get(column)?,
+        })
     }
 
     fn small_if(&self, column: Column) -> Result<Option<i64>, StoreError> {
-        let number: Option<i32> = self.try_get(column)?;
-        Ok(number.map(i64::from))
+        self.great_if(column)
     }
 
     fn flag(&self, column: impl Into<Column>) -> Result<bool, StoreError> {

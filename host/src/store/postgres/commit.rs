@@ -67,7 +67,9 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
             error if is_lost_race(&error) => Self::Again(StoreError::Contended),
-            StoreError::Unavailable(cause) if error::is_connection_lost(&cause) => {
+            StoreError::Unavailable(cause)
+                if error::driver_of(&cause).is_some_and(error::is_connection_lost) =>
+            {
                 Self::Again(StoreError::Unavailable(cause))
             }
             other => Self::Final(other),
@@ -112,7 +114,7 @@ async fn once(
 }
 
 fn too_late() -> StoreError {
-    StoreError::Unavailable(sqlx::Error::Io(std::io::Error::new(
+    StoreError::from(sqlx::Error::Io(std::io::Error::new(
         std::io::ErrorKind::TimedOut,
         "the database did not answer a batch in time",
     )))
@@ -148,7 +150,7 @@ async fn prepare(db: &Db, clock: &dyn Clock, writes: &[Write]) -> Result<Prepare
 fn is_lost_race(error: &StoreError) -> bool {
     match error {
         StoreError::Contended => true,
-        StoreError::Unavailable(cause) => error::is_lost_race(cause),
+        StoreError::Unavailable(cause) => error::driver_of(cause).is_some_and(error::is_lost_race),
         _ => false,
     }
 }

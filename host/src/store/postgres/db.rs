@@ -174,6 +174,24 @@ impl Db {
         }
     }
 
+    /// A connection for statements that stand alone and touch only exempt tables.
+    pub async fn alone(&self) -> Result<Transaction, StoreError> {
+        Ok(Transaction {
+            connection: self.pool.acquire().await?,
+            ended: true,
+            unread: false,
+        })
+    }
+
+    /// The same beside the pool.
+    pub async fn alone_aside(&self) -> Result<Transaction, StoreError> {
+        Ok(Transaction {
+            connection: self.aside.acquire().await?,
+            ended: true,
+            unread: false,
+        })
+    }
+
     /// A transaction that writes; what it reads and locks is the newest.
     pub async fn begin(&self, rows: Rows<'_>) -> Result<Transaction, StoreError> {
         Box::pin(self.start(&self.pool, "begin", rows, true)).await
@@ -216,6 +234,7 @@ impl Db {
             let mut transaction = Transaction {
                 connection,
                 ended: false,
+                unread: false,
             };
             // One round trip. What is put in are ids of ours: digits and hyphens.
             let begun = transaction.execute(AssertSqlSafe(sql.as_str())).await;
@@ -292,6 +311,8 @@ impl Rows<'_> {
 pub struct Transaction {
     connection: PoolConnection<Postgres>,
     ended: bool,
+    /// An answer was not read to its end.
+    unread: bool,
 }
 
 impl Transaction {
@@ -301,7 +322,16 @@ impl Transaction {
 
     /// Undoes all of it, on purpose; also how a snapshot ends.
     pub async fn rollback(self) -> Result<(), StoreError> {
+        if self.unread {
+            return Ok(());
+        }
         Ok(self.end("rollback").await?)
+    }
+
+    /// The rest of an answer is not wanted: the connection is closed with it.
+    pub(super) fn leave_unread(&mut self) {
+        self.ended = false;
+        self.unread = true;
     }
 
     /// Names more workspaces than the beginning knew of; those of before are forgotten.

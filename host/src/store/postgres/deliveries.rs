@@ -11,9 +11,9 @@ use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
 use uuid::Uuid;
 
-use super::agents;
 use super::columns;
 use super::db::{Db, Rows};
+use super::workspaces;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::{ConnectionId, DeliveryId, WorkspaceId};
 use crate::domain::time::Micros;
@@ -174,7 +174,7 @@ pub async fn list(db: &Db, filter: &DeliveryFilter) -> Result<Vec<DeliverySummar
             let query = sqlx::query(WORKSPACE_OF).bind(connection.as_str());
             (LIST_OF_CONNECTION, workspaces(db, query).await?)
         }
-        (_, None) => (LIST, agents::workspace_ids(db).await?),
+        (_, None) => (LIST, workspaces::workspace_ids(db).await?),
     };
     let wanted: Vec<WorkspaceId> = workspaces
         .into_iter()

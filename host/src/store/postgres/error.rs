@@ -2,7 +2,7 @@
 
 use sqlx::postgres::PgDatabaseError;
 
-use crate::store::StoreError;
+use crate::store::{Cause, StoreError};
 
 /// What the server's code says. Classes are the first two characters.
 pub fn of(error: sqlx::Error, code: &str) -> StoreError {
@@ -10,17 +10,17 @@ pub fn of(error: sqlx::Error, code: &str) -> StoreError {
         // disk_full
         "53100" => StoreError::Full,
         // lock_not_available, and what the timeouts of a connection end.
-        "55P03" | "57014" | "25P03" | "25P04" => StoreError::Unavailable(error),
+        "55P03" | "57014" | "25P03" | "25P04" => StoreError::Unavailable(Cause::Sqlx(error)),
         // read_only_sql_transaction: a standby, or one that was just demoted.
-        "25006" => StoreError::Unavailable(error),
+        "25006" => StoreError::Unavailable(Cause::Sqlx(error)),
         _ => match code.get(..2) {
             // Connection lost, rolled back for others' sake, out of resources,
             // shut down by an operator, failure of the system around it.
-            Some("08" | "40" | "53" | "57" | "58") => StoreError::Unavailable(error),
+            Some("08" | "40" | "53" | "57" | "58") => StoreError::Unavailable(Cause::Sqlx(error)),
             Some("XX") => StoreError::Inconsistent {
                 what: format!("the database is damaged: {error}"),
             },
-            _ => StoreError::Query(error),
+            _ => StoreError::Query(Cause::Sqlx(error)),
         },
     }
 }
@@ -48,5 +48,13 @@ pub fn is_connection_lost(error: &sqlx::Error) -> bool {
             // admin_shutdown, crash_shutdown, idle_in_transaction_session_timeout, and 08.
             matches!(code, "57P01" | "57P02" | "25P03") || code.starts_with("08")
         }),
+    }
+}
+
+/// What the driver said, where it was this one's.
+pub fn driver_of(cause: &Cause) -> Option<&sqlx::Error> {
+    match cause {
+        Cause::Sqlx(error) => Some(error),
+        _ => None,
     }
 }

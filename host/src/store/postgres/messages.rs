@@ -2,9 +2,9 @@
 
 use uuid::Uuid;
 
-use super::agents;
 use super::columns::at;
 use super::db::{Db, Rows};
+use super::workspaces;
 use crate::domain::id::WorkspaceId;
 use crate::domain::message::State;
 use crate::domain::time::Micros;
@@ -114,7 +114,7 @@ pub async fn outbox(db: &Db, filter: &OutboxFilter) -> Result<Vec<OutboxMessage>
     };
     let wanted = match filter.workspace {
         Some(workspace) => vec![workspace],
-        None => agents::workspace_ids(db).await?,
+        None => workspaces::workspace_ids(db).await?,
     };
     let mut found = Vec::new();
     for some in wanted.chunks(limits::WORKSPACES_AT_ONCE) {

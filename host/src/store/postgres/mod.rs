@@ -5,53 +5,49 @@
 //! belongs to a tenant is touched in a transaction that names its workspaces
 //! ([`db::Rows`]); what stands in no tenant's table is asked without one.
 
-mod agents;
 mod analytics;
-mod answers;
 mod apply;
 mod claim;
 pub(super) mod columns;
 mod commit;
-mod connections;
 mod db;
-mod deals;
 mod deliveries;
-mod desk;
 mod erase;
 pub(super) mod error;
 mod export;
 mod fleet;
-mod keys;
 mod load;
 mod merge;
 mod messages;
 mod open;
 mod outcome;
-mod plugins;
 mod products;
 mod rate;
-mod reach;
+pub(super) mod reach;
 mod remove;
+pub(super) mod run;
 mod save;
 mod server;
 mod stamp;
 mod sweep;
-mod templates;
 mod tombstones;
+mod workspaces;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use uuid::Uuid;
 
-use self::db::Db;
-use self::reach::Reach;
+pub(super) use self::db::{Db, Rows, Transaction};
+use super::database::Database;
+use super::operations::{
+    self, agents, answers, connections, deals, desk, keys, plugins, templates,
+};
 use super::seen::Seen;
+use super::sql::Dialect;
 use super::*;
 use crate::clock::SharedClock;
-use crate::limits;
 
 /// Opens the store in the database of this URL, and makes what is missing there.
 /// It has at most this many connections to it.
@@ -76,7 +72,13 @@ pub(super) async fn open_seen(
     seen.meets(sight, recorded.as_deref(), clock.now());
     tokio::spawn(open::keep_noting(Arc::downgrade(&db)));
     db.reach().watch(db.options());
-    Ok(Arc::new(PostgresStore { db, clock, id }))
+    let database = Database::Postgres(Arc::clone(&db));
+    Ok(Arc::new(PostgresStore {
+        database,
+        db,
+        clock,
+        id,
+    }))
 }
 
 /// A connection as the owner of the tables, whose schema is up to date. Others
@@ -89,6 +91,7 @@ pub(super) use self::db::SCHEMA;
 pub(super) use self::open::let_others_open;
 
 pub struct PostgresStore {
+    database: Database,
     db: Arc<Db>,
     clock: SharedClock,
     id: Uuid,
@@ -104,8 +107,15 @@ pub use db::HELLO;
 
 /// Every statement by its area: for tests, which try them where a server is.
 #[doc(hidden)]
-pub const STATEMENTS: &[(&str, &[&str])] = &[
-    ("agents", agents::SQL),
+pub fn statements() -> Vec<(&'static str, &'static str)> {
+    let own = STATEMENTS
+        .iter()
+        .flat_map(|(area, statements)| statements.iter().map(|sql| (*area, *sql)));
+    own.chain(operations::statements(Dialect::Postgres))
+        .collect()
+}
+
+const STATEMENTS: &[(&str, &[&str])] = &[
     ("analytics", analytics::builds::SQL),
     ("analytics", analytics::cells::SQL),
     ("analytics", analytics::clear::SQL),
@@ -113,13 +123,9 @@ pub const STATEMENTS: &[(&str, &[&str])] = &[
     ("analytics", analytics::run::SQL),
     ("analytics", analytics::status::SQL),
     ("analytics", analytics::step::SQL),
-    ("answers", answers::SQL),
     ("apply", apply::SQL),
     ("claim", claim::SQL),
-    ("connections", connections::SQL),
-    ("deals", deals::SQL),
     ("deliveries", deliveries::SQL),
-    ("desk", desk::SQL),
     ("erase", erase::SQL[0]),
     ("erase", erase::SQL[1]),
     ("erase", erase::SQL[2]),
@@ -127,7 +133,6 @@ pub const STATEMENTS: &[(&str, &[&str])] = &[
     ("erase", erase::SQL[4]),
     ("export", export::SQL),
     ("fleet", fleet::SQL),
-    ("keys", keys::SQL),
     ("load", load::SQL),
     ("load", load::desk::SQL),
     ("load", load::leads::SQL),
@@ -135,7 +140,6 @@ pub const STATEMENTS: &[(&str, &[&str])] = &[
     ("messages", messages::SQL),
     ("open", open::SQL),
     ("outcome", outcome::SQL),
-    ("plugins", plugins::SQL),
     ("products", products::SQL),
     ("rate", rate::SQL),
     ("reach", reach::SQL),
@@ -152,59 +156,23 @@ pub const STATEMENTS: &[(&str, &[&str])] = &[
     ("stamp", stamp::people::SQL),
     ("stamp", stamp::dialogue::SQL),
     ("sweep", sweep::SQL),
-    ("templates", templates::SQL),
     ("tombstones", tombstones::SQL),
+    ("workspaces", workspaces::SQL),
 ];
 
-/// A failure that the database's end would explain is looked into at once.
-fn looked_into<T>(reach: &Reach, result: Result<T, StoreError>) -> Result<T, StoreError> {
-    if matches!(result, Err(StoreError::Unavailable(_))) {
-        reach.doubt();
-    }
-    result
-}
-
-/// A verb that does not answer in time is given up, and its connection with it.
-async fn in_time<T>(verb: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
-    let time = Duration::from_secs(limits::STORE_SECONDS);
-    match tokio::time::timeout(time, verb).await {
-        Ok(result) => result,
-        Err(_) => Err(StoreError::Unavailable(sqlx::Error::Io(
-            std::io::Error::new(
-                std::io::ErrorKind::TimedOut,
-                format!("the database did not answer within {} s", time.as_secs()),
-            ),
-        ))),
-    }
-}
-
 impl PostgresStore {
-    /// A verb that is refused at once while the database is lost, and given up
-    /// when it gets lost.
     async fn within<T>(
         &self,
         verb: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
-        let reach = self.db.reach();
-        let _asking = reach.enter()?;
-        tokio::select! {
-            biased;
-            result = in_time(verb) => looked_into(reach, result),
-            lost = reach.lost() => Err(lost),
-        }
+        database::within(self.db.reach(), verb).await
     }
 
-    /// The same for what tells that this host lives, however many verbs are under way.
     async fn aside<T>(
         &self,
         verb: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
-        let reach = self.db.reach();
-        tokio::select! {
-            biased;
-            lost = reach.lost() => Err(lost),
-            result = in_time(verb) => looked_into(reach, result),
-        }
+        database::aside(self.db.reach(), verb).await
     }
 }
 
@@ -257,7 +225,7 @@ impl Store for PostgresStore {
         let reach = self.db.reach();
         reach.is_there()?;
         let commit = commit::commit(&self.db, self.clock.as_ref(), writes);
-        looked_into(reach, commit.await)
+        database::looked_into(reach, commit.await)
     }
 
     async fn claim(
@@ -300,8 +268,7 @@ impl Store for PostgresStore {
         after: i64,
         limit: u32,
     ) -> Result<Vec<KeptAnswer>, StoreError> {
-        self.within(answers::list(&self.db, delivery, after, limit))
-            .await
+        answers::list(&self.database, delivery, after, limit).await
     }
 
     async fn deliveries(
@@ -317,8 +284,7 @@ impl Store for PostgresStore {
         filter: &DealFilter,
         limit: u32,
     ) -> Result<DealPage, StoreError> {
-        self.within(deals::find(&self.db, scope, filter, limit))
-            .await
+        deals::find(&self.database, scope, filter.clone(), limit).await
     }
 
     async fn deal_past(
@@ -327,8 +293,7 @@ impl Store for PostgresStore {
         deal: DealId,
         limit: u32,
     ) -> Result<Option<DealPast>, StoreError> {
-        self.within(deals::past(&self.db, workspace, deal, limit))
-            .await
+        deals::past(&self.database, workspace, deal, limit).await
     }
 
     async fn tickets(
@@ -336,7 +301,7 @@ impl Store for PostgresStore {
         scope: &Scope,
         filter: &TicketFilter,
     ) -> Result<Vec<TicketView>, StoreError> {
-        self.within(desk::find(&self.db, scope, filter)).await
+        desk::find(&self.database, scope, filter.clone()).await
     }
 
     async fn product_changes(
@@ -345,12 +310,11 @@ impl Store for PostgresStore {
         after: i64,
         limit: u32,
     ) -> Result<ProductChanges, StoreError> {
-        self.within(products::changes(&self.db, workspace, after, limit))
-            .await
+        operations::products::changes(&self.database, workspace, after, limit).await
     }
 
     async fn products(&self, scope: &Scope, ids: &[ProductId]) -> Result<Vec<Product>, StoreError> {
-        self.within(products::by_ids(&self.db, scope, ids)).await
+        operations::products::by_ids(&self.database, scope, ids).await
     }
 
     async fn import_products(
@@ -383,7 +347,7 @@ impl Store for PostgresStore {
     }
 
     async fn owners(&self, workspace: WorkspaceId) -> Result<Vec<Owner>, StoreError> {
-        self.within(agents::owners(&self.db, workspace)).await
+        agents::owners(&self.database, workspace).await
     }
 
     async fn export(
@@ -411,7 +375,7 @@ impl Store for PostgresStore {
     }
 
     async fn templates(&self, channel: &Connection) -> Result<Option<TemplateList>, StoreError> {
-        self.within(templates::one(&self.db, channel)).await
+        templates::one(&self.database, channel.id.clone(), channel.workspace).await
     }
 
     async fn put_templates(
@@ -419,7 +383,13 @@ impl Store for PostgresStore {
         channel: &Connection,
         list: &TemplateList,
     ) -> Result<(), StoreError> {
-        self.within(templates::put(&self.db, channel, list)).await
+        templates::put(
+            &self.database,
+            channel.id.clone(),
+            channel.workspace,
+            list.clone(),
+        )
+        .await
     }
 
     async fn conversations_due(&self, now: Micros, limit: u32) -> Result<Vec<Elapse>, StoreError> {
@@ -532,23 +502,23 @@ impl Store for PostgresStore {
     }
 
     async fn authenticate(&self, digest: &[u8; 32]) -> Result<Option<Caller>, StoreError> {
-        self.within(keys::authenticate(&self.db, digest)).await
+        keys::authenticate(&self.database, *digest).await
     }
 
     async fn create_key(&self, key: &KeyRecord, digest: &[u8; 32]) -> Result<(), StoreError> {
-        self.within(keys::create(&self.db, key, digest)).await
+        keys::create(&self.database, key.clone(), *digest).await
     }
 
     async fn keys(&self, workspace: Option<WorkspaceId>) -> Result<Vec<KeyRecord>, StoreError> {
-        self.within(keys::list(&self.db, workspace)).await
+        keys::list(&self.database, workspace).await
     }
 
     async fn revoke_key(&self, id: KeyId, now: Micros) -> Result<bool, StoreError> {
-        self.within(keys::revoke(&self.db, id, now)).await
+        keys::revoke(&self.database, id, now).await
     }
 
     async fn touch_keys(&self, used: &[(KeyId, Micros)]) -> Result<(), StoreError> {
-        self.within(keys::touch(&self.db, used)).await
+        keys::touch(&self.database, used).await
     }
 
     async fn apply(&self, plan: &Plan, now: Micros, dry_run: bool) -> Result<Applied, StoreError> {
@@ -557,30 +527,30 @@ impl Store for PostgresStore {
     }
 
     async fn workspaces(&self) -> Result<Vec<Workspace>, StoreError> {
-        self.within(agents::workspaces(&self.db)).await
+        agents::workspaces(&self.database).await
     }
 
     async fn partners(&self, workspace: WorkspaceId) -> Result<Vec<Partner>, StoreError> {
-        self.within(agents::partners(&self.db, workspace)).await
+        agents::partners(&self.database, workspace).await
     }
 
     async fn agents(&self, workspace: WorkspaceId) -> Result<Vec<Agent>, StoreError> {
-        self.within(agents::agents(&self.db, workspace)).await
+        agents::agents(&self.database, workspace).await
     }
 
     async fn connection(&self, id: &ConnectionId) -> Result<Option<Connection>, StoreError> {
-        self.within(connections::one(&self.db, id)).await
+        connections::one(&self.database, id.clone()).await
     }
 
     async fn connection_ids(&self) -> Result<HashSet<ConnectionId>, StoreError> {
-        self.within(connections::ids(&self.db)).await
+        connections::ids(&self.database).await
     }
 
     async fn connections(
         &self,
         workspace: Option<WorkspaceId>,
     ) -> Result<Vec<Connection>, StoreError> {
-        self.within(connections::list(&self.db, workspace)).await
+        connections::list(&self.database, workspace).await
     }
 
     async fn pause_connection(
@@ -588,27 +558,27 @@ impl Store for PostgresStore {
         id: &ConnectionId,
         pause: Option<&Pause>,
     ) -> Result<(), StoreError> {
-        self.within(connections::pause(&self.db, id, pause)).await
+        connections::pause(&self.database, id.clone(), pause.cloned()).await
     }
 
     async fn put_plugin(&self, plugin: &PluginRecord, wasm: &[u8]) -> Result<(), StoreError> {
-        self.within(plugins::put(&self.db, plugin, wasm)).await
+        plugins::put(&self.database, plugin.clone(), wasm.to_vec()).await
     }
 
     async fn plugin(&self, digest: &Digest) -> Result<Option<PluginRecord>, StoreError> {
-        self.within(plugins::one(&self.db, digest)).await
+        plugins::one(&self.database, digest.clone()).await
     }
 
     async fn plugin_wasm(&self, digest: &Digest) -> Result<Option<Vec<u8>>, StoreError> {
-        self.within(plugins::wasm(&self.db, digest)).await
+        plugins::wasm(&self.database, digest.clone()).await
     }
 
     async fn plugins(&self) -> Result<Vec<PluginRecord>, StoreError> {
-        self.within(plugins::list(&self.db)).await
+        plugins::list(&self.database).await
     }
 
     async fn activations(&self) -> Result<Vec<Activation>, StoreError> {
-        self.aside(plugins::activations(&self.db)).await
+        plugins::activations(&self.database).await
     }
 
     async fn activate(
@@ -617,16 +587,15 @@ impl Store for PostgresStore {
         digest: &Digest,
         now: Micros,
     ) -> Result<Activation, StoreError> {
-        self.within(plugins::activate(&self.db, name, digest, now))
-            .await
+        plugins::activate(&self.database, name.to_owned(), digest.clone(), now).await
     }
 
     async fn note_refusal(&self, refusal: &Refusal) -> Result<(), StoreError> {
-        self.within(plugins::note_refusal(&self.db, refusal)).await
+        plugins::note_refusal(&self.database, refusal.clone()).await
     }
 
     async fn refusals(&self) -> Result<Vec<Refusal>, StoreError> {
-        self.within(plugins::refusals(&self.db)).await
+        plugins::refusals(&self.database).await
     }
 
     fn is_shared(&self) -> bool {

@@ -16,89 +16,13 @@ use super::db::{Db, Rows};
 use super::stamp;
 use super::tombstones;
 use crate::clock::Clock;
-use crate::domain::id::{ProductId, WorkspaceId};
+use crate::domain::id::WorkspaceId;
 use crate::domain::row::Entity;
 use crate::domain::time::Micros;
 use crate::store::gone::Gone;
 use crate::store::row::Columns as _;
-use crate::store::row::products::{By, Found, Sorted, change, product};
-use crate::store::{
-    ImportId, Imported, PlannedProduct, Product, ProductChanges, Removed, Scope, StoreError,
-};
-
-const CLOCK: &str = "
-select coalesce(max(last_us), 0) as last_us, coalesce(max(forgotten_us), 0) as forgotten_us
-from feed_clock
-where workspace_id = $1
-and entity = $2";
-
-const CHANGES: &str = "
-(
-  select cursor_us as stamp, id, name
-  from products
-  where workspace_id = $1
-  and cursor_us > $3
-  order by cursor_us
-  limit $4
-)
-union all
-(
-  select cursor_us as stamp, id, null as name
-  from tombstones
-  where workspace_id = $1
-  and entity = $2
-  and cursor_us > $3
-  order by cursor_us
-  limit $4
-)
-order by stamp
-limit $4";
-
-/// Clock and changes from one snapshot.
-pub async fn changes(
-    db: &Db,
-    workspace: WorkspaceId,
-    after: i64,
-    limit: u32,
-) -> Result<ProductChanges, StoreError> {
-    let mut snapshot = db.snapshot(Rows::Of(&[workspace])).await?;
-    let clock = sqlx::query(CLOCK)
-        .bind(workspace.0)
-        .bind(ENTITY)
-        .fetch_one(&mut *snapshot)
-        .await?;
-    let found = sqlx::query(CHANGES)
-        .bind(workspace.0)
-        .bind(ENTITY)
-        .bind(after)
-        .bind(i64::from(limit))
-        .fetch_all(&mut *snapshot)
-        .await?;
-    snapshot.rollback().await?;
-    Ok(ProductChanges {
-        changes: found.iter().map(change).collect::<Result<_, _>>()?,
-        clock: clock.number("last_us")?,
-        forgotten: clock.number("forgotten_us")?,
-    })
-}
-
-const BY_IDS: &str = "
-select p.id, p.external_id, p.name, p.description
-from products as p
-where p.id = any ($2)
-and (p.workspace_id = $1) is true";
-
-pub async fn by_ids(db: &Db, scope: &Scope, ids: &[ProductId]) -> Result<Vec<Product>, StoreError> {
-    let workspace = scope.workspace();
-    let mut snapshot = db.snapshot(Rows::Of(&[workspace])).await?;
-    let found = sqlx::query(BY_IDS)
-        .bind(workspace.0)
-        .bind(ids.iter().map(|id| id.0).collect::<Vec<_>>())
-        .fetch_all(&mut *snapshot)
-        .await?;
-    snapshot.rollback().await?;
-    found.iter().map(product).collect()
-}
+use crate::store::row::products::{By, Found, Sorted};
+use crate::store::{ImportId, Imported, PlannedProduct, Removed, StoreError};
 
 pub async fn import(
     db: &Db,
@@ -339,8 +263,6 @@ async fn remove(
     Ok(())
 }
 
-const ENTITY: i16 = Entity::Products.code() as i16;
-
 /// Whoever else writes products of this workspace waits from here to the end.
 async fn lock(connection: &mut PgConnection, workspace: WorkspaceId) -> Result<(), StoreError> {
     // Half of the id is enough: two that share it only wait for each other.
@@ -379,6 +301,4 @@ fn texts<'a>(
     )
 }
 
-pub(super) const SQL: &[&str] = &[
-    LOCK, CLOCK, CHANGES, BY_IDS, FOUND, WRITE, MARK, PAGE, UNSEEN, REMOVE, NAMED,
-];
+pub(super) const SQL: &[&str] = &[LOCK, FOUND, WRITE, MARK, PAGE, UNSEEN, REMOVE, NAMED];

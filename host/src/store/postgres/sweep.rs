@@ -12,10 +12,10 @@ use sqlx::postgres::{PgArguments, PgConnection};
 use sqlx::query::Query;
 use uuid::Uuid;
 
-use super::agents;
 use super::columns;
 use super::db::{Db, Rows, Transaction};
 use super::tombstones;
+use super::workspaces;
 use crate::domain::id::WorkspaceId;
 use crate::domain::time::Micros;
 use crate::limits;
@@ -154,7 +154,7 @@ pub async fn sweep(
     now: Micros,
     limit: u32,
 ) -> Result<u64, StoreError> {
-    let workspaces = agents::workspace_ids(db).await?;
+    let workspaces = workspaces::workspace_ids(db).await?;
     let mut removed = 0;
     for some in workspaces.chunks(limits::WORKSPACES_AT_ONCE) {
         let finished = now.plus(-retention.deliveries);

@@ -50,7 +50,7 @@ from workspaces
 where slug = ?1";
 
 const NEW_WORKSPACE: &str = "
-insert into workspaces (id, slug, name, region, time_zone, rate_limit, created_us)
+insert into workspaces (id, slug, name, region, time_zone, rate_limit, created_at)
 values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 
 const CHANGE_WORKSPACE: &str = "
@@ -66,7 +66,7 @@ where workspace_id = ?1
 and name = ?2";
 
 const NEW_PARTNER: &str = "
-insert into partners (workspace_id, id, name, created_us)
+insert into partners (workspace_id, id, name, created_at)
 values (?1, ?2, ?3, ?4)";
 
 const AGENT: &str = "

@@ -22,27 +22,27 @@ const CONVERSIONS: &str = "
 with recursive waiting (connection) as (
   select min(connection_id)
   from deliveries indexed by deliveries_turns
-  where next_attempt_us is not null
+  where next_attempt_at is not null
   union all
   select (
     select min(d.connection_id)
     from deliveries as d indexed by deliveries_turns
-    where d.next_attempt_us is not null
+    where d.next_attempt_at is not null
     and d.connection_id > waiting.connection)
   from waiting
   where waiting.connection is not null
 )
-select d.connection_id, d.id, 0 as item, d.next_attempt_us as due_at
+select d.connection_id, d.id, 0 as item, d.next_attempt_at as due_at
 from waiting
 cross join deliveries as d
 where d.rowid in (
   select n.rowid
   from deliveries as n indexed by deliveries_turns
   where n.connection_id = waiting.connection
-  and n.next_attempt_us <= ?1
+  and n.next_attempt_at <= ?1
   and n.status in ('queued', 'failed')
-  and (n.lease_until_us is null or n.lease_until_us <= ?1)
-  order by n.next_attempt_us
+  and (n.lease_until_at is null or n.lease_until_at <= ?1)
+  order by n.next_attempt_at
   limit ?2)";
 
 const FETCHES: &str = "
@@ -57,19 +57,19 @@ with recursive waiting (connection) as (
   from waiting
   where waiting.connection is not null
 )
-select f.connection_id, f.delivery_id as id, f.item, f.due_us as due_at
+select f.connection_id, f.delivery_id as id, f.item, f.due_at
 from waiting
 cross join fetches as f
 where f.rowid in (
   select n.rowid
   from fetches as n indexed by fetches_turns
   where n.connection_id = waiting.connection
-  and n.due_us <= ?1
-  and (n.lease_until_us is null or n.lease_until_us <= ?1)
-  order by n.due_us
+  and n.due_at <= ?1
+  and (n.lease_until_at is null or n.lease_until_at <= ?1)
+  order by n.due_at
   limit ?2)
 and f.connection_id not in (
-  select id from connections where paused_us is not null)";
+  select id from connections where paused_at is not null)";
 
 // What was being sent when its holder was gone is settled whatever else is held or
 // paused, and so is what has waited too long and is given up.
@@ -77,35 +77,35 @@ const SENDS: &str = "
 with recursive waiting (connection) as (
   select min(connection_id)
   from sends indexed by sends_turns
-  where due_us is not null
+  where due_at is not null
   union all
   select (
     select min(s.connection_id)
     from sends as s indexed by sends_turns
-    where s.due_us is not null
+    where s.due_at is not null
     and s.connection_id > waiting.connection)
   from waiting
   where waiting.connection is not null
 )
-select s.connection_id, s.message_id as id, 0 as item, s.due_us as due_at
+select s.connection_id, s.message_id as id, 0 as item, s.due_at
 from waiting
 cross join sends as s
 where s.message_id in (
   select n.message_id
   from sends as n indexed by sends_turns
   where n.connection_id = waiting.connection
-  and n.due_us <= ?1
-  and (n.lease_until_us is null or n.lease_until_us <= ?1)
+  and n.due_at <= ?1
+  and (n.lease_until_at is null or n.lease_until_at <= ?1)
   and (n.state = 'sending'
-    or n.until_us <= ?1
+    or n.until_at <= ?1
     or (n.connection_id not in (
-        select id from connections where paused_us is not null)
+        select id from connections where paused_at is not null)
       and not exists (
         select 1 from holds as h
         where h.connection_id = n.connection_id
         and h.contact_id = ''
-        and h.until_us > ?1)))
-  order by n.due_us
+        and h.until_at > ?1)))
+  order by n.due_at
   limit ?2)";
 
 enum Found {
@@ -198,7 +198,7 @@ const FREE: &str = "
 select id
 from deliveries
 where id = ?1
-and (lease_until_us is null or lease_until_us <= ?2)";
+and (lease_until_at is null or lease_until_at <= ?2)";
 
 pub async fn one(
     db: &Db,
@@ -226,21 +226,21 @@ pub async fn one(
 // Two lists rather than one `in`: each names its state, which is what leads to
 // the index of unfinished deliveries.
 const FAILED: &str = "
-select d.id as id
+select d.id
 from deliveries as d
 join connections as c on c.id = d.connection_id
 where d.status = 'failed'
 and c.plugin = ?1
 and (d.ran is null or d.ran ->> 'digest' <> ?2)
-and (d.lease_until_us is null or d.lease_until_us <= ?3)
+and (d.lease_until_at is null or d.lease_until_at <= ?3)
 union all
-select d.id as id
+select d.id
 from deliveries as d
 join connections as c on c.id = d.connection_id
 where d.status = 'parked'
 and c.plugin = ?1
 and (d.ran is null or d.ran ->> 'digest' <> ?2)
-and (d.lease_until_us is null or d.lease_until_us <= ?3)
+and (d.lease_until_at is null or d.lease_until_at <= ?3)
 order by id
 limit ?4";
 
@@ -287,11 +287,11 @@ async fn next_lease(connection: &mut SqliteConnection) -> Result<Lease, StoreErr
 
 const HOLD_DELIVERIES: &str = "
 update deliveries
-set lease = ?2, lease_until_us = ?3
+set lease = ?2, lease_until_at = ?3
 where id in (select value from json_each(?1))
-and (?4 is null or next_attempt_us <= ?4)
-and (?4 is null or lease_until_us is null or lease_until_us <= ?4)
-returning workspace_id, id, connection_id, received_us as received_at, method, path, query, headers,
+and (?4 is null or next_attempt_at <= ?4)
+and (?4 is null or lease_until_at is null or lease_until_at <= ?4)
+returning workspace_id, id, connection_id, received_at, method, path, query, headers,
   status, ran, attempts, presented, body";
 
 /// With a time only those that are still due then and free.
@@ -322,13 +322,13 @@ async fn hold_deliveries(
 
 const HOLD_FETCHES: &str = "
 update fetches
-set lease = ?2, lease_until_us = ?3
+set lease = ?2, lease_until_at = ?3
 where (delivery_id, item) in (select value ->> 0, value ->> 1 from json_each(?1))
-and due_us <= ?4
-and (lease_until_us is null or lease_until_us <= ?4)
-returning workspace_id, delivery_id, item, connection_id, external_id, hop, until_us as until_at,
+and due_at <= ?4
+and (lease_until_at is null or lease_until_at <= ?4)
+returning workspace_id, delivery_id, item, connection_id, external_id, hop, until_at,
   attempts, ran, request, state, response_head, response_body,
-  (select received_us from deliveries where id = delivery_id) as received_at,
+  (select received_at from deliveries where id = delivery_id) as received_at,
   (select d.connection_id from deliveries as d where d.id = delivery_id) as received_by";
 
 async fn hold_fetches(
@@ -358,20 +358,20 @@ async fn hold_fetches(
 
 const HOLD_SENDS: &str = "
 update sends
-set lease = ?2, lease_until_us = ?4, due_us = iif(state = 'sending', ?4, due_us)
+set lease = ?2, lease_until_at = ?4, due_at = iif(state = 'sending', ?4, due_at)
 where message_id in (select value from json_each(?1))
-and due_us <= ?3
-and (lease_until_us is null or lease_until_us <= ?3)
+and due_at <= ?3
+and (lease_until_at is null or lease_until_at <= ?3)
 returning message_id, workspace_id, conversation_id, contact_id, connection_id, recipient, payload,
-  state, attempts, until_us as until_at,
-  (select h.until_us from holds as h
+  state, attempts, until_at,
+  (select h.until_at from holds as h
    where h.connection_id = sends.connection_id
    and h.contact_id = sends.contact_id
-   and h.until_us > ?3) as held_until_at,
+   and h.until_at > ?3) as held_until_at,
   exists (
     select 1 from contacts as c
     where c.id = sends.contact_id
-    and c.banned_us is not null) as banned";
+    and c.banned_at is not null) as banned";
 
 async fn hold_sends(
     connection: &mut SqliteConnection,

@@ -7,6 +7,7 @@
 //! an error in the middle.
 
 use std::str::FromStr as _;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -17,8 +18,11 @@ use sqlx::sqlite::{
 use sqlx::{ConnectOptions as _, Connection as _};
 use tokio::sync::{Mutex, MutexGuard};
 
+use super::threads::{End, Length, Steps, Threads, ending};
 use crate::limits;
 use crate::store::StoreError;
+use crate::store::seen::Seen;
+use crate::store::sql::Tx;
 
 pub struct Db {
     options: SqliteConnectOptions,
@@ -26,6 +30,11 @@ pub struct Db {
     readers: SqlitePool,
     /// Pages that the file may have; 0: as many as the disk has room for.
     max_pages: AtomicU32,
+    writing: Threads,
+    reading: Threads,
+    seen: Arc<Seen>,
+    #[cfg(test)]
+    file: std::path::PathBuf,
     /// Counts commits, so that the checkpointer sleeps while nothing is written.
     commits: AtomicU64,
 }
@@ -35,7 +44,7 @@ const COMMIT: &str = "commit";
 const ROLLBACK: &str = "rollback";
 
 impl Db {
-    pub async fn open(file: &std::path::Path) -> Result<Self, StoreError> {
+    pub async fn open(file: &std::path::Path, seen: Arc<Seen>) -> Result<Self, StoreError> {
         let url = "sqlite::memory:";
         let options = SqliteConnectOptions::from_str(url)?
             .in_memory(false)
@@ -66,6 +75,11 @@ impl Db {
             options,
             writer: Mutex::new(Some(writer)),
             readers,
+            writing: Threads::writer(file.to_owned()),
+            reading: Threads::readers(file.to_owned()),
+            seen,
+            #[cfg(test)]
+            file: file.to_owned(),
             max_pages: AtomicU32::new(0),
             commits: AtomicU64::new(0),
         })
@@ -73,6 +87,36 @@ impl Db {
 
     pub fn readers(&self) -> &SqlitePool {
         &self.readers
+    }
+
+    /// Reads in one snapshot.
+    pub async fn read<T, F>(&self, length: Length, steps: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> Steps<'t, T> + Send + 'static,
+    {
+        self.reading.run(length, ending(steps, End::Undo)).await
+    }
+
+    /// Writes in one transaction. What is read in it is what it builds on, and a clock
+    /// read in it is later than any that an earlier one read.
+    pub async fn write<T, F>(&self, steps: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> Steps<'t, (T, End)> + Send + 'static,
+    {
+        self.seen.opens().await;
+        // Who writes on the other connection waits meanwhile.
+        let _turn = self.writer.lock().await;
+        let written = self.writing.run(Length::Short, steps).await?;
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        Ok(written)
+    }
+
+    /// A connection for one who asks for it, as a test does.
+    #[cfg(test)]
+    pub fn connection(&self) -> Result<rusqlite::Connection, StoreError> {
+        super::threads::Opening::to_write(self.file.clone()).open()
     }
 
     /// A connection of its own, for work that neither reads for a client nor writes.

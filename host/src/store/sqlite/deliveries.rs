@@ -12,9 +12,9 @@ use crate::store::row::deliveries::{item, request, summary};
 use crate::store::{Backlog, DeliveryDetail, DeliveryFilter, DeliverySummary, StoreError};
 
 const ONE: &str = "
-select d.workspace_id, d.id, d.connection_id, d.received_us as received_at, d.method, d.path,
+select d.workspace_id, d.id, d.connection_id, d.received_at, d.method, d.path,
   d.query, d.headers, d.body_bytes, d.status, d.error, d.notes, d.ran, d.attempts,
-  d.next_attempt_us as next_attempt_at, d.body, coalesce(c.name, '') as connection,
+  d.next_attempt_at, d.body, coalesce(c.name, '') as connection,
   (select count(*) from items as i where i.delivery_id = d.id) as items
 from deliveries as d
 left join connections as c on c.id = d.connection_id
@@ -54,7 +54,7 @@ macro_rules! deliveries_where {
     ($lead:literal) => {
         concat!(
             "
-select d.id, d.connection_id, d.received_us as received_at, d.body_bytes, d.status, d.error, d.ran,
+select d.id, d.connection_id, d.received_at, d.body_bytes, d.status, d.error, d.ran,
   d.attempts, coalesce(c.name, '') as connection,
   (select count(*) from items as i where i.delivery_id = d.id) as items
 from deliveries as d
@@ -62,8 +62,8 @@ left join connections as c on c.id = d.connection_id
 where (?1 is null or d.workspace_id = ?1)
 and (?2 is null or d.connection_id = ?2)
 and (?3 is null or d.status = ?3)
-and (?4 is null or d.received_us >= ?4)
-and (?7 is null or d.received_us < ?7)
+and (?4 is null or d.received_at >= ?4)
+and (?7 is null or d.received_at < ?7)
 and (?8 is null or d.ran ->> 'version' = ?8
   or (length(?8) >= 8 and substr(d.ran ->> 'digest', 1, length(?8)) = ?8))
 -- Past every id when none is given: a range that the index walks.
@@ -117,16 +117,16 @@ pub async fn list(db: &Db, filter: &DeliveryFilter) -> Result<Vec<DeliverySummar
 const BACKLOG: &str = "
 select
   (select count(*) from deliveries
-   where status = 'queued' and next_attempt_us is not null) as queued,
+   where status = 'queued' and next_attempt_at is not null) as queued,
   (select count(*) from fetches) as fetches,
   (select count(*) from deliveries where status = 'failed') as failed,
   (select count(*) from deliveries where status = 'parked') as parked,
   (select count(*) from deliveries where status = 'quarantined') as quarantined,
   (select count(*) from sends where state <> 'unknown') as sends,
   (select count(*) from sends where state = 'unknown') as unknown,
-  (select received_us from deliveries
+  (select received_at from deliveries
    where status = 'queued' order by id limit 1) as oldest_queued,
-  (select received_us from deliveries
+  (select received_at from deliveries
    where status = 'failed' order by id limit 1) as oldest_failed";
 
 pub async fn backlog(db: &Db) -> Result<Backlog, StoreError> {
@@ -149,7 +149,7 @@ pub async fn backlog(db: &Db) -> Result<Backlog, StoreError> {
 const WAITING: &str = "
 select connection_id, count(*) as count
 from deliveries indexed by deliveries_turns
-where next_attempt_us is not null
+where next_attempt_at is not null
 group by connection_id";
 
 pub async fn waiting(db: &Db) -> Result<HashMap<ConnectionId, u64>, StoreError> {

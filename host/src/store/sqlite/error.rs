@@ -1,6 +1,6 @@
 //! What a failure of SQLite means to the caller: no room, not now, or a defect.
 
-use crate::store::StoreError;
+use crate::store::{Cause, StoreError};
 
 /// Primary result codes of SQLite, and the extended one that means "no room": what
 /// it maps cannot be made larger. A write that fails for want of room is FULL; any
@@ -16,17 +16,16 @@ const CORRUPT: i32 = 11;
 const CANTOPEN: i32 = 14;
 const NOTADB: i32 = 26;
 
-/// What SQLite's code says.
-pub fn of(error: sqlx::Error, code: &str) -> StoreError {
-    let code: i32 = code.parse().unwrap_or_default();
+/// What SQLite's extended code says.
+pub fn of(code: i32, cause: Cause) -> StoreError {
     match (code, code & 0xff) {
         (FULL | IOERR_SHMSIZE, _) => StoreError::Full,
         (_, BUSY | LOCKED | READONLY | INTERRUPT | IOERR | CANTOPEN) => {
-            StoreError::Unavailable(error)
+            StoreError::Unavailable(cause)
         }
         (_, CORRUPT | NOTADB) => StoreError::Inconsistent {
-            what: format!("the database file is damaged: {error}"),
+            what: format!("the database file is damaged: {cause}"),
         },
-        _ => StoreError::Query(error),
+        _ => StoreError::Query(cause),
     }
 }

@@ -133,22 +133,22 @@ fits as materialized (
 
 const CONTACTS: &str = page_of!(
     "contacts",
-    "id, workspace_id, cursor_us, name, email, phone_number, banned_us",
+    "id, workspace_id, cursor_us, name, email, phone_number, banned_at",
     "props"
 );
 
 const DEALS: &str = page_within!(
     "deals",
-    "id, workspace_id, cursor_us, person_id, agent_id, owner_id, status, title, created_us,
-        updated_us, stage_code, product_id, external_id",
+    "id, workspace_id, cursor_us, person_id, agent_id, owner_id, status, title, created_at,
+        updated_at, stage_code, product_id, external_id",
     "props",
     "512 + coalesce(octet_length(props), 0)"
 );
 
 const MESSAGES: &str = page_within!(
     "messages",
-    "id, workspace_id, cursor_us, conversation_id, created_us, actor, kind, content,
-        delivered_us, read_us",
+    "id, workspace_id, cursor_us, conversation_id, created_at, actor, kind, content,
+        delivered_at, read_at",
     "metadata",
     "512 + coalesce(octet_length(content), 0) + coalesce(octet_length(metadata), 0)"
 );
@@ -156,8 +156,8 @@ const MESSAGES: &str = page_within!(
 const CONVERSATIONS: &str = page_within!(
     "conversations",
     "id, workspace_id, cursor_us, contact_id, deal_id, agent_id, agent_type, source, channel,
-        status, created_us, updated_us, first_message_us, answered_us, last_message_us,
-        no_response_us, transferred_us, appointment_us, closed_us",
+        status, created_at, updated_at, first_message_at, answered_at, last_message_at,
+        no_response_at, transferred_at, appointment_at, closed_at",
     "props",
     "512 + coalesce(octet_length(props), 0)"
 );
@@ -176,7 +176,7 @@ macro_rules! message_errors {
             "message_errors",
             "id, workspace_id, cursor_us, recipient_id, deal_id, conversation_id, agent_id,
         message_id, external_id, code, title, description, details, template_name, channel,
-        occurred_us",
+        occurred_at",
             "null"
             $(, $filter)*
         )
@@ -246,7 +246,7 @@ async fn read(
     }
     tokio::task::spawn_blocking(compose)
         .await
-        .map_err(|died| StoreError::Unavailable(sqlx::Error::Io(std::io::Error::other(died))))?
+        .map_err(|died| StoreError::from(sqlx::Error::Io(std::io::Error::other(died))))?
 }
 
 pub async fn message_errors(

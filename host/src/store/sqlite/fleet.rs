@@ -4,12 +4,12 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::db::Db;
-use super::plugins;
 use crate::domain::id::{HostId, WorkspaceId};
 use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
 use crate::limits;
+use crate::store::database::Database;
+use crate::store::operations::plugins;
 use crate::store::{Activation, Beat, Debt, Fence, Price, Proposal, SeenHost, StoreError};
 
 #[derive(Default)]
@@ -180,7 +180,7 @@ impl Alone {
 
 /// What was proposed serves, if the proposal still stands.
 pub async fn flip(
-    db: &Db,
+    database: &Database,
     alone: &Alone,
     proposal: &Proposal,
     now: Micros,
@@ -188,6 +188,12 @@ pub async fn flip(
     if !alone.withdraw(proposal, now) {
         return Ok(None);
     }
-    let activation = plugins::activate(db, &proposal.name, &proposal.digest, now).await?;
+    let activation = plugins::activate(
+        database,
+        proposal.name.clone(),
+        proposal.digest.clone(),
+        now,
+    )
+    .await?;
     Ok(Some(activation))
 }

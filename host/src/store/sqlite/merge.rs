@@ -17,7 +17,7 @@ and from_.id <> into_.id
 and +from_.workspace_id = ?1
 and +into_.workspace_id = ?1
 and from_.edited = '[]'
-and from_.banned_us is null
+and from_.banned_at is null
 and not exists (select 1 from deals where person_id = from_.id)
 and not exists (select 1 from conversations where contact_id = from_.id)
 and not exists (select 1 from tickets where contact_id = from_.id)";

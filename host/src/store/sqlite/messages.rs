@@ -9,8 +9,8 @@ use crate::store::{Elapse, OutboxFilter, OutboxMessage, StoreError};
 const DUE: &str = "
 select workspace_id, id
 from conversations
-where due_us <= ?1
-order by due_us
+where due_at <= ?1
+order by due_at
 limit ?2";
 
 pub async fn conversations_due(
@@ -38,9 +38,9 @@ macro_rules! outbox_where {
         concat!(
             "
 select m.id, m.workspace_id, m.conversation_id, m.contact_id, c.name as contact_name,
-  c.phone_number, m.agent_id, m.created_us as created_at, m.actor, m.kind, m.content, m.metadata,
-  m.delivered_us as delivered_at, m.read_us as read_at,
-  iif(s.state = 'waiting', s.due_us, null) as due_at
+  c.phone_number, m.agent_id, m.created_at, m.actor, m.kind, m.content, m.metadata,
+  m.delivered_at, m.read_at,
+  iif(s.state = 'waiting', s.due_at, null) as due_at
 from messages as m
 left join contacts as c on c.id = m.contact_id
 left join sends as s on s.message_id = m.id

@@ -5,36 +5,30 @@
 //! their first statement; reads run beside them on connections of their own,
 //! each on one snapshot.
 
-mod agents;
 mod analytics;
-mod answers;
 mod apply;
 pub(super) mod backup;
 mod claim;
 mod columns;
 mod commit;
-mod connections;
 mod db;
-mod deals;
 mod deliveries;
-mod desk;
 mod erase;
 pub(super) mod error;
 mod export;
 mod fleet;
-mod keys;
 mod listed;
 mod load;
 mod merge;
 mod messages;
 mod open;
-mod plugins;
 mod products;
 mod remove;
+pub(super) mod run;
 mod save;
 mod stamp;
 mod sweep;
-mod templates;
+pub(super) mod threads;
 mod tombstones;
 
 use std::collections::{HashMap, HashSet};
@@ -46,7 +40,11 @@ use async_trait::async_trait;
 use sqlx::Row as _;
 use uuid::Uuid;
 
-use self::db::Db;
+pub(super) use self::db::Db;
+use super::database::Database;
+use super::operations::{
+    self, agents, answers, connections, deals, desk, keys, plugins, templates,
+};
 use super::row::json;
 use super::seen::{Seen, Sight};
 use super::*;
@@ -67,7 +65,7 @@ pub(super) async fn alone(
 ) -> Result<(File, Uuid, sqlx::sqlite::SqliteConnection), StoreError> {
     let lock = open::lock(path)?;
     open::refuse_foreign_log(path)?;
-    let db = Db::open(path).await?;
+    let db = Db::open(path, Seen::nothing()).await?;
     let id = open::prepare(&db, clock).await?;
     Ok((lock, id, db.another().await?))
 }
@@ -75,6 +73,7 @@ pub(super) async fn alone(
 pub(super) use self::open::leave;
 
 pub struct SqliteStore {
+    database: Database,
     db: Arc<Db>,
     clock: SharedClock,
     id: Uuid,
@@ -103,7 +102,7 @@ impl SqliteStore {
         let lock = open::lock(path)?;
         open::refuse_foreign_log(path)?;
         open::refuse_moved(path)?;
-        let db = Arc::new(Db::open(path).await?);
+        let db = Arc::new(Db::open(path, Arc::clone(&seen)).await?);
         let id = open::prepare(&db, clock.as_ref()).await?;
         let sight = Sight {
             store: id,
@@ -116,6 +115,7 @@ impl SqliteStore {
         log.push("-wal");
         tokio::spawn(open::checkpoint(Arc::downgrade(&db), log.into()));
         Ok(Arc::new(Self {
+            database: Database::Sqlite(Arc::clone(&db)),
             db,
             clock,
             id,
@@ -214,7 +214,7 @@ impl Store for SqliteStore {
         after: i64,
         limit: u32,
     ) -> Result<Vec<KeptAnswer>, StoreError> {
-        answers::list(&self.db, delivery, after, limit).await
+        answers::list(&self.database, delivery, after, limit).await
     }
 
     async fn deliveries(
@@ -230,7 +230,7 @@ impl Store for SqliteStore {
         filter: &DealFilter,
         limit: u32,
     ) -> Result<DealPage, StoreError> {
-        deals::find(&self.db, scope, filter, limit).await
+        deals::find(&self.database, scope, filter.clone(), limit).await
     }
 
     async fn deal_past(
@@ -239,7 +239,7 @@ impl Store for SqliteStore {
         deal: DealId,
         limit: u32,
     ) -> Result<Option<DealPast>, StoreError> {
-        deals::past(&self.db, workspace, deal, limit).await
+        deals::past(&self.database, workspace, deal, limit).await
     }
 
     async fn tickets(
@@ -247,7 +247,7 @@ impl Store for SqliteStore {
         scope: &Scope,
         filter: &TicketFilter,
     ) -> Result<Vec<TicketView>, StoreError> {
-        desk::find(&self.db, scope, filter).await
+        desk::find(&self.database, scope, filter.clone()).await
     }
 
     async fn product_changes(
@@ -256,11 +256,11 @@ impl Store for SqliteStore {
         after: i64,
         limit: u32,
     ) -> Result<ProductChanges, StoreError> {
-        products::changes(&self.db, workspace, after, limit).await
+        operations::products::changes(&self.database, workspace, after, limit).await
     }
 
     async fn products(&self, scope: &Scope, ids: &[ProductId]) -> Result<Vec<Product>, StoreError> {
-        products::by_ids(&self.db, scope, ids).await
+        operations::products::by_ids(&self.database, scope, ids).await
     }
 
     async fn import_products(
@@ -286,7 +286,7 @@ impl Store for SqliteStore {
     }
 
     async fn owners(&self, workspace: WorkspaceId) -> Result<Vec<Owner>, StoreError> {
-        agents::owners(&self.db, workspace).await
+        agents::owners(&self.database, workspace).await
     }
 
     async fn export(
@@ -312,7 +312,7 @@ impl Store for SqliteStore {
     }
 
     async fn templates(&self, channel: &Connection) -> Result<Option<TemplateList>, StoreError> {
-        templates::one(&self.db, channel).await
+        templates::one(&self.database, channel.id.clone(), channel.workspace).await
     }
 
     async fn put_templates(
@@ -320,7 +320,13 @@ impl Store for SqliteStore {
         channel: &Connection,
         list: &TemplateList,
     ) -> Result<(), StoreError> {
-        templates::put(&self.db, channel, list).await
+        templates::put(
+            &self.database,
+            channel.id.clone(),
+            channel.workspace,
+            list.clone(),
+        )
+        .await
     }
 
     async fn conversations_due(&self, now: Micros, limit: u32) -> Result<Vec<Elapse>, StoreError> {
@@ -423,23 +429,23 @@ impl Store for SqliteStore {
     }
 
     async fn authenticate(&self, digest: &[u8; 32]) -> Result<Option<Caller>, StoreError> {
-        keys::authenticate(&self.db, digest).await
+        keys::authenticate(&self.database, *digest).await
     }
 
     async fn create_key(&self, key: &KeyRecord, digest: &[u8; 32]) -> Result<(), StoreError> {
-        keys::create(&self.db, key, digest).await
+        keys::create(&self.database, key.clone(), *digest).await
     }
 
     async fn keys(&self, workspace: Option<WorkspaceId>) -> Result<Vec<KeyRecord>, StoreError> {
-        keys::list(&self.db, workspace).await
+        keys::list(&self.database, workspace).await
     }
 
     async fn revoke_key(&self, id: KeyId, now: Micros) -> Result<bool, StoreError> {
-        keys::revoke(&self.db, id, now).await
+        keys::revoke(&self.database, id, now).await
     }
 
     async fn touch_keys(&self, used: &[(KeyId, Micros)]) -> Result<(), StoreError> {
-        keys::touch(&self.db, used).await
+        keys::touch(&self.database, used).await
     }
 
     async fn apply(&self, plan: &Plan, now: Micros, dry_run: bool) -> Result<Applied, StoreError> {
@@ -451,30 +457,30 @@ impl Store for SqliteStore {
     }
 
     async fn workspaces(&self) -> Result<Vec<Workspace>, StoreError> {
-        agents::workspaces(&self.db).await
+        agents::workspaces(&self.database).await
     }
 
     async fn partners(&self, workspace: WorkspaceId) -> Result<Vec<Partner>, StoreError> {
-        agents::partners(&self.db, workspace).await
+        agents::partners(&self.database, workspace).await
     }
 
     async fn agents(&self, workspace: WorkspaceId) -> Result<Vec<Agent>, StoreError> {
-        agents::agents(&self.db, workspace).await
+        agents::agents(&self.database, workspace).await
     }
 
     async fn connection(&self, id: &ConnectionId) -> Result<Option<Connection>, StoreError> {
-        connections::one(&self.db, id).await
+        connections::one(&self.database, id.clone()).await
     }
 
     async fn connection_ids(&self) -> Result<HashSet<ConnectionId>, StoreError> {
-        connections::ids(&self.db).await
+        connections::ids(&self.database).await
     }
 
     async fn connections(
         &self,
         workspace: Option<WorkspaceId>,
     ) -> Result<Vec<Connection>, StoreError> {
-        connections::list(&self.db, workspace).await
+        connections::list(&self.database, workspace).await
     }
 
     async fn pause_connection(
@@ -482,27 +488,27 @@ impl Store for SqliteStore {
         id: &ConnectionId,
         pause: Option<&Pause>,
     ) -> Result<(), StoreError> {
-        connections::pause(&self.db, id, pause).await
+        connections::pause(&self.database, id.clone(), pause.cloned()).await
     }
 
     async fn put_plugin(&self, plugin: &PluginRecord, wasm: &[u8]) -> Result<(), StoreError> {
-        plugins::put(&self.db, plugin, wasm).await
+        plugins::put(&self.database, plugin.clone(), wasm.to_vec()).await
     }
 
     async fn plugin(&self, digest: &Digest) -> Result<Option<PluginRecord>, StoreError> {
-        plugins::one(&self.db, digest).await
+        plugins::one(&self.database, digest.clone()).await
     }
 
     async fn plugin_wasm(&self, digest: &Digest) -> Result<Option<Vec<u8>>, StoreError> {
-        plugins::wasm(&self.db, digest).await
+        plugins::wasm(&self.database, digest.clone()).await
     }
 
     async fn plugins(&self) -> Result<Vec<PluginRecord>, StoreError> {
-        plugins::list(&self.db).await
+        plugins::list(&self.database).await
     }
 
     async fn activations(&self) -> Result<Vec<Activation>, StoreError> {
-        plugins::activations(&self.db).await
+        plugins::activations(&self.database).await
     }
 
     async fn activate(
@@ -511,15 +517,15 @@ impl Store for SqliteStore {
         digest: &Digest,
         now: Micros,
     ) -> Result<Activation, StoreError> {
-        plugins::activate(&self.db, name, digest, now).await
+        plugins::activate(&self.database, name.to_owned(), digest.clone(), now).await
     }
 
     async fn note_refusal(&self, refusal: &Refusal) -> Result<(), StoreError> {
-        plugins::note_refusal(&self.db, refusal).await
+        plugins::note_refusal(&self.database, refusal.clone()).await
     }
 
     async fn refusals(&self) -> Result<Vec<Refusal>, StoreError> {
-        plugins::refusals(&self.db).await
+        plugins::refusals(&self.database).await
     }
 
     fn announcements(&self) -> broadcast::Receiver<Announcement> {
@@ -571,7 +577,7 @@ impl Store for SqliteStore {
         proposal: &Proposal,
         now: Micros,
     ) -> Result<Option<Activation>, StoreError> {
-        let activation = fleet::flip(&self.db, &self.alone, proposal, now).await?;
+        let activation = fleet::flip(&self.database, &self.alone, proposal, now).await?;
         if activation.is_some() {
             self.announce(Announcement::Plugins).await?;
         }
@@ -606,6 +612,7 @@ impl Store for SqliteStore {
 mod tests {
     use super::*;
     use crate::clock::SystemClock;
+    use crate::store::sql::Dialect;
 
     #[tokio::test]
     async fn every_sql_text_prepares_against_the_schema() {
@@ -613,38 +620,30 @@ mod tests {
         let store = SqliteStore::open(&folder.path().join("t.db"), Arc::new(SystemClock))
             .await
             .expect("a new store opens");
-        let mut connection = store.db.another().await.expect("it opens again");
+        let connection = store.db.connection().expect("it opens again");
         let all = [
             &[PING, TRY_WRITE][..],
-            agents::SQL,
             &analytics::sql(),
-            answers::SQL,
             apply::SQL,
             backup::SQL,
             claim::SQL,
-            connections::SQL,
-            deals::SQL,
             deliveries::SQL,
-            desk::SQL,
             &erase::sql(),
             export::SQL,
-            keys::SQL,
             &load::sql(),
             messages::SQL,
             open::SQL,
-            plugins::SQL,
             products::SQL,
             merge::SQL,
             remove::SQL,
             &save::sql(),
             stamp::SQL,
             sweep::SQL,
-            templates::SQL,
             tombstones::SQL,
         ];
-        for sql in all.concat() {
-            use sqlx::{Executor as _, SqlSafeStr as _};
-            let prepared = (&mut connection).prepare(sql.into_sql_str()).await;
+        let of_operations = operations::statements(Dialect::Sqlite).map(|(_, sql)| sql);
+        for sql in all.concat().into_iter().chain(of_operations) {
+            let prepared = connection.prepare(sql);
             assert!(prepared.is_ok(), "{sql}\n{:?}", prepared.err());
         }
     }
@@ -657,7 +656,7 @@ mod tests {
         let store = SqliteStore::open(&folder.path().join("t.db"), Arc::new(SystemClock))
             .await
             .expect("a new store opens");
-        let mut connection = store.db.another().await.expect("it opens again");
+        let connection = store.db.connection().expect("it opens again");
         // Workspaces, their builds, and what few rows hang on each of these.
         let small = [
             "connections",
@@ -687,13 +686,9 @@ mod tests {
         ];
         let all = [
             &analytics::sql(),
-            answers::SQL,
             claim::SQL,
-            deals::BY_A_FILTER,
-            desk::SQL,
             &erase::sql(),
             export::SQL,
-            keys::SQL,
             &load::sql(),
             messages::SQL,
             products::SQL,
@@ -704,14 +699,14 @@ mod tests {
             sweep::SQL,
             tombstones::SQL,
         ];
-        for sql in all.concat() {
-            if keys::WHOLE.contains(&sql) {
-                continue;
-            }
-            let explain = sqlx::AssertSqlSafe(format!("explain query plan {sql}"));
-            let plan = sqlx::query(explain).fetch_all(&mut connection).await;
-            for row in plan.expect("it explains") {
-                let detail: String = row.try_get("detail").expect("text");
+        let of_operations = operations::statements(Dialect::Sqlite).map(|(_, sql)| sql);
+        let grows = of_operations.filter(|sql| !operations::is_of_few(sql));
+        for sql in all.concat().into_iter().chain(grows) {
+            let explain = format!("explain query plan {sql}");
+            let mut plan = connection.prepare(&explain).expect("it prepares");
+            let mut rows = plan.raw_query();
+            while let Some(row) = rows.next().expect("it explains") {
+                let detail: String = row.get("detail").expect("text");
                 let scanned = detail.strip_prefix("SCAN ");
                 let table = scanned.and_then(|rest| rest.split(' ').next());
                 let fine = table.is_none_or(|table| {

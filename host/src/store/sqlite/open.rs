@@ -22,7 +22,7 @@ use crate::store::error::odd;
 use crate::store::seen::Seen;
 
 /// In order; a migration is added, never edited.
-const MIGRATIONS: [&str; 10] = [
+const MIGRATIONS: [&str; 11] = [
     include_str!("../../../migrations/sqlite/0001_begin.sql"),
     include_str!("../../../migrations/sqlite/0002_answers.sql"),
     include_str!("../../../migrations/sqlite/0003_messages.sql"),
@@ -33,6 +33,7 @@ const MIGRATIONS: [&str; 10] = [
     include_str!("../../../migrations/sqlite/0008_turns.sql"),
     include_str!("../../../migrations/sqlite/0009_shares.sql"),
     include_str!("../../../migrations/sqlite/0010_shared_keys.sql"),
+    include_str!("../../../migrations/sqlite/0011_times.sql"),
 ];
 
 /// The first version without the fault by which two connections that write and

@@ -5,7 +5,6 @@
 
 use std::collections::HashMap;
 
-use sqlx::Connection as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::db::Db;
@@ -16,75 +15,8 @@ use crate::domain::row::Entity;
 use crate::domain::time::Micros;
 use crate::store::gone::Gone;
 use crate::store::row::Columns as _;
-use crate::store::row::products::{By, Found, Sorted, change, product};
-use crate::store::{
-    ImportId, Imported, PlannedProduct, Product, ProductChanges, Removed, Scope, StoreError,
-};
-
-const CLOCK: &str = "
-select coalesce(max(last_us), 0) as last_us, coalesce(max(forgotten_us), 0) as forgotten_us
-from feed_clock
-where workspace_id = ?1
-and entity = ?2";
-
-const CHANGES: &str = "
-select cursor_us as stamp, id, name
-from products
-where workspace_id = ?1
-and cursor_us > ?3
-union all
-select cursor_us as stamp, id, null as name
-from tombstones
-where workspace_id = ?1
-and entity = ?2
-and cursor_us > ?3
-order by stamp
-limit ?4";
-
-/// Clock and changes from one snapshot.
-pub async fn changes(
-    db: &Db,
-    workspace: WorkspaceId,
-    after: i64,
-    limit: u32,
-) -> Result<ProductChanges, StoreError> {
-    let mut connection = db.readers().acquire().await?;
-    let mut snapshot = connection.begin().await?;
-    let clock = sqlx::query(CLOCK)
-        .bind(workspace.to_string())
-        .bind(ENTITY)
-        .fetch_one(&mut *snapshot)
-        .await?;
-    let found = sqlx::query(CHANGES)
-        .bind(workspace.to_string())
-        .bind(ENTITY)
-        .bind(after)
-        .bind(i64::from(limit))
-        .fetch_all(&mut *snapshot)
-        .await?;
-    snapshot.rollback().await?;
-    Ok(ProductChanges {
-        changes: found.iter().map(change).collect::<Result<_, _>>()?,
-        clock: clock.number("last_us")?,
-        forgotten: clock.number("forgotten_us")?,
-    })
-}
-
-const BY_IDS: &str = "
-select p.id, p.external_id, p.name, p.description
-from json_each(?2) as wanted
-cross join products as p
-  on p.id = wanted.value
-where p.workspace_id = ?1";
-
-pub async fn by_ids(db: &Db, scope: &Scope, ids: &[ProductId]) -> Result<Vec<Product>, StoreError> {
-    let found = sqlx::query(BY_IDS)
-        .bind(scope.workspace().to_string())
-        .bind(json(ids)?)
-        .fetch_all(db.readers())
-        .await?;
-    found.iter().map(product).collect()
-}
+use crate::store::row::products::{By, Found, Sorted};
+use crate::store::{ImportId, Imported, PlannedProduct, Removed, StoreError};
 
 pub async fn import(
     db: &Db,
@@ -106,27 +38,27 @@ pub async fn import(
 const FOUND: &str = "
 select p.external_id, p.id,
   (p.name, p.description) is (wanted.value ->> 1, wanted.value ->> 2) as same,
-  p.import_us is ?3 as named
+  p.import_at is ?3 as named
 from json_each(?2) as wanted
 cross join products as p
   on p.workspace_id = ?1
   and p.external_id = wanted.value ->> 0";
 
 const WRITE: &str = "
-insert into products (workspace_id, id, external_id, name, description, cursor_us, created_us,
-  updated_us, import_us)
+insert into products (workspace_id, id, external_id, name, description, cursor_us, created_at,
+  updated_at, import_at)
 select ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, ?3 + key, ?4, ?4, ?5
 from json_each(?2)
 where true
 on conflict (workspace_id, external_id) do update
 set name = excluded.name, description = excluded.description, cursor_us = excluded.cursor_us,
-  updated_us = excluded.updated_us, import_us = max(products.import_us, excluded.import_us)";
+  updated_at = excluded.updated_at, import_at = max(products.import_at, excluded.import_at)";
 
 const MARK: &str = "
 update products
-set import_us = ?2
+set import_at = ?2
 where id in (select value from json_each(?1))
-and import_us < ?2";
+and import_at < ?2";
 
 /// Within a transaction that holds the write lock.
 pub async fn write<'a>(
@@ -187,7 +119,7 @@ pub async fn write<'a>(
 }
 
 const PAGE: &str = "
-select id, cursor_us, import_us < ?4 as unseen
+select id, cursor_us, import_at < ?4 as unseen
 from products
 where workspace_id = ?1
 and cursor_us > ?2
@@ -200,7 +132,7 @@ const REMOVE: &str = "
 delete from products
 where id in (select value from json_each(?2))
 and +workspace_id = ?1
-and import_us < ?3
+and import_at < ?3
 returning id";
 
 /// What may go is looked for beside the writer, which is held only to remove it.
@@ -287,8 +219,6 @@ async fn bury(
     Ok(())
 }
 
-const ENTITY: i64 = Entity::Products.code() as i64;
-
 /// The first of so many.
 async fn stamps(
     connection: &mut SqliteConnection,
@@ -303,14 +233,4 @@ async fn stamps(
 }
 
 #[cfg(test)]
-pub(super) const SQL: &[&str] = &[
-    CLOCK,
-    CHANGES,
-    BY_IDS,
-    FOUND,
-    WRITE,
-    MARK,
-    PAGE,
-    REMOVE,
-    REMOVE_NAMED,
-];
+pub(super) const SQL: &[&str] = &[FOUND, WRITE, MARK, PAGE, REMOVE, REMOVE_NAMED];

@@ -85,7 +85,7 @@ where id in (select value from json_each(?1))";
 
 const UNLINK_CONVERSATIONS: &str = "
 update conversations
-set deal_id = null, cursor_us = wanted.value ->> 1, updated_us = ?2
+set deal_id = null, cursor_us = wanted.value ->> 1, updated_at = ?2
 from json_each(?1) as wanted
 where conversations.id = wanted.value ->> 0";
 
@@ -98,7 +98,7 @@ and ?2 is not null";
 
 const UNLINK_TICKETS: &str = "
 update tickets
-set deal_id = null, cursor_us = wanted.value ->> 1, updated_us = ?2
+set deal_id = null, cursor_us = wanted.value ->> 1, updated_at = ?2
 from json_each(?1) as wanted
 where tickets.id = wanted.value ->> 0";
 

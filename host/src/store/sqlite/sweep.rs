@@ -19,9 +19,9 @@ delete from deliveries
 where id in (
   select id from deliveries
   where id < ?1
-  and received_us < ?2
+  and received_at < ?2
   and status in ('converted', 'duplicate', 'rejected', 'ignored', 'unrouted', 'parked')
-  and (lease_until_us is null or lease_until_us <= ?3)
+  and (lease_until_at is null or lease_until_at <= ?3)
   order by id
   limit ?4)
 returning id";
@@ -31,9 +31,9 @@ delete from deliveries
 where id in (
   select id from deliveries
   where status = 'quarantined'
-  and received_us < ?2
+  and received_at < ?2
   and id < ?1
-  and (lease_until_us is null or lease_until_us <= ?3)
+  and (lease_until_at is null or lease_until_at <= ?3)
   limit ?4)
 returning id";
 
@@ -53,35 +53,35 @@ const CLAIMS: &str = "
 delete from dedupe
 where (connection_id, key) in (
   select connection_id, key from dedupe
-  where until_us < ?1
+  where until_at < ?1
   limit ?2)";
 
 const REFERENCES: &str = "
 delete from channel_refs
 where (connection_id, external_id) in (
   select connection_id, external_id from channel_refs
-  where until_us < ?1
-  order by until_us
+  where until_at < ?1
+  order by until_at
   limit ?2)";
 
 // Only counted where there are many; the index is all that is read.
 const UNKNOWN: &str = "
 select count(*)
 from channel_refs
-where until_us is not null";
+where until_at is not null";
 
 const REQUESTS: &str = "
 delete from idempotency
 where (partner_id, route, key) in (
   select partner_id, route, key from idempotency
-  where until_us < ?1
+  where until_at < ?1
   limit ?2)";
 
 const HOLDS: &str = "
 delete from holds
 where (connection_id, contact_id) in (
   select connection_id, contact_id from holds
-  where until_us < ?1
+  where until_at < ?1
   limit ?2)";
 
 pub async fn sweep(

@@ -1,7 +1,7 @@
 //! Every statement of the store, as the server understands it: it prepares
 //! against the schema, and what grows is never read from end to end.
 
-use leadhost::store::postgres::{HELLO, STATEMENTS};
+use leadhost::store::postgres::{HELLO, statements};
 use leadhost_tests::postgres::{Database, database};
 use serde_json::Value;
 use sqlx::postgres::PgConnection;
@@ -73,11 +73,9 @@ async fn every_statement_prepares_against_the_schema() {
     };
     open(database.url()).await.expect("it opens");
     let mut service = as_service(&database).await;
-    for (area, statements) in STATEMENTS {
-        for sql in *statements {
-            let prepared = service.prepare(sql.into_sql_str()).await;
-            assert!(prepared.is_ok(), "{area}: {sql}\n{:?}", prepared.err());
-        }
+    for (area, sql) in statements() {
+        let prepared = service.prepare(sql.into_sql_str()).await;
+        assert!(prepared.is_ok(), "{area}: {sql}\n{:?}", prepared.err());
     }
 }
 
@@ -124,19 +122,17 @@ async fn read_whole(service: &mut PgConnection) -> (Vec<String>, Vec<&'static Kn
     run(service, HELLO).await;
     let mut used = vec![false; WHOLE.len()];
     let mut wrong = Vec::new();
-    for (area, statements) in STATEMENTS {
-        for sql in *statements {
-            let plan = explain(service, sql).await;
-            let mut read = Vec::new();
-            walk(&plan, None, &mut read);
-            for (table, how) in read {
-                let known = WHOLE
-                    .iter()
-                    .position(|(of, part, _)| *of == table && sql.contains(part));
-                match known {
-                    Some(at) => used[at] = true,
-                    None => wrong.push(format!("{area}: {table} by {how}\n{sql}\n")),
-                }
+    for (area, sql) in statements() {
+        let plan = explain(service, sql).await;
+        let mut read = Vec::new();
+        walk(&plan, None, &mut read);
+        for (table, how) in read {
+            let known = WHOLE
+                .iter()
+                .position(|(of, part, _)| *of == table && sql.contains(part));
+            match known {
+                Some(at) => used[at] = true,
+                None => wrong.push(format!("{area}: {table} by {how}\n{sql}\n")),
             }
         }
     }

@@ -74,7 +74,7 @@ pub async fn who_handled_it_may_change(world: &World) {
     assert!(unknown.keys().any(|(_, key)| *key == Key::default()));
     // Also when it began: it goes into another day.
     let began = match world.on {
-        leadhost_tests::On::Sqlite => "first_message_us = 1750600000000000".to_owned(),
+        leadhost_tests::On::Sqlite => "first_message_at = 1750600000000000".to_owned(),
         leadhost_tests::On::Postgres(_) => "first_message_at = to_timestamp(1750600000)".to_owned(),
     };
     alter(world, other, &began).await;
@@ -153,7 +153,7 @@ pub async fn a_lead_that_turns_out_a_test_is_counted_no_more(world: &World) {
         alter(world, id, &format!("deal_id = '{deal}'")).await;
     }
     let column = match world.on {
-        leadhost_tests::On::Sqlite => "closed_us = 1750600000000000",
+        leadhost_tests::On::Sqlite => "closed_at = 1750600000000000",
         leadhost_tests::On::Postgres(_) => "closed_at = to_timestamp(1750600000)",
     };
     alter(world, closed, column).await;

@@ -1,7 +1,7 @@
 //! What operators declare, and the plugins.
 
 use super::Kind::{Bytes, Json, Jsonb, Small, Text, Time, Truth, Uuid, Whole};
-use super::{Table, renamed, same, whole};
+use super::{Table, same, whole};
 
 pub const WORKSPACES: Table = whole(
     "workspaces",
@@ -13,7 +13,7 @@ pub const WORKSPACES: Table = whole(
         same("region", Text),
         same("time_zone", Text),
         same("rate_limit", Whole),
-        renamed("created_us", "created_at", Time),
+        same("created_at", Time),
     ],
 );
 
@@ -24,7 +24,7 @@ pub const PARTNERS: Table = whole(
         same("workspace_id", Uuid),
         same("id", Uuid),
         same("name", Text),
-        renamed("created_us", "created_at", Time),
+        same("created_at", Time),
     ],
 );
 
@@ -64,9 +64,9 @@ pub const PRODUCTS: Table = whole(
         same("name", Text),
         same("description", Text),
         same("cursor_us", Whole),
-        renamed("created_us", "created_at", Time),
-        renamed("updated_us", "updated_at", Time),
-        renamed("import_us", "import_at", Time),
+        same("created_at", Time),
+        same("updated_at", Time),
+        same("import_at", Time),
     ],
 );
 
@@ -104,7 +104,7 @@ pub const CONNECTIONS: Table = whole(
         same("time_zone", Text),
         same("dedupe_by_content", Truth),
         same("settings", Jsonb),
-        renamed("paused_us", "paused_at", Time),
+        same("paused_at", Time),
         same("paused_reason", Text),
     ],
 );
@@ -120,10 +120,10 @@ pub const KEYS: Table = whole(
         same("partner_id", Uuid),
         same("label", Text),
         same("hint", Text),
-        renamed("created_us", "created_at", Time),
-        renamed("expires_us", "expires_at", Time),
-        renamed("revoked_us", "revoked_at", Time),
-        renamed("last_used_us", "last_used_at", Time),
+        same("created_at", Time),
+        same("expires_at", Time),
+        same("revoked_at", Time),
+        same("last_used_at", Time),
     ],
 );
 
@@ -139,7 +139,7 @@ pub const PLUGINS: Table = whole(
         same("golden", Whole),
         same("origin", Text),
         same("publisher", Text),
-        renamed("stored_us", "stored_at", Time),
+        same("stored_at", Time),
         same("wasm", Bytes),
     ],
 );
@@ -152,7 +152,7 @@ pub const ACTIVATIONS: Table = whole(
         same("digest", Text),
         same("previous", Text),
         same("generation", Whole),
-        renamed("activated_us", "activated_at", Time),
+        same("activated_at", Time),
     ],
 );
 
@@ -164,6 +164,6 @@ pub const REFUSALS: Table = whole(
         same("origin", Text),
         same("digest", Text),
         same("reason", Text),
-        renamed("at_us", "at", Time),
+        same("at", Time),
     ],
 );

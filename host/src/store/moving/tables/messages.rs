@@ -19,20 +19,20 @@ pub const CONVERSATIONS: Table = whole(
         same("source", Text),
         same("channel", Text),
         same("status", Text),
-        renamed("created_us", "created_at", Time),
-        renamed("updated_us", "updated_at", Time),
-        renamed("first_message_us", "first_message_at", Time),
-        renamed("answered_us", "answered_at", Time),
-        renamed("last_message_us", "last_message_at", Time),
-        renamed("no_response_us", "no_response_at", Time),
-        renamed("transferred_us", "transferred_at", Time),
-        renamed("appointment_us", "appointment_at", Time),
-        renamed("closed_us", "closed_at", Time),
+        same("created_at", Time),
+        same("updated_at", Time),
+        same("first_message_at", Time),
+        same("answered_at", Time),
+        same("last_message_at", Time),
+        same("no_response_at", Time),
+        same("transferred_at", Time),
+        same("appointment_at", Time),
+        same("closed_at", Time),
         same("props", Json),
-        renamed("messaged_us", "messaged_at", Time),
+        same("messaged_at", Time),
         same("transfer", Truth),
-        renamed("respond_by_us", "respond_by", Time),
-        renamed("close_by_us", "close_by", Time),
+        same("respond_by", Time),
+        same("close_by", Time),
     ],
 );
 
@@ -44,13 +44,13 @@ pub const MESSAGES: Table = whole(
         same("cursor_us", Whole),
         same("id", Uuid),
         same("conversation_id", Uuid),
-        renamed("created_us", "created_at", Time),
+        same("created_at", Time),
         same("actor", Text),
         same("kind", Text),
         same("content", Text),
         same("metadata", Json),
-        renamed("delivered_us", "delivered_at", Time),
-        renamed("read_us", "read_at", Time),
+        same("delivered_at", Time),
+        same("read_at", Time),
         same("contact_id", Uuid),
         same("agent_id", Whole),
         same("state", Text),
@@ -69,7 +69,7 @@ pub const SENDS: Table = whole(
         same("recipient", Text),
         same("payload", Json),
         same("attempts", Whole),
-        renamed("until_us", "until_at", Time),
+        same("until_at", Time),
     ],
 );
 
@@ -83,7 +83,7 @@ pub const CHANNEL_REFS: Table = whole(
         same("message_id", Uuid),
         same("progress", Json),
         same("recipient_id", Text),
-        renamed("until_us", "until_at", Time),
+        same("until_at", Time),
     ],
 );
 
@@ -99,7 +99,7 @@ pub const HOLDS: Table = whole(
             "contact_id",
             Uuid,
         ),
-        renamed("until_us", "until_at", Time),
+        same("until_at", Time),
     ],
 );
 
@@ -122,7 +122,7 @@ pub const MESSAGE_ERRORS: Table = whole(
         same("details", Text),
         same("template_name", Text),
         same("channel", Text),
-        renamed("occurred_us", "occurred_at", Time),
+        same("occurred_at", Time),
     ],
 );
 
@@ -132,7 +132,7 @@ pub const TEMPLATE_LISTS: Table = whole(
     &[
         same("workspace_id", Uuid),
         same("connection_id", Text),
-        renamed("synced_us", "synced_at", Time),
+        same("synced_at", Time),
         same("error", Text),
         same("unlisted", Truth),
         same("templates", Json),
@@ -150,7 +150,7 @@ pub const IDEMPOTENCY: Table = whole(
         same("fingerprint", Text),
         same("message_id", Uuid),
         same("answer", Json),
-        renamed("until_us", "until_at", Time),
+        same("until_at", Time),
     ],
 );
 
@@ -169,9 +169,9 @@ pub const QUEUE_OF_SENDS: Table = Table {
         renamed("state", "status", Text),
         renamed("null", "digest", Text),
         renamed("0", "body_bytes", Whole),
-        renamed("due_us", "due_at", Time),
+        same("due_at", Time),
         renamed("0", "lease", Whole),
         renamed("null", "lease_until", Time),
-        renamed("until_us", "until_at", Time),
+        same("until_at", Time),
     ],
 };

@@ -1,7 +1,7 @@
 //! What partners did to deals, and what the desk has in its hands.
 
 use super::Kind::{Json, Text, Time, Uuid, Whole};
-use super::{Table, renamed, same, whole};
+use super::{Table, same, whole};
 
 pub const DEAL_HISTORY: Table = whole(
     "deal_history",
@@ -10,7 +10,7 @@ pub const DEAL_HISTORY: Table = whole(
         same("workspace_id", Uuid),
         same("number", Whole),
         same("deal_id", Uuid),
-        renamed("at_us", "at", Time),
+        same("at", Time),
         same("who", Json),
         same("changes", Json),
     ],
@@ -23,7 +23,7 @@ pub const DEAL_LOGS: Table = whole(
         same("workspace_id", Uuid),
         same("id", Uuid),
         same("deal_id", Uuid),
-        renamed("created_us", "created_at", Time),
+        same("created_at", Time),
         same("partner_id", Uuid),
         same("key_id", Uuid),
         same("kind", Text),
@@ -49,10 +49,10 @@ pub const TICKETS: Table = whole(
         same("owner_id", Uuid),
         same("status", Text),
         same("special_instructions", Text),
-        renamed("opened_us", "opened_at", Time),
-        renamed("answered_us", "answered_at", Time),
-        renamed("resolved_us", "resolved_at", Time),
-        renamed("updated_us", "updated_at", Time),
+        same("opened_at", Time),
+        same("answered_at", Time),
+        same("resolved_at", Time),
+        same("updated_at", Time),
     ],
 );
 
@@ -66,8 +66,8 @@ pub const ERASURES: Table = whole(
         same("contact_id", Uuid),
         same("found_by", Text),
         same("key_id", Uuid),
-        renamed("began_us", "began_at", Time),
-        renamed("done_us", "done_at", Time),
+        same("began_at", Time),
+        same("done_at", Time),
         same("erased", Json),
         same("remaining", Json),
     ],

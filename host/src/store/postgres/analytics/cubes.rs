@@ -6,9 +6,9 @@ use sqlx::Row as _;
 use sqlx::postgres::PgConnection;
 use uuid::Uuid;
 
-use super::super::agents;
 use super::super::columns::{self, text};
 use super::super::db::{Db, Rows, Transaction};
+use super::super::workspaces;
 use super::builds::Locked;
 use super::cells::{Found, sums};
 use crate::domain::analytics::Slot;
@@ -93,7 +93,7 @@ order by b.build, c.zone";
 
 pub async fn due(db: &Db, tzdata: &str, now: Micros) -> Result<Vec<Cube>, StoreError> {
     let mut making = Vec::new();
-    for some in agents::workspace_ids(db)
+    for some in workspaces::workspace_ids(db)
         .await?
         .chunks(limits::WORKSPACES_AT_ONCE)
     {

@@ -4,9 +4,9 @@ use sqlx::Row as _;
 use sqlx::postgres::PgConnection;
 use uuid::Uuid;
 
-use super::super::agents;
 use super::super::columns;
 use super::super::db::{Db, Rows};
+use super::super::workspaces;
 use super::builds;
 use crate::domain::analytics::MetricSet;
 use crate::domain::id::WorkspaceId;
@@ -33,7 +33,7 @@ order by b.build";
 pub async fn begin(db: &Db, set: MetricSet) -> Result<Run, StoreError> {
     let as_of = Micros(sqlx::query(NOW).fetch_one(db.pool()).await?.try_get(0)?);
     let mut found = Vec::new();
-    for some in agents::workspace_ids(db)
+    for some in workspaces::workspace_ids(db)
         .await?
         .chunks(limits::WORKSPACES_AT_ONCE)
     {
@@ -114,7 +114,7 @@ pub async fn end(
     unread: &[Build],
     changes: u64,
 ) -> Result<(), StoreError> {
-    let workspaces = agents::workspace_ids(db).await?;
+    let workspaces = workspaces::workspace_ids(db).await?;
     let unread: Vec<i64> = unread.iter().map(|build| build.number).collect();
     let mut transaction = db.begin(Rows::Exempt).await?;
     sqlx::query(LOCK)
@@ -184,7 +184,7 @@ pub async fn rebuild(
 ) -> Result<u64, StoreError> {
     let workspaces = match workspace {
         Some(workspace) => vec![workspace],
-        None => agents::workspace_ids(db).await?,
+        None => workspaces::workspace_ids(db).await?,
     };
     let mut begun = 0;
     for some in workspaces.chunks(limits::WORKSPACES_AT_ONCE) {

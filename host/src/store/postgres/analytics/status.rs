@@ -2,8 +2,8 @@
 
 use uuid::Uuid;
 
-use super::super::agents;
 use super::super::db::{Db, Rows};
+use super::super::workspaces;
 use super::builds;
 use crate::domain::analytics::{MetricSet, Slot};
 use crate::domain::time::Micros;
@@ -41,7 +41,7 @@ and b.metric_set = $2
 and b.state in ('making', 'serving')";
 
 pub async fn status(db: &Db) -> Result<Vec<RollupStatus>, StoreError> {
-    let workspaces = agents::workspace_ids(db).await?;
+    let workspaces = workspaces::workspace_ids(db).await?;
     let mut snapshot = db.snapshot(Rows::Exempt).await?;
     let mut all = Vec::new();
     for set in MetricSet::ALL {

@@ -18,7 +18,7 @@ use crate::store::{Cell, CellQuery, Cells, RollupState, Scope, Slots, StoreError
 
 const STATE: &str = "
 select b.build, b.version,
-  case when b.held then b.held_us else r.as_of_us end as as_of,
+  case when b.held then b.held_at else r.as_of end as as_of,
   (select json_group_array(id order by id) from agents where workspace_id = ?1 and internal)
     as internal
 from (select 1) as one

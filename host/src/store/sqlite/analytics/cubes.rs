@@ -18,12 +18,12 @@ use crate::store::row::{Columns as _, analytics};
 use crate::store::{Build, Cube, StoreError, ZoneUse};
 
 const NOTE: &str = "
-insert into rollup_zones (workspace_id, zone, requests, used_us)
+insert into rollup_zones (workspace_id, zone, requests, used_at)
 select value ->> 0, value ->> 1, value ->> 2, value ->> 3
 from json_each(?1)
 where true
 on conflict (workspace_id, zone) do update
-set requests = requests + excluded.requests, used_us = max(used_us, excluded.used_us)";
+set requests = requests + excluded.requests, used_at = max(used_at, excluded.used_at)";
 
 pub async fn note_zones(db: &Db, uses: &[ZoneUse]) -> Result<(), StoreError> {
     if uses.is_empty() {
@@ -53,12 +53,12 @@ from rollup_cubes
 order by build, zone";
 
 const ZONES: &str = "
-select workspace_id, zone, requests, used_us as used_at
+select workspace_id, zone, requests, used_at
 from rollup_zones";
 
 const FORGET: &str = "
 delete from rollup_zones
-where used_us <= ?1";
+where used_at <= ?1";
 
 const NEW: &str = "
 insert into rollup_cubes (build, zone, tzdata, filled_slot)

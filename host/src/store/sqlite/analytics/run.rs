@@ -107,7 +107,7 @@ pub async fn rebuild(
 const HOLD: &str = "
 update rollup_builds
 set held = 1,
-  held_us = case when held then held_us else (select as_of_us from rollup_runs where metric_set = ?1) end
+  held_at = case when held then held_at else (select as_of from rollup_runs where metric_set = ?1) end
 where build in (select value from json_each(?2))
 and metric_set = ?1
 and state = 'serving'";
@@ -116,17 +116,17 @@ and state = 'serving'";
 // is as of its own beginning.
 const LET_GO: &str = "
 update rollup_builds
-set held_us = max(coalesce(held_us, ?3), ?3),
-  held = coalesce(?3 < (select as_of_us from rollup_runs where metric_set = ?1), 0)
+set held_at = max(coalesce(held_at, ?3), ?3),
+  held = coalesce(?3 < (select as_of from rollup_runs where metric_set = ?1), 0)
 where metric_set = ?1
 and held
 and build not in (select value from json_each(?2))";
 
 const END: &str = "
-insert into rollup_runs (metric_set, as_of_us, finished_us, changes)
+insert into rollup_runs (metric_set, as_of, finished_at, changes)
 values (?1, ?2, ?3, ?4)
 on conflict (metric_set) do update
-set as_of_us = max(as_of_us, excluded.as_of_us), finished_us = excluded.finished_us,
+set as_of = max(as_of, excluded.as_of), finished_at = excluded.finished_at,
   changes = excluded.changes";
 
 pub async fn end(

@@ -10,12 +10,12 @@ use crate::store::row::{Columns as _, analytics};
 use crate::store::{RollupStatus, StoreError};
 
 const RUN: &str = "
-select as_of_us as as_of, finished_us as finished_at, changes
+select as_of, finished_at, changes
 from rollup_runs
 where metric_set = ?1";
 
 const BEHIND: &str = "
-select workspace_id, held_us as as_of
+select workspace_id, held_at as as_of
 from rollup_builds
 where metric_set = ?1
 and state = 'serving'

@@ -132,8 +132,8 @@ struct Read {
 // What is said about a test lead does not count, and neither do its tickets.
 const CONVERSATIONS: &str = "
 select c.cursor_us as stamp, c.id, coalesce(d.props -> 'test', c.props -> 'test', 'false') <> 'true' as counts,
-  c.first_message_us, c.agent_type, c.agent_id, c.source, c.answered_us, c.no_response_us,
-  c.appointment_us, c.transferred_us
+  c.first_message_at, c.agent_type, c.agent_id, c.source, c.answered_at, c.no_response_at,
+  c.appointment_at, c.transferred_at
 from conversations as c
 left join deals as d on d.id = c.deal_id
 where c.workspace_id = ?1
@@ -149,7 +149,7 @@ limit ?4";
 
 const TICKETS: &str = "
 select t.cursor_us as stamp, t.id, coalesce(d.props -> 'test', c.props -> 'test', 'false') <> 'true' as counts,
-  t.opened_us, t.agent_type, t.agent_id, t.source, t.answered_us, t.resolved_us
+  t.opened_at, t.agent_type, t.agent_id, t.source, t.answered_at, t.resolved_at
 from tickets as t
 left join deals as d on d.id = t.deal_id
 left join conversations as c on c.id = t.conversation_id
@@ -355,7 +355,7 @@ and state = 'serving'";
 // It has just read everything there is.
 const SERVE: &str = "
 update rollup_builds
-set state = 'serving', held = 0, held_us = null
+set state = 'serving', held = 0, held_at = null
 where build = ?1";
 
 async fn write(db: &Db, build: &Build, read: &Read) -> Result<Stepped, StoreError> {

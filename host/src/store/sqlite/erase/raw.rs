@@ -33,7 +33,7 @@ or exists (
   where part.id = ",
             $delivery,
             "
-  and (part.next_attempt_us is not null
+  and (part.next_attempt_at is not null
     or (part.status = 'parked' and part.attempts > 0))))"
         )
     };
@@ -352,7 +352,7 @@ select d.id, d.status,
 from json_each(?1) as wanted
 cross join deliveries as d on d.id = wanted.value
 where (d.body_bytes > 0 or d.query <> '[]' or d.headers <> '[]')
-and (d.next_attempt_us is not null or not coalesce((
+and (d.next_attempt_at is not null or not coalesce((
   select min(i.contact_id is not null) from items as i
   where i.delivery_id = d.id), false))
 order by d.id"

@@ -18,7 +18,7 @@ macro_rules! erasures {
     ($rest:literal) => {
         concat!(
             "
-select id, workspace_id, contact_id, found_by, key_id, began_us as began_at, done_us as done_at,
+select id, workspace_id, contact_id, found_by, key_id, began_at, done_at,
   erased, remaining
 from erasures
 ",
@@ -29,13 +29,13 @@ from erasures
 
 const UNFINISHED: &str = erasures!(
     "where contact_id = ?1
-and done_us is null
+and done_at is null
 order by id
 limit 1"
 );
 
 const BEGIN: &str = "
-insert into erasures (workspace_id, id, contact_id, found_by, key_id, began_us, erased, remaining)
+insert into erasures (workspace_id, id, contact_id, found_by, key_id, began_at, erased, remaining)
 values (?1, ?2, ?3, ?4, ?5, ?6, '{}', '{}')";
 
 /// The one of this contact that was interrupted, or a new one.
@@ -109,7 +109,7 @@ pub async fn note(
 
 const END: &str = "
 update erasures
-set done_us = ?2, remaining = ?3
+set done_at = ?2, remaining = ?3
 where id = ?1";
 
 pub async fn end(

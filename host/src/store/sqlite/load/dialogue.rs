@@ -40,7 +40,7 @@ pub async fn all(
 
 const REFERENCES: &str = "
 select r.connection_id, r.external_id, r.workspace_id, r.message_id, r.progress, r.recipient_id,
-  r.until_us as until_at
+  r.until_at
 from json_each(?1) as wanted
 cross join channel_refs as r
   on r.connection_id = wanted.value ->> 0
@@ -61,7 +61,7 @@ async fn references(
 
 const IDEMPOTENCY: &str = "
 select i.partner_id, i.route, i.key, i.workspace_id, i.fingerprint, i.message_id, i.answer,
-  i.until_us as until_at
+  i.until_at
 from json_each(?1) as wanted
 cross join idempotency as i
   on i.partner_id = wanted.value ->> 0
@@ -93,8 +93,8 @@ async fn idempotency(
 
 const MESSAGES: &str = "
 select m.id, m.workspace_id, m.conversation_id, m.contact_id, m.agent_id,
-  m.created_us as created_at, m.actor, m.kind, m.content, m.metadata,
-  m.delivered_us as delivered_at, m.read_us as read_at
+  m.created_at, m.actor, m.kind, m.content, m.metadata,
+  m.delivered_at, m.read_at
 from json_each(?1) as wanted
 cross join messages as m
   on m.id = wanted.value ->> 1
@@ -102,8 +102,8 @@ cross join messages as m
 
 const SENDS: &str = "
 select s.message_id, s.workspace_id, s.conversation_id, s.contact_id, s.connection_id, s.recipient,
-  s.payload, s.state, s.attempts, s.due_us as due_at, s.until_us as until_at, s.lease,
-  s.lease_until_us as lease_until_at
+  s.payload, s.state, s.attempts, s.due_at, s.until_at, s.lease,
+  s.lease_until_at
 from json_each(?1) as wanted
 cross join sends as s
   on s.message_id = wanted.value ->> 1
@@ -130,11 +130,11 @@ macro_rules! conversations_of {
         concat!(
             "
 select c.id, c.workspace_id, c.contact_id, c.deal_id, c.agent_id, c.agent_type, c.source, c.channel,
-  c.first_message_us as first_message_at, c.answered_us as answered_at,
-  c.last_message_us as last_message_at, c.no_response_us as no_response_at,
-  c.transferred_us as transferred_at, c.appointment_us as appointment_at,
-  c.closed_us as closed_at, c.props, c.messaged_us as messaged_at, c.transfer,
-  c.respond_by_us as respond_by, c.close_by_us as close_by
+  c.first_message_at, c.answered_at,
+  c.last_message_at, c.no_response_at,
+  c.transferred_at, c.appointment_at,
+  c.closed_at, c.props, c.messaged_at, c.transfer,
+  c.respond_by, c.close_by
 from json_each(?1) as wanted
 cross join conversations as c
 ",
@@ -164,7 +164,7 @@ async fn conversations(
 const OPEN_OF_DEALS: &str = conversations_of!(
     "  on c.deal_id = wanted.value ->> 1
   and c.workspace_id = wanted.value ->> 0
-  and c.closed_us is null"
+  and c.closed_at is null"
 );
 
 const OF_DEALS: &str = conversations_of!(
@@ -191,8 +191,8 @@ macro_rules! tickets_of {
         concat!(
             "
 select t.id, t.workspace_id, t.conversation_id, t.deal_id, t.contact_id, t.agent_id,
-  t.agent_type, t.source, t.owner_id, t.status, t.special_instructions, t.opened_us as opened_at, t.answered_us as answered_at,
-  t.resolved_us as resolved_at
+  t.agent_type, t.source, t.owner_id, t.status, t.special_instructions, t.opened_at, t.answered_at,
+  t.resolved_at
 from json_each(?1) as wanted
 cross join tickets as t
 ",
@@ -217,14 +217,14 @@ async fn tickets(
 const LIVE_TICKETS: &str = tickets_of!(
     "  on t.conversation_id = wanted.value ->> 1
   and t.workspace_id = wanted.value ->> 0
-  and t.resolved_us is null"
+  and t.resolved_at is null"
 );
 
 const LIVE_DEAL_TICKETS: &str = tickets_of!(
     "  on t.deal_id = wanted.value ->> 1
   and t.workspace_id = wanted.value ->> 0
   and t.conversation_id is null
-  and t.resolved_us is null"
+  and t.resolved_at is null"
 );
 
 const TICKETS_OF_DEALS: &str = tickets_of!(
@@ -255,7 +255,7 @@ fn know_tickets(known: &mut Known, rows: &[SqliteRow]) -> Result<(), StoreError>
 const OPEN: &str = conversations_of!(
     "  on c.contact_id = wanted.value ->> 1
   and c.agent_id = wanted.value ->> 2
-  and c.closed_us is null"
+  and c.closed_at is null"
 );
 
 async fn open(
@@ -291,7 +291,7 @@ async fn newest_deals(
 }
 
 const HOLDS: &str = "
-select h.connection_id, nullif(h.contact_id, '') as contact_id, h.until_us as until_at
+select h.connection_id, nullif(h.contact_id, '') as contact_id, h.until_at
 from json_each(?1) as wanted
 cross join holds as h
   on h.connection_id = wanted.value ->> 0
@@ -310,7 +310,7 @@ async fn holds(
 }
 
 const CONTACTS: &str = "
-select c.id, c.workspace_id, c.name, c.email, c.phone_number, c.banned_us as banned_at, c.props,
+select c.id, c.workspace_id, c.name, c.email, c.phone_number, c.banned_at, c.props,
   c.edited
 from json_each(?1) as wanted
 cross join contacts as c
@@ -332,7 +332,7 @@ async fn contacts(
 const ERRORS: &str = "
 select e.id, e.workspace_id, e.conversation_id, e.deal_id, e.agent_id, e.message_id, e.external_id,
   e.recipient_id, e.code, e.title, e.description, e.details, e.template_name, e.channel,
-  e.occurred_us as occurred_at
+  e.occurred_at
 from json_each(?1) as wanted
 cross join message_errors as e
   on e.id = wanted.value ->> 1

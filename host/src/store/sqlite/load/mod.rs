@@ -37,9 +37,9 @@ async fn rows<T: Serialize>(
 
 // The peer lies past the body: it is read only of those that may have one.
 const DELIVERIES: &str = "
-select d.workspace_id, d.id, d.connection_id, d.received_us as received_at, d.body_bytes, d.status,
-  d.error, d.notes, d.ran, d.attempts, d.next_attempt_us as next_attempt_at, d.presented, d.lease,
-  d.lease_until_us as lease_until_at, iif(d.presented is null, null, d.peer) as peer
+select d.workspace_id, d.id, d.connection_id, d.received_at, d.body_bytes, d.status,
+  d.error, d.notes, d.ran, d.attempts, d.next_attempt_at, d.presented, d.lease,
+  d.lease_until_at, iif(d.presented is null, null, d.peer) as peer
 from json_each(?1) as wanted
 cross join deliveries as d on d.id = wanted.value";
 
@@ -65,8 +65,8 @@ group by i.delivery_id, i.status";
 
 const FETCHES: &str = "
 select f.workspace_id, f.delivery_id, f.item, f.connection_id, f.dedupe_key, f.external_id, f.hop,
-  f.due_us as due_at, f.until_us as until_at, f.attempts, f.ran, f.lease,
-  f.lease_until_us as lease_until_at, f.request, f.state, f.response_head, f.response_body
+  f.due_at, f.until_at, f.attempts, f.ran, f.lease,
+  f.lease_until_at, f.request, f.state, f.response_head, f.response_body
 from json_each(?1) as wanted
 cross join fetches as f
   on f.delivery_id = wanted.value ->> 0
@@ -147,7 +147,7 @@ fn lease(row: &SqliteRow) -> Result<(i64, bool), StoreError> {
 }
 
 const CLAIMS: &str = "
-select d.connection_id, d.key, d.workspace_id, d.delivery_id, d.item, d.until_us as until_at,
+select d.connection_id, d.key, d.workspace_id, d.delivery_id, d.item, d.until_at,
   d.deal_id, d.contact_id
 from json_each(?1) as wanted
 cross join dedupe as d
@@ -167,7 +167,7 @@ pub async fn claims(
 }
 
 const CONTACTS_BY_KEY: &str = "
-select k.workspace_id, k.key, c.id, c.name, c.email, c.phone_number, c.banned_us as banned_at,
+select k.workspace_id, k.key, c.id, c.name, c.email, c.phone_number, c.banned_at,
   c.props, c.edited
 from json_each(?1) as wanted
 cross join contact_keys as k
@@ -196,7 +196,7 @@ select d.workspace_id, d.id, d.person_id, d.agent_id, d.owner_id, d.status, d.st
   d.props, d.edited, d.product_id, d.external_id, d.connection_id, d.delivery_id,
   coalesce(d.partner_id, (
     select s.partner_id from connections as s where s.id = d.connection_id)) as partner_id,
-  c.name, c.email, c.phone_number, c.banned_us as banned_at, c.props as contact_props, c.edited as contact_edited
+  c.name, c.email, c.phone_number, c.banned_at, c.props as contact_props, c.edited as contact_edited
 from json_each(?1) as wanted
 cross join deals as d on d.id = wanted.value
 cross join contacts as c on c.id = d.person_id";
@@ -295,7 +295,7 @@ pub async fn first_agents(
 // Only a quarantine that the batch may fill is read row by row, so that the usual
 // batch pays for a sum. Its bound is a thousand rows, all of them in the index.
 const QUARANTINE: &str = "
-select d.connection_id, d.id, d.body_bytes, d.peer, d.lease_until_us as lease_until_at
+select d.connection_id, d.id, d.body_bytes, d.peer, d.lease_until_at
 from json_each(?1) as wanted
 cross join deliveries as d indexed by deliveries_quarantined
   on d.status = 'quarantined'
@@ -305,7 +305,7 @@ where (
   from deliveries indexed by deliveries_quarantined
   where status = 'quarantined'
   and connection_id = wanted.value ->> 0)
-order by d.connection_id, d.received_us, d.id";
+order by d.connection_id, d.received_at, d.id";
 
 pub async fn quarantine(
     connection: &mut SqliteConnection,

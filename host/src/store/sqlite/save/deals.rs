@@ -18,7 +18,7 @@ struct HistoryRow {
 }
 
 const HISTORY: &str = "
-insert into deal_history (workspace_id, deal_id, at_us, who, changes)
+insert into deal_history (workspace_id, deal_id, at, who, changes)
 select value ->> 'workspace', value ->> 'deal', value ->> 'at', value ->> 'who',
   value ->> 'changes'
 from jsonb_each(?1)";
@@ -58,7 +58,7 @@ struct LogRow<'a> {
 }
 
 const LOGS: &str = "
-insert into deal_logs (workspace_id, id, deal_id, created_us, partner_id, key_id, kind, subject,
+insert into deal_logs (workspace_id, id, deal_id, created_at, partner_id, key_id, kind, subject,
   description, metadata)
 select value ->> 'workspace', value ->> 'id', value ->> 'deal', value ->> 'created',
   value ->> 'partner', value ->> 'by_key', value ->> 'kind', value ->> 'subject',

@@ -39,8 +39,8 @@ struct NewDeliveryRow {
 
 // A piece of an empty blob is null to SQLite, not empty.
 const NEW_DELIVERIES: &str = "
-insert into deliveries (workspace_id, id, connection_id, received_us, method, path, query, headers,
-  body_bytes, status, error, notes, ran, attempts, next_attempt_us, lease, presented, body,
+insert into deliveries (workspace_id, id, connection_id, received_at, method, path, query, headers,
+  body_bytes, status, error, notes, ran, attempts, next_attempt_at, lease, presented, body,
   peer)
 select value ->> 'workspace', value ->> 'id', value ->> 'connection', value ->> 'received',
   value ->> 'method', value ->> 'path', value ->> 'query', value ->> 'headers',
@@ -120,9 +120,9 @@ struct ChangedDeliveryRow {
 const CHANGED_DELIVERIES: &str = "
 update deliveries
 set status = value ->> 'status', error = value ->> 'error', notes = value ->> 'notes',
-  ran = value ->> 'ran', attempts = value ->> 'attempts', next_attempt_us = value ->> 'next',
+  ran = value ->> 'ran', attempts = value ->> 'attempts', next_attempt_at = value ->> 'next',
   presented = unhex(value ->> 'presented'), peer = iif(value ->> 'presented' is null, null, peer),
-  lease_until_us = iif(value ->> 'held', coalesce(value ->> 'held_until', lease_until_us), null)
+  lease_until_at = iif(value ->> 'held', coalesce(value ->> 'held_until', lease_until_at), null)
 from jsonb_each(?1)
 where deliveries.id = value ->> 'id'";
 
@@ -229,7 +229,7 @@ struct FetchRow<'a> {
 
 const FETCHES: &str = "
 insert into fetches (workspace_id, delivery_id, item, connection_id, dedupe_key, external_id, hop,
-  due_us, until_us, attempts, ran, lease, lease_until_us, request, state, response_head,
+  due_at, until_at, attempts, ran, lease, lease_until_at, request, state, response_head,
   response_body)
 select value ->> 'workspace', value ->> 'delivery', value ->> 'item', value ->> 'connection',
   value ->> 'dedupe', value ->> 'external', value ->> 'hop', value ->> 'due', value ->> 'until',
@@ -239,14 +239,14 @@ from jsonb_each(?1)
 where true
 on conflict (delivery_id, item) do update
 set connection_id = excluded.connection_id, dedupe_key = excluded.dedupe_key,
-  external_id = excluded.external_id, hop = excluded.hop, due_us = excluded.due_us,
-  until_us = excluded.until_us, attempts = excluded.attempts, ran = excluded.ran,
+  external_id = excluded.external_id, hop = excluded.hop, due_at = excluded.due_at,
+  until_at = excluded.until_at, attempts = excluded.attempts, ran = excluded.ran,
   request = excluded.request, state = excluded.state, response_head = excluded.response_head,
   response_body = excluded.response_body,
-  lease_until_us = iif(
+  lease_until_at = iif(
     (select value ->> 'held' from jsonb_each(?1)
      where value ->> 'delivery' = fetches.delivery_id and value ->> 'item' = fetches.item),
-    fetches.lease_until_us, null)";
+    fetches.lease_until_at, null)";
 
 const REMOVED_FETCHES: &str = "
 delete from fetches

@@ -32,7 +32,7 @@ struct SendRow<'a> {
 
 const SENDS: &str = "
 insert into sends (workspace_id, message_id, conversation_id, contact_id, connection_id, recipient,
-  payload, state, attempts, due_us, until_us, lease, lease_until_us)
+  payload, state, attempts, due_at, until_at, lease, lease_until_at)
 select value ->> 'workspace', value ->> 'message', value ->> 'conversation', value ->> 'contact',
   value ->> 'connection', value ->> 'recipient', value ->> 'payload', value ->> 'state',
   value ->> 'attempts', value ->> 'due', value ->> 'until', value ->> 'lease',
@@ -40,8 +40,8 @@ select value ->> 'workspace', value ->> 'message', value ->> 'conversation', val
 from jsonb_each(?1)
 where true
 on conflict (message_id) do update
-set state = excluded.state, attempts = excluded.attempts, due_us = excluded.due_us,
-  until_us = excluded.until_us, lease_until_us = excluded.lease_until_us";
+set state = excluded.state, attempts = excluded.attempts, due_at = excluded.due_at,
+  until_at = excluded.until_at, lease_until_at = excluded.lease_until_at";
 
 const REMOVED_SENDS: &str = "
 delete from sends
@@ -91,7 +91,7 @@ struct ReferenceRow<'a> {
 
 const REFERENCES: &str = "
 insert or replace into channel_refs (connection_id, external_id, workspace_id, message_id, progress,
-  recipient_id, until_us)
+  recipient_id, until_at)
 select value ->> 'connection', value ->> 'external', value ->> 'workspace', value ->> 'message',
   value ->> 'progress', value ->> 'recipient', value ->> 'until'
 from jsonb_each(?1)";
@@ -135,7 +135,7 @@ struct RememberedRow<'a> {
 
 const IDEMPOTENCY: &str = "
 insert or replace into idempotency (partner_id, route, key, workspace_id, fingerprint, message_id,
-  answer, until_us)
+  answer, until_at)
 select value ->> 'partner', value ->> 'route', value ->> 'key', value ->> 'workspace',
   value ->> 'fingerprint', value ->> 'message', value ->> 'answer', value ->> 'until'
 from jsonb_each(?1)";
@@ -166,12 +166,12 @@ pub(super) async fn idempotency(
 }
 
 const HOLDS: &str = "
-insert into holds (connection_id, contact_id, workspace_id, until_us)
+insert into holds (connection_id, contact_id, workspace_id, until_at)
 select value ->> 0, value ->> 1, value ->> 2, value ->> 3
 from jsonb_each(?1)
 where true
 on conflict (connection_id, contact_id) do update
-set until_us = max(holds.until_us, excluded.until_us)";
+set until_at = max(holds.until_at, excluded.until_at)";
 
 pub(super) async fn holds(
     connection: &mut SqliteConnection,

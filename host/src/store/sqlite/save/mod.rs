@@ -59,7 +59,7 @@ struct ClaimRow<'a> {
 }
 
 const CLAIMS: &str = "
-insert or replace into dedupe (connection_id, key, workspace_id, delivery_id, item, until_us,
+insert or replace into dedupe (connection_id, key, workspace_id, delivery_id, item, until_at,
   deal_id, contact_id)
 select value ->> 'connection', value ->> 'key', value ->> 'workspace', value ->> 'delivery',
   value ->> 'item', value ->> 'until', value ->> 'deal', value ->> 'contact'
@@ -118,10 +118,10 @@ async fn shared_keys(connection: &mut SqliteConnection, known: &Known) -> Result
 // What paused it first is what a person has to look into.
 const PAUSES: &str = "
 update connections
-set paused_us = value ->> 1, paused_reason = value ->> 2
+set paused_at = value ->> 1, paused_reason = value ->> 2
 from jsonb_each(?1)
 where connections.id = value ->> 0
-and connections.paused_us is null";
+and connections.paused_at is null";
 
 async fn pauses(connection: &mut SqliteConnection, known: &Known) -> Result<(), StoreError> {
     let rows: Vec<_> = known

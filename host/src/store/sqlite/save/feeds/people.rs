@@ -21,8 +21,8 @@ struct ContactRow<'a> {
 }
 
 pub(super) const CONTACTS: &str = "
-insert into contacts (workspace_id, cursor_us, id, name, email, phone_number, banned_us, props,
-  created_us, updated_us)
+insert into contacts (workspace_id, cursor_us, id, name, email, phone_number, banned_at, props,
+  created_at, updated_at)
 select value ->> 'workspace', value ->> 'cursor', value ->> 'id', value ->> 'name',
   value ->> 'email', value ->> 'phone', value ->> 'banned', value ->> 'props',
   min(?2, value ->> 'cursor'), min(?2, value ->> 'cursor')
@@ -30,8 +30,8 @@ from jsonb_each(?1)
 where true
 on conflict (id) do update
 set cursor_us = excluded.cursor_us, name = excluded.name, email = excluded.email,
-  phone_number = excluded.phone_number, banned_us = excluded.banned_us, props = excluded.props,
-  updated_us = excluded.updated_us";
+  phone_number = excluded.phone_number, banned_at = excluded.banned_at, props = excluded.props,
+  updated_at = excluded.updated_at";
 
 pub(super) fn contacts(known: &Known, next: &mut Next) -> Result<Option<String>, StoreError> {
     let mut rows = Vec::new();
@@ -76,7 +76,7 @@ struct DealRow<'a> {
 // came through a connection is the connection's.
 pub(super) const DEALS: &str = "
 insert into deals (workspace_id, cursor_us, id, person_id, agent_id, owner_id, status, title, props,
-  edited, created_us, updated_us, stage_code, product_id, external_id, partner_id, connection_id,
+  edited, created_at, updated_at, stage_code, product_id, external_id, partner_id, connection_id,
   delivery_id)
 select value ->> 'workspace', value ->> 'cursor', value ->> 'id', value ->> 'person',
   value ->> 'agent', value ->> 'owner', value ->> 'status', value ->> 'title', value ->> 'props',
@@ -89,7 +89,7 @@ on conflict (id) do update
 set cursor_us = excluded.cursor_us, person_id = excluded.person_id,
   owner_id = excluded.owner_id, status = excluded.status, title = excluded.title,
   props = excluded.props, edited = excluded.edited,
-  updated_us = excluded.updated_us, stage_code = excluded.stage_code,
+  updated_at = excluded.updated_at, stage_code = excluded.stage_code,
   product_id = excluded.product_id";
 
 pub(super) fn deals(known: &Known, next: &mut Next) -> Result<Option<String>, StoreError> {

@@ -38,9 +38,9 @@ struct ConversationRow<'a> {
 // What a conversation is between does not change, and where it came from neither.
 pub(super) const CONVERSATIONS: &str = "
 insert into conversations (workspace_id, cursor_us, id, contact_id, deal_id, agent_id, agent_type,
-  source, channel, status, created_us, updated_us, first_message_us, answered_us, last_message_us,
-  no_response_us, transferred_us, appointment_us, closed_us, props, messaged_us, transfer,
-  respond_by_us, close_by_us, due_us)
+  source, channel, status, created_at, updated_at, first_message_at, answered_at, last_message_at,
+  no_response_at, transferred_at, appointment_at, closed_at, props, messaged_at, transfer,
+  respond_by, close_by, due_at)
 select value ->> 'workspace', value ->> 'cursor', value ->> 'id', value ->> 'contact',
   value ->> 'deal', value ->> 'agent', value ->> 'agent_type', value ->> 'source',
   value ->> 'channel', value ->> 'status', min(?2, value ->> 'cursor'), min(?2, value ->> 'cursor'), value ->> 'first_message', value ->> 'answered',
@@ -51,13 +51,13 @@ from jsonb_each(?1)
 where true
 on conflict (id) do update
 set cursor_us = excluded.cursor_us, deal_id = excluded.deal_id, status = excluded.status,
-  updated_us = excluded.updated_us, first_message_us = excluded.first_message_us,
-  answered_us = excluded.answered_us, last_message_us = excluded.last_message_us,
-  no_response_us = excluded.no_response_us, transferred_us = excluded.transferred_us,
-  appointment_us = excluded.appointment_us, closed_us = excluded.closed_us,
-  props = excluded.props, messaged_us = excluded.messaged_us, transfer = excluded.transfer,
-  respond_by_us = excluded.respond_by_us, close_by_us = excluded.close_by_us,
-  due_us = excluded.due_us";
+  updated_at = excluded.updated_at, first_message_at = excluded.first_message_at,
+  answered_at = excluded.answered_at, last_message_at = excluded.last_message_at,
+  no_response_at = excluded.no_response_at, transferred_at = excluded.transferred_at,
+  appointment_at = excluded.appointment_at, closed_at = excluded.closed_at,
+  props = excluded.props, messaged_at = excluded.messaged_at, transfer = excluded.transfer,
+  respond_by = excluded.respond_by, close_by = excluded.close_by,
+  due_at = excluded.due_at";
 
 pub(super) fn conversations(
     dialogue: &Dialogue,
@@ -116,8 +116,8 @@ struct MessageRow<'a> {
 
 // What was written stays; how far it is changes.
 pub(super) const MESSAGES: &str = "
-insert into messages (workspace_id, cursor_us, id, conversation_id, contact_id, agent_id, created_us,
-  actor, kind, content, metadata, state, delivered_us, read_us)
+insert into messages (workspace_id, cursor_us, id, conversation_id, contact_id, agent_id, created_at,
+  actor, kind, content, metadata, state, delivered_at, read_at)
 select value ->> 'workspace', value ->> 'cursor', value ->> 'id', value ->> 'conversation',
   value ->> 'contact', value ->> 'agent', value ->> 'created', value ->> 'actor', value ->> 'kind',
   value ->> 'content', value ->> 'metadata', value ->> 'state', value ->> 'delivered',
@@ -126,7 +126,7 @@ from jsonb_each(?1)
 where true
 on conflict (id) do update
 set cursor_us = excluded.cursor_us, metadata = excluded.metadata, state = excluded.state,
-  delivered_us = excluded.delivered_us, read_us = excluded.read_us";
+  delivered_at = excluded.delivered_at, read_at = excluded.read_at";
 
 pub(super) fn messages(dialogue: &Dialogue, next: &mut Next) -> Result<Option<String>, StoreError> {
     let mut rows = Vec::new();
@@ -175,8 +175,8 @@ struct TicketRow<'a> {
 // What is in people's hands does not change; how far they are does.
 pub(super) const TICKETS: &str = "
 insert into tickets (workspace_id, cursor_us, id, conversation_id, deal_id, contact_id, agent_id,
-  agent_type, source, owner_id, status, special_instructions, opened_us, answered_us, resolved_us,
-  updated_us)
+  agent_type, source, owner_id, status, special_instructions, opened_at, answered_at, resolved_at,
+  updated_at)
 select value ->> 'workspace', value ->> 'cursor', value ->> 'id', value ->> 'conversation',
   value ->> 'deal', value ->> 'contact', value ->> 'agent', value ->> 'agent_type',
   value ->> 'source', value ->> 'owner', value ->> 'status', value ->> 'instructions',
@@ -185,8 +185,8 @@ from jsonb_each(?1)
 where true
 on conflict (id) do update
 set cursor_us = excluded.cursor_us, owner_id = excluded.owner_id, status = excluded.status,
-  answered_us = excluded.answered_us, resolved_us = excluded.resolved_us,
-  updated_us = excluded.updated_us";
+  answered_at = excluded.answered_at, resolved_at = excluded.resolved_at,
+  updated_at = excluded.updated_at";
 
 pub(super) fn tickets(dialogue: &Dialogue, next: &mut Next) -> Result<Option<String>, StoreError> {
     let mut rows = Vec::new();
@@ -239,7 +239,7 @@ struct MessageErrorRow<'a> {
 pub(super) const MESSAGE_ERRORS: &str = "
 insert into message_errors (workspace_id, cursor_us, id, conversation_id, deal_id, agent_id,
   message_id, external_id, recipient_id, code, title, description, details, template_name, channel,
-  occurred_us)
+  occurred_at)
 select value ->> 'workspace', value ->> 'cursor', value ->> 'id', value ->> 'conversation',
   value ->> 'deal', value ->> 'agent', value ->> 'message', value ->> 'external',
   value ->> 'recipient', value ->> 'code', value ->> 'title', value ->> 'description',
@@ -251,7 +251,7 @@ set cursor_us = excluded.cursor_us, conversation_id = excluded.conversation_id,
   deal_id = excluded.deal_id, agent_id = excluded.agent_id, message_id = excluded.message_id,
   recipient_id = excluded.recipient_id, title = excluded.title,
   description = excluded.description, details = excluded.details,
-  template_name = excluded.template_name, occurred_us = excluded.occurred_us";
+  template_name = excluded.template_name, occurred_at = excluded.occurred_at";
 
 pub(super) fn message_errors(
     dialogue: &Dialogue,

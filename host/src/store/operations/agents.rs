@@ -1,0 +1,82 @@
+//! Workspaces, their partners, their agents and the owners of their deals.
+
+use crate::domain::id::WorkspaceId;
+use crate::domain::workspace::{Agent, Owner, Partner, Workspace};
+use crate::store::StoreError;
+use crate::store::database::Database;
+use crate::store::postgres::Rows;
+use crate::store::row::agents::{agent, owner, partner, workspace as workspace_of};
+use crate::store::sql::{Sql, args, sql, steps};
+
+static WORKSPACES: Sql = sql("
+select id, slug, name, region, time_zone, rate_limit
+from workspaces
+order by slug collate \"C\"");
+
+pub async fn workspaces(database: &Database) -> Result<Vec<Workspace>, StoreError> {
+    database
+        .read(
+            Rows::Exempt,
+            steps!(|tx| tx.rows(&WORKSPACES, &[], |row| workspace_of(row)).await),
+        )
+        .await
+}
+
+static PARTNERS: Sql = sql("
+select id, workspace_id, name
+from partners
+where workspace_id = :workspace
+order by name collate \"C\"");
+
+pub async fn partners(
+    database: &Database,
+    workspace: WorkspaceId,
+) -> Result<Vec<Partner>, StoreError> {
+    database
+        .read(
+            Rows::Exempt,
+            steps!(|tx| {
+                let args = args! { workspace };
+                tx.rows(&PARTNERS, &args, |row| partner(row)).await
+            }),
+        )
+        .await
+}
+
+static AGENTS: Sql = sql("
+select id, workspace_id, name, number, kind, channel, adapter, internal
+from agents
+where workspace_id = :workspace
+order by id");
+
+pub async fn agents(database: &Database, workspace: WorkspaceId) -> Result<Vec<Agent>, StoreError> {
+    database
+        .read(
+            Rows::Of(&[workspace]),
+            steps!(|tx| {
+                let args = args! { workspace };
+                tx.rows(&AGENTS, &args, |row| agent(row)).await
+            }),
+        )
+        .await
+}
+
+static OWNERS: Sql = sql("
+select id, workspace_id, name, email
+from owners
+where workspace_id = :workspace
+order by name collate \"C\", email collate \"C\"");
+
+pub async fn owners(database: &Database, workspace: WorkspaceId) -> Result<Vec<Owner>, StoreError> {
+    database
+        .read(
+            Rows::Of(&[workspace]),
+            steps!(|tx| {
+                let args = args! { workspace };
+                tx.rows(&OWNERS, &args, |row| owner(row)).await
+            }),
+        )
+        .await
+}
+
+pub const SQL: &[&Sql] = &[&WORKSPACES, &PARTNERS, &AGENTS, &OWNERS];

@@ -1,0 +1,95 @@
+//! Connections: by id for the intake, by name for operators. They hold nothing of a
+//! person and are read before a workspace is known.
+
+use std::collections::HashSet;
+
+use crate::domain::connection::{Connection, Pause};
+use crate::domain::id::{ConnectionId, WorkspaceId};
+use crate::store::StoreError;
+use crate::store::database::Database;
+use crate::store::postgres::Rows;
+use crate::store::row::connections::{connection, id as id_of};
+use crate::store::sql::{Sql, args, sql, steps};
+
+macro_rules! connections_where {
+    ($rest:literal) => {
+        sql(concat!(
+            "
+select id, workspace_id, kind, partner_id, name, plugin, config, config_version, agent_id, allow,
+  checks, routes, secrets, sealed, region, time_zone, dedupe_by_content, settings, paused_at,
+  paused_reason
+from connections
+",
+            $rest
+        ))
+    };
+}
+
+static ONE: Sql = connections_where!("where id = :id");
+static LIST: Sql = connections_where!(
+    "where :workspace::uuid is null or workspace_id = :workspace
+order by name collate \"C\", id collate \"C\""
+);
+
+pub async fn one(database: &Database, id: ConnectionId) -> Result<Option<Connection>, StoreError> {
+    database
+        .read(
+            Rows::Exempt,
+            steps!(|tx| tx
+                .row(&ONE, &args! { id: &id }, |row| connection(row))
+                .await),
+        )
+        .await
+}
+
+static IDS: Sql = sql("select id from connections");
+
+pub async fn ids(database: &Database) -> Result<HashSet<ConnectionId>, StoreError> {
+    let ids = database
+        .read(
+            Rows::Exempt,
+            steps!(|tx| tx.rows(&IDS, &[], |row| id_of(row)).await),
+        )
+        .await?;
+    Ok(ids.into_iter().collect())
+}
+
+pub async fn list(
+    database: &Database,
+    workspace: Option<WorkspaceId>,
+) -> Result<Vec<Connection>, StoreError> {
+    database
+        .read(
+            Rows::Exempt,
+            steps!(|tx| {
+                let args = args! { workspace };
+                tx.rows(&LIST, &args, |row| connection(row)).await
+            }),
+        )
+        .await
+}
+
+static PAUSE: Sql = sql("
+update connections
+set paused_at = :since, paused_reason = :reason
+where id = :id");
+
+pub async fn pause(
+    database: &Database,
+    id: ConnectionId,
+    pause: Option<Pause>,
+) -> Result<(), StoreError> {
+    database
+        .write_alone(steps!(|tx| {
+            let args = args! {
+                id: &id,
+                since: pause.as_ref().map(|pause| pause.since),
+                reason: pause.as_ref().map(|pause| pause.reason.as_str()),
+            };
+            tx.run(&PAUSE, &args).await?;
+            Ok(())
+        }))
+        .await
+}
+
+pub const SQL: &[&Sql] = &[&ONE, &IDS, &LIST, &PAUSE];

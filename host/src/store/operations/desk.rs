@@ -1,0 +1,76 @@
+//! Tickets as the desk shows them, newest first.
+
+use uuid::Uuid;
+
+use crate::domain::ticket::TicketView;
+use crate::store::database::Database;
+use crate::store::postgres::Rows;
+use crate::store::row::desk::view;
+use crate::store::sql::{Sql, args, sql, steps};
+use crate::store::{Scope, StoreError, TicketFilter};
+
+// The tickets first and what hangs on them after: so many rows as are asked for.
+macro_rules! tickets_where {
+    ($lead:literal) => {
+        sql(concat!(
+            "
+select t.id, t.status, t.conversation_id, t.deal_id, c.id as person_id, c.name as person_name,
+  c.email as person_email, c.phone_number, t.agent_id, o.id as owner_id, o.name as owner_name,
+  o.email as owner_email, t.special_instructions, t.opened_at, t.answered_at, t.resolved_at,
+  t.updated_at
+from (
+  select *
+  from tickets
+  where ",
+            $lead,
+            "
+  and (:ticket::uuid is null or id = :ticket)
+  and (:status::text is null or status = :status)
+  and id < :before
+  order by id desc
+  limit :limit
+) as t
+join contacts as c
+  on c.workspace_id = t.workspace_id
+  and c.id = t.contact_id
+left join owners as o
+  on o.id = t.owner_id
+order by t.id desc"
+        ))
+    };
+}
+
+static ALL: Sql = tickets_where!("workspace_id = :workspace");
+static BY_ID: Sql = tickets_where!("(workspace_id = :workspace) is true\n  and id = :ticket");
+static BY_STATUS: Sql = tickets_where!("workspace_id = :workspace\n  and status = :status");
+
+pub async fn find(
+    database: &Database,
+    scope: &Scope,
+    filter: TicketFilter,
+) -> Result<Vec<TicketView>, StoreError> {
+    let workspace = scope.workspace();
+    let sql = match (filter.ticket, filter.status) {
+        (Some(_), _) => &BY_ID,
+        (None, Some(_)) => &BY_STATUS,
+        (None, None) => &ALL,
+    };
+    database
+        .read_many(
+            Rows::Of(&[workspace]),
+            steps!(|tx| {
+                let args = args! {
+                    workspace,
+                    ticket: filter.ticket,
+                    status: filter.status.map(|status| status.as_str()),
+                    // Up to the last id when none is given: a range that the index walks.
+                    before: filter.before.map_or(Uuid::max(), |id| id.0),
+                    limit: filter.limit,
+                };
+                tx.rows(sql, &args, |row| view(row)).await
+            }),
+        )
+        .await
+}
+
+pub const SQL: &[&Sql] = &[&ALL, &BY_ID, &BY_STATUS];

@@ -1,0 +1,203 @@
+//! Components by their digest, which of them serve, and which files were refused.
+
+use crate::domain::plugin::Digest;
+use crate::domain::time::Micros;
+use crate::limits;
+use crate::store::database::Database;
+use crate::store::postgres::Rows;
+use crate::store::row::Columns as _;
+use crate::store::row::plugins::{activation, record, refusal as refusal_of};
+use crate::store::sql::{Sql, args, json, sql, steps};
+use crate::store::{Activation, PluginRecord, Refusal, StoreError};
+
+static PUT: Sql = sql("
+insert into plugins (digest, description, contract, bytes, checks, golden, origin, stored_at, wasm,
+  publisher)
+values (:digest, :description, :contract, :bytes, :checks, :golden, :origin, :stored_at, :wasm,
+  :publisher)
+on conflict (digest) do nothing");
+
+pub async fn put(
+    database: &Database,
+    plugin: PluginRecord,
+    wasm: Vec<u8>,
+) -> Result<(), StoreError> {
+    database
+        .write_alone(steps!(|tx| {
+            let args = args! {
+                digest: &plugin.digest,
+                description: json(&plugin.description)?,
+                contract: &plugin.contract,
+                bytes: i64::try_from(plugin.bytes).unwrap_or(i64::MAX),
+                checks: json(&plugin.checks)?,
+                golden: plugin.golden,
+                origin: &plugin.origin,
+                stored_at: plugin.stored_at,
+                wasm: &wasm,
+                publisher: plugin.publisher.text(),
+            };
+            tx.run(&PUT, &args).await?;
+            Ok(())
+        }))
+        .await
+}
+
+static ONE: Sql = sql("
+select digest, description, contract, bytes, checks, golden, origin, publisher, stored_at
+from plugins
+where digest = :digest");
+
+pub async fn one(database: &Database, digest: Digest) -> Result<Option<PluginRecord>, StoreError> {
+    database
+        .read(
+            Rows::Exempt,
+            steps!(|tx| {
+                let args = args! { digest: &digest };
+                tx.row(&ONE, &args, |row| record(row)).await
+            }),
+        )
+        .await
+}
+
+static WASM: Sql = sql("
+select wasm
+from plugins
+where digest = :digest");
+
+pub async fn wasm(database: &Database, digest: Digest) -> Result<Option<Vec<u8>>, StoreError> {
+    database
+        .read_many(
+            Rows::Exempt,
+            steps!(|tx| {
+                let args = args! { digest: &digest };
+                tx.row(&WASM, &args, |row| row.bytes("wasm")).await
+            }),
+        )
+        .await
+}
+
+static LIST: Sql = sql("
+select digest, description, contract, bytes, checks, golden, origin, publisher, stored_at
+from plugins
+order by stored_at, digest collate \"C\"");
+
+pub async fn list(database: &Database) -> Result<Vec<PluginRecord>, StoreError> {
+    database
+        .read(
+            Rows::Exempt,
+            steps!(|tx| tx.rows(&LIST, &[], |row| record(row)).await),
+        )
+        .await
+}
+
+static ACTIVATIONS: Sql = sql("
+select name, digest, previous, generation, activated_at
+from activations
+order by name collate \"C\"");
+
+pub async fn activations(database: &Database) -> Result<Vec<Activation>, StoreError> {
+    // Every host looks here from time to time, also while requests fill the pool.
+    database
+        .aside(steps!(|tx| tx
+            .rows(&ACTIVATIONS, &[], |row| activation(row))
+            .await))
+        .await
+}
+
+// One host at a time: two that read the greatest generation at once would both give
+// the next one. Readers are not held up.
+static ONE_AT_A_TIME: Sql = sql("
+lock table activations in share row exclusive mode -- postgres");
+
+// The generation grows over all plugins, so that it orders every activation.
+static ACTIVATE: Sql = sql("
+insert into activations (name, digest, previous, generation, activated_at)
+values (:name, :digest, null, (select coalesce(max(generation), 0) + 1 from activations), :now)
+on conflict (name) do update
+set previous = activations.digest, digest = excluded.digest, generation = excluded.generation,
+  activated_at = excluded.activated_at
+where activations.digest <> excluded.digest");
+
+static ACTIVATION: Sql = sql("
+select name, digest, previous, generation, activated_at
+from activations
+where name = :name");
+
+/// What serves already is answered as it is.
+pub async fn activate(
+    database: &Database,
+    name: String,
+    digest: Digest,
+    now: Micros,
+) -> Result<Activation, StoreError> {
+    database
+        .write(
+            Rows::Exempt,
+            steps!(|tx| {
+                tx.run(&ONE_AT_A_TIME, &[]).await?;
+                let args = args! { name: &name, digest: &digest, now };
+                tx.run(&ACTIVATE, &args).await?;
+                let args = args! { name: &name };
+                tx.only(&ACTIVATION, &args, |row| activation(row)).await
+            }),
+        )
+        .await
+}
+
+static NOTE_REFUSAL: Sql = sql("
+insert into refusals (origin, digest, reason, at)
+values (:origin, :digest, :reason, :at)");
+
+// Counted, since numbers that were given to a transaction that failed are missing.
+static FORGET_REFUSALS: Sql = sql("
+delete from refusals
+where number <= (select number from refusals order by number desc limit 1 offset :kept)");
+
+pub async fn note_refusal(database: &Database, refusal: Refusal) -> Result<(), StoreError> {
+    database
+        .write(
+            Rows::Exempt,
+            steps!(|tx| {
+                let args = args! {
+                    origin: &refusal.origin,
+                    digest: refusal.digest.as_ref(),
+                    reason: &refusal.reason,
+                    at: refusal.at,
+                };
+                tx.run(&NOTE_REFUSAL, &args).await?;
+                let args = args! { kept: limits::REFUSALS };
+                tx.run(&FORGET_REFUSALS, &args).await?;
+                Ok(())
+            }),
+        )
+        .await
+}
+
+static REFUSALS: Sql = sql("
+select origin, digest, reason, at
+from refusals
+order by number desc");
+
+/// Newest first.
+pub async fn refusals(database: &Database) -> Result<Vec<Refusal>, StoreError> {
+    database
+        .read(
+            Rows::Exempt,
+            steps!(|tx| tx.rows(&REFUSALS, &[], |row| refusal_of(row)).await),
+        )
+        .await
+}
+
+pub const SQL: &[&Sql] = &[
+    &PUT,
+    &ONE,
+    &WASM,
+    &LIST,
+    &ACTIVATIONS,
+    &ONE_AT_A_TIME,
+    &ACTIVATE,
+    &ACTIVATION,
+    &NOTE_REFUSAL,
+    &FORGET_REFUSALS,
+    &REFUSALS,
+];

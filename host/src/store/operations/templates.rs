@@ -1,0 +1,63 @@
+//! Instances' templates, as their providers listed them: one row each, since they are
+//! read and replaced as a whole. They are of a connection and name no person, so that
+//! they are read before a workspace is named.
+
+use crate::domain::id::{ConnectionId, WorkspaceId};
+use crate::store::database::Database;
+use crate::store::postgres::Rows;
+use crate::store::row::messages::template_list;
+use crate::store::sql::{Sql, args, json, sql, steps};
+use crate::store::{StoreError, TemplateList};
+
+static ONE: Sql = sql("
+select synced_at, error, unlisted, templates
+from template_lists
+where connection_id = :id
+and workspace_id = :workspace");
+
+pub async fn one(
+    database: &Database,
+    id: ConnectionId,
+    workspace: WorkspaceId,
+) -> Result<Option<TemplateList>, StoreError> {
+    database
+        .read(
+            Rows::Exempt,
+            steps!(|tx| {
+                let args = args! { id: &id, workspace };
+                tx.row(&ONE, &args, |row| template_list(row)).await
+            }),
+        )
+        .await
+}
+
+static PUT: Sql = sql("
+insert into template_lists (workspace_id, connection_id, synced_at, error, unlisted, templates)
+values (:workspace, :id, :synced_at, :error, :unlisted, :templates)
+on conflict (connection_id) do update
+set synced_at = excluded.synced_at, error = excluded.error, unlisted = excluded.unlisted,
+  templates = excluded.templates");
+
+pub async fn put(
+    database: &Database,
+    id: ConnectionId,
+    workspace: WorkspaceId,
+    list: TemplateList,
+) -> Result<(), StoreError> {
+    database
+        .write_alone(steps!(|tx| {
+            let args = args! {
+                id: &id,
+                workspace,
+                synced_at: list.synced_at,
+                error: list.error.as_deref(),
+                unlisted: list.is_unlisted,
+                templates: json(&list.templates)?,
+            };
+            tx.run(&PUT, &args).await?;
+            Ok(())
+        }))
+        .await
+}
+
+pub const SQL: &[&Sql] = &[&ONE, &PUT];

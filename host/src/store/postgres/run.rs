@@ -1,0 +1,176 @@
+//! Runs statements on a connection: parameters as PostgreSQL's own types.
+
+use std::borrow::Cow;
+
+use chrono::{DateTime, Utc};
+use futures_util::TryStreamExt as _;
+use sqlx::encode::IsNull;
+use sqlx::error::BoxDynError;
+use sqlx::postgres::{PgArgumentBuffer, PgArguments, PgConnection, PgRow, PgTypeInfo};
+use sqlx::query::Query;
+use sqlx::{AssertSqlSafe, Encode, Postgres, Type};
+use uuid::Uuid;
+
+use super::columns::{at, text};
+use super::db::Transaction;
+use crate::store::StoreError;
+use crate::store::sql::{Arg, Kind, Text, Value};
+
+pub async fn execute(
+    connection: &mut PgConnection,
+    text: &'static Text,
+    args: &[Arg<'_>],
+) -> Result<u64, StoreError> {
+    let done = bind(text, args)?.execute(connection).await?;
+    Ok(done.rows_affected())
+}
+
+pub async fn query(
+    connection: &mut PgConnection,
+    text: &'static Text,
+    args: &[Arg<'_>],
+) -> Result<Vec<PgRow>, StoreError> {
+    Ok(bind(text, args)?.fetch_all(connection).await?)
+}
+
+/// Gives each row to `read`, until that wants no more. What is left unread goes with
+/// its connection: it may be long.
+pub async fn query_while(
+    transaction: &mut Transaction,
+    text: &'static Text,
+    args: &[Arg<'_>],
+    mut read: impl FnMut(&PgRow) -> Result<bool, StoreError> + Send,
+) -> Result<(), StoreError> {
+    let mut rows = bind(text, args)?.fetch(&mut **transaction);
+    while let Some(row) = rows.try_next().await? {
+        if !read(&row)? {
+            drop(rows);
+            transaction.leave_unread();
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+pub async fn execute_each<const N: usize>(
+    connection: &mut PgConnection,
+    text: &'static Text,
+    rows: &[[Arg<'_>; N]],
+) -> Result<u64, StoreError> {
+    let done = bind_lists(text, rows)?.execute(connection).await?;
+    Ok(done.rows_affected())
+}
+
+pub async fn query_each<const N: usize>(
+    connection: &mut PgConnection,
+    text: &'static Text,
+    rows: &[[Arg<'_>; N]],
+) -> Result<Vec<PgRow>, StoreError> {
+    Ok(bind_lists(text, rows)?.fetch_all(connection).await?)
+}
+
+type Statement<'q> = Query<'q, Postgres, PgArguments>;
+
+fn bind<'q>(text: &'static Text, args: &'q [Arg<'_>]) -> Result<Statement<'q>, StoreError> {
+    let mut statement = sqlx::query(AssertSqlSafe(text.sql.as_str()));
+    for name in &text.names {
+        let value = args.iter().find(|(known, _)| known == name);
+        let (_, value) = value.ok_or_else(|| no_value(name))?;
+        statement = match value {
+            Value::Null(Kind::Uuid) => statement.bind(None::<Uuid>),
+            Value::Null(Kind::Text) => statement.bind(None::<&str>),
+            Value::Null(Kind::Json) => statement.bind(None::<JsonText<'_>>),
+            Value::Null(Kind::Number) => statement.bind(None::<i64>),
+            Value::Null(Kind::Truth) => statement.bind(None::<bool>),
+            Value::Null(Kind::Time) => statement.bind(None::<DateTime<Utc>>),
+            Value::Null(Kind::Bytes) => statement.bind(None::<&[u8]>),
+            Value::Uuid(id) => statement.bind(*id),
+            Value::Text(of) => statement.bind(text_of(of)),
+            Value::Json(of) => statement.bind(JsonText(of)),
+            Value::Number(number) => statement.bind(*number),
+            Value::Truth(truth) => statement.bind(*truth),
+            Value::Time(time) => statement.bind(at(*time)),
+            Value::Bytes(bytes) => statement.bind(bytes.as_ref()),
+        };
+    }
+    Ok(statement)
+}
+
+/// A list a column, in the order of the rows.
+fn bind_lists<'q, const N: usize>(
+    text: &'static Text,
+    rows: &'q [[Arg<'_>; N]],
+) -> Result<Statement<'q>, StoreError> {
+    let mut statement = sqlx::query(AssertSqlSafe(text.sql.as_str()));
+    for name in &text.names {
+        let place = rows
+            .first()
+            .and_then(|row| row.iter().position(|(known, _)| known == name))
+            .ok_or_else(|| no_value(name))?;
+        let values = rows.iter().map(|row| &row[place].1);
+        let kind = rows[0][place].1.kind();
+        statement = match kind {
+            Kind::Uuid => statement.bind(list(values, |value| match value {
+                Value::Uuid(id) => Some(*id),
+                _ => None,
+            })),
+            Kind::Text | Kind::Json => statement.bind(list(values, |value| match value {
+                Value::Text(of) => Some(text_of(of)),
+                Value::Json(of) => Some(Cow::Borrowed(of.as_ref())),
+                _ => None,
+            })),
+            Kind::Number => statement.bind(list(values, |value| match value {
+                Value::Number(number) => Some(*number),
+                _ => None,
+            })),
+            Kind::Truth => statement.bind(list(values, |value| match value {
+                Value::Truth(truth) => Some(*truth),
+                _ => None,
+            })),
+            Kind::Time => statement.bind(list(values, |value| match value {
+                Value::Time(time) => Some(at(*time)),
+                _ => None,
+            })),
+            Kind::Bytes => statement.bind(list(values, |value| match value {
+                Value::Bytes(bytes) => Some(bytes.as_ref()),
+                _ => None,
+            })),
+        };
+    }
+    Ok(statement)
+}
+
+fn list<'q, T>(
+    values: impl Iterator<Item = &'q Value<'q>>,
+    of: impl Fn(&'q Value<'q>) -> Option<T>,
+) -> Vec<Option<T>> {
+    values.map(of).collect()
+}
+
+fn text_of<'q>(of: &'q Cow<'_, str>) -> Cow<'q, str> {
+    text(of.as_ref())
+}
+
+fn no_value(name: &str) -> StoreError {
+    StoreError::Inconsistent {
+        what: format!("a statement without its parameter `{name}`"),
+    }
+}
+
+/// JSON that keeps its letters, as a parameter of the type `json`.
+struct JsonText<'a>(&'a str);
+
+const JSON: sqlx::postgres::types::Oid = sqlx::postgres::types::Oid(114);
+
+impl Type<Postgres> for JsonText<'_> {
+    fn type_info() -> PgTypeInfo {
+        PgTypeInfo::with_oid(JSON)
+    }
+}
+
+impl<'q> Encode<'q, Postgres> for JsonText<'q> {
+    fn encode_by_ref(&self, buffer: &mut PgArgumentBuffer) -> Result<IsNull, BoxDynError> {
+        buffer.extend_from_slice(self.0.as_bytes());
+        Ok(IsNull::No)
+    }
+}

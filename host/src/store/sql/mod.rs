@@ -1,0 +1,16 @@
+//! How operations speak to either database: statements that are written once, with
+//! named parameters, and a transaction that runs them.
+//!
+//! On SQLite an operation runs from its start to its end on one thread, without ever
+//! waiting for another: its futures are ready at once. On PostgreSQL each statement is
+//! a round trip.
+
+mod statement;
+mod transaction;
+mod value;
+
+pub use self::statement::{Dialect, Sql, Text, sql};
+pub use self::transaction::Tx;
+pub(in crate::store) use self::transaction::steps;
+pub(in crate::store) use self::value::args;
+pub use self::value::{Arg, Kind, Value, json};

@@ -1,0 +1,233 @@
+//! A statement, written once for both databases.
+//!
+//! Parameters are named (`:id`). A line that ends in `-- sqlite` is there for SQLite
+//! alone, one that ends in `-- postgres` for PostgreSQL alone, as where rows are locked.
+//! A statement that runs for many rows says first what they hold, `each (id uuid, at
+//! time)`, and reads them from the table `each`. A type of PostgreSQL (`:id::uuid`),
+//! which it asks for where nothing else tells it, is left out for SQLite.
+
+use std::sync::OnceLock;
+
+use super::value::Kind;
+
+/// A statement for both databases. Kept in a `static`, so that it is read once.
+pub struct Sql {
+    text: &'static str,
+    sqlite: OnceLock<Text>,
+    postgres: OnceLock<Text>,
+}
+
+/// What a database is sent: parameters have numbers.
+pub struct Text {
+    pub sql: String,
+    /// The names of the parameters by their numbers, from the first.
+    pub names: Vec<String>,
+}
+
+/// Which database a text is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    Sqlite,
+    Postgres,
+}
+
+/// A statement of this text.
+pub const fn sql(text: &'static str) -> Sql {
+    Sql {
+        text,
+        sqlite: OnceLock::new(),
+        postgres: OnceLock::new(),
+    }
+}
+
+impl Sql {
+    /// What this database is sent. SQLite runs it once for each row, PostgreSQL once
+    /// for all of them.
+    pub fn text(&self, dialect: Dialect) -> &Text {
+        let slot = match dialect {
+            Dialect::Sqlite => &self.sqlite,
+            Dialect::Postgres => &self.postgres,
+        };
+        slot.get_or_init(|| {
+            let text = for_dialect(self.text, dialect);
+            let text = match (columns_of_each(&text), dialect) {
+                (None, _) => text,
+                (Some((columns, rest)), Dialect::Sqlite) => with_a_row(rest, &columns),
+                (Some((columns, rest)), Dialect::Postgres) => with_all_rows(rest, &columns),
+            };
+            match dialect {
+                Dialect::Sqlite => Text::of(&text, '?'),
+                Dialect::Postgres => Text::of(&text, '$'),
+            }
+        })
+    }
+}
+
+const FOR_SQLITE: &str = "-- sqlite";
+const FOR_POSTGRES: &str = "-- postgres";
+
+/// Without the other one's lines.
+fn for_dialect(text: &str, dialect: Dialect) -> String {
+    let (own, other) = match dialect {
+        Dialect::Sqlite => (FOR_SQLITE, FOR_POSTGRES),
+        Dialect::Postgres => (FOR_POSTGRES, FOR_SQLITE),
+    };
+    let lines = text.lines().filter(|line| !line.ends_with(other));
+    let lines = lines.map(|line| line.strip_suffix(own).unwrap_or(line).trim_end());
+    lines.collect::<Vec<_>>().join("\n").trim().to_owned()
+}
+
+/// The columns of `each`, and the text behind them.
+fn columns_of_each(text: &str) -> Option<(Vec<(&str, Kind)>, &str)> {
+    let (columns, rest) = text
+        .trim_start()
+        .strip_prefix("each (")?
+        .split_once(")\n")?;
+    let columns = columns.split(',').map(|column| {
+        let (name, kind) = column.trim().split_once(' ').unwrap_or((column, ""));
+        let kind = Kind::of(kind).unwrap_or_else(|| panic!("`{column}` in {text}"));
+        (name, kind)
+    });
+    Some((columns.collect(), rest))
+}
+
+/// `each` is one row, whose columns are parameters.
+fn with_a_row(text: &str, columns: &[(&str, Kind)]) -> String {
+    let names: Vec<_> = columns.iter().map(|(name, _)| *name).collect();
+    let values: Vec<_> = names.iter().map(|name| format!(":{name}")).collect();
+    let each = format!(
+        "each ({}) as (values ({}))",
+        names.join(", "),
+        values.join(", ")
+    );
+    with(text, &each)
+}
+
+/// `each` is all rows, whose columns are parameters: a list each.
+fn with_all_rows(text: &str, columns: &[(&str, Kind)]) -> String {
+    let names: Vec<_> = columns.iter().map(|(name, _)| *name).collect();
+    let lists: Vec<_> = columns
+        .iter()
+        .map(|(name, kind)| format!(":{name}::{}[]", kind.in_a_list()))
+        .collect();
+    let read: Vec<_> = columns
+        .iter()
+        .map(|(name, kind)| match kind {
+            Kind::Json => format!("{name}::json as {name}"),
+            _ => (*name).to_owned(),
+        })
+        .collect();
+    let each = format!(
+        "each as (select {} from unnest({}) as listed ({}))",
+        read.join(", "),
+        lists.join(", "),
+        names.join(", "),
+    );
+    with(text, &each)
+}
+
+fn with(text: &str, each: &str) -> String {
+    let text = text.trim_start();
+    if let Some(rest) = text.strip_prefix("with recursive ") {
+        format!("with recursive {each}, {rest}")
+    } else if let Some(rest) = text.strip_prefix("with ") {
+        format!("with {each}, {rest}")
+    } else {
+        format!("with {each}\n{text}")
+    }
+}
+
+impl Text {
+    /// Numbers the parameters. A name that comes again has its number again.
+    fn of(text: &str, mark: char) -> Self {
+        let mut sql = String::with_capacity(text.len());
+        let mut names: Vec<String> = Vec::new();
+        let mut rest = text;
+        // Quoted text and casts (`::`) hold no parameters.
+        while let Some(at) = rest.find([':', '\'']) {
+            let (before, from) = rest.split_at(at);
+            sql.push_str(before);
+            if let Some(after) = from.strip_prefix('\'') {
+                let end = after.find('\'').map_or(after.len(), |end| end + 1);
+                sql.push('\'');
+                sql.push_str(&after[..end]);
+                rest = &after[end..];
+                continue;
+            }
+            let is_of_a_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+            if let Some(after) = from.strip_prefix("::") {
+                let end = after.find(|c| !is_of_a_name(c)).unwrap_or(after.len());
+                if mark == '$' {
+                    sql.push_str("::");
+                    sql.push_str(&after[..end]);
+                }
+                rest = &after[end..];
+                continue;
+            }
+            let after = &from[1..];
+            let end = after.find(|c| !is_of_a_name(c)).unwrap_or(after.len());
+            let name = &after[..end];
+            let known = names.iter().position(|known| known == name);
+            let number = known.unwrap_or_else(|| {
+                names.push(name.to_owned());
+                names.len() - 1
+            });
+            sql.push(mark);
+            sql.push_str(&(number + 1).to_string());
+            rest = &after[end..];
+        }
+        sql.push_str(rest);
+        Self { sql, names }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_get_numbers_and_keep_them() {
+        let statement = sql("select :a::uuid, ':b', :b_1 from t where x = :a");
+        let text = statement.text(Dialect::Postgres);
+        assert_eq!(text.sql, "select $1::uuid, ':b', $2 from t where x = $1");
+        assert_eq!(text.names, ["a", "b_1"]);
+        assert_eq!(
+            statement.text(Dialect::Sqlite).sql,
+            "select ?1, ':b', ?2 from t where x = ?1"
+        );
+    }
+
+    #[test]
+    fn a_line_may_be_for_one_database_alone() {
+        let statement = sql("select max(a) -- sqlite\nselect greatest(a) -- postgres\nfrom t");
+        assert_eq!(statement.text(Dialect::Sqlite).sql, "select max(a)\nfrom t");
+        assert_eq!(
+            statement.text(Dialect::Postgres).sql,
+            "select greatest(a)\nfrom t"
+        );
+    }
+
+    #[test]
+    fn rows_are_a_table_in_front_of_the_statement() {
+        let statement = sql("each (id uuid, props json)
+update t set props = each.props from each where t.id = each.id");
+        assert_eq!(
+            statement.text(Dialect::Sqlite).sql,
+            "with each (id, props) as (values (?1, ?2))\n\
+             update t set props = each.props from each where t.id = each.id"
+        );
+        assert_eq!(
+            statement.text(Dialect::Postgres).sql,
+            "with each as (select id, props::json as props \
+             from unnest($1::uuid[], $2::text[]) as listed (id, props))\n\
+             update t set props = each.props from each where t.id = each.id"
+        );
+        let statement = sql("each (id uuid)\nwith a as (select 1) select * from a, each");
+        assert!(
+            statement
+                .text(Dialect::Sqlite)
+                .sql
+                .starts_with("with each (id) as (values (?1)), a as (select 1)")
+        );
+    }
+}

@@ -1,0 +1,221 @@
+//! A transaction of either database, and the rows that it reads.
+
+use serde::de::DeserializeOwned;
+use sqlx::postgres::PgRow;
+use uuid::Uuid;
+
+use super::statement::{Dialect, Sql};
+use super::value::Arg;
+use crate::domain::time::Micros;
+use crate::store::StoreError;
+use crate::store::row::{Column, Columns};
+use crate::store::{postgres, sqlite};
+
+/// Where an operation's statements run: a transaction that writes, a snapshot that
+/// reads, or on PostgreSQL a connection where each statement stands alone.
+pub enum Tx {
+    Sqlite(rusqlite::Connection),
+    Postgres(postgres::Transaction),
+}
+
+/// What an operation does in its transaction: `steps!(|tx| tx.run(..).await)`.
+macro_rules! steps {
+    (|$tx:ident| $steps:expr) => {
+        move |$tx| Box::pin(async move { $steps })
+    };
+}
+pub(in crate::store) use steps;
+
+/// A row while it is read. Columns are read by their names.
+pub enum Row<'r> {
+    Sqlite(&'r rusqlite::Row<'r>),
+    Postgres(&'r PgRow),
+}
+
+impl Tx {
+    /// Runs a statement; how many rows it changed. One that is for the other database
+    /// alone changes none.
+    pub async fn run(&mut self, sql: &'static Sql, args: &[Arg<'_>]) -> Result<u64, StoreError> {
+        match self {
+            Self::Sqlite(connection) => {
+                sqlite::run::execute(connection, sql.text(Dialect::Sqlite), args)
+            }
+            Self::Postgres(transaction) => {
+                postgres::run::execute(transaction, sql.text(Dialect::Postgres), args).await
+            }
+        }
+    }
+
+    /// The rows that a statement gives, each as `read` makes it.
+    pub async fn rows<T: Send>(
+        &mut self,
+        sql: &'static Sql,
+        args: &[Arg<'_>],
+        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError> + Send,
+    ) -> Result<Vec<T>, StoreError> {
+        match self {
+            Self::Sqlite(connection) => {
+                let mut found = Vec::new();
+                let text = sql.text(Dialect::Sqlite);
+                sqlite::run::query(connection, text, args, &mut |row| {
+                    found.push(read(&Row::Sqlite(row))?);
+                    Ok(true)
+                })?;
+                Ok(found)
+            }
+            Self::Postgres(transaction) => {
+                let text = sql.text(Dialect::Postgres);
+                let rows = postgres::run::query(transaction, text, args).await?;
+                rows.iter().map(|row| read(&Row::Postgres(row))).collect()
+            }
+        }
+    }
+
+    /// Gives the rows of a statement to `read` for as long as it wants more. What is left
+    /// is not read.
+    pub async fn rows_while(
+        &mut self,
+        sql: &'static Sql,
+        args: &[Arg<'_>],
+        mut read: impl FnMut(&Row<'_>) -> Result<bool, StoreError> + Send,
+    ) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(connection) => {
+                let text = sql.text(Dialect::Sqlite);
+                sqlite::run::query(connection, text, args, &mut |row| read(&Row::Sqlite(row)))
+            }
+            Self::Postgres(transaction) => {
+                let text = sql.text(Dialect::Postgres);
+                let read = |row: &PgRow| read(&Row::Postgres(row));
+                postgres::run::query_while(transaction, text, args, read).await
+            }
+        }
+    }
+
+    /// The first row that a statement gives.
+    pub async fn row<T: Send>(
+        &mut self,
+        sql: &'static Sql,
+        args: &[Arg<'_>],
+        read: impl FnMut(&Row<'_>) -> Result<T, StoreError> + Send,
+    ) -> Result<Option<T>, StoreError> {
+        Ok(self.rows(sql, args, read).await?.into_iter().next())
+    }
+
+    /// The only row of a statement that always gives one.
+    pub async fn only<T: Send>(
+        &mut self,
+        sql: &'static Sql,
+        args: &[Arg<'_>],
+        read: impl FnMut(&Row<'_>) -> Result<T, StoreError> + Send,
+    ) -> Result<T, StoreError> {
+        let row = self.row(sql, args, read).await?;
+        row.ok_or_else(|| StoreError::Inconsistent {
+            what: format!("no row of {}", sql.text(Dialect::Sqlite).sql),
+        })
+    }
+
+    /// Runs a statement for each of these rows, which it reads from `each`; how many
+    /// rows it changed. Without rows it does not run.
+    pub async fn run_each<const N: usize>(
+        &mut self,
+        sql: &'static Sql,
+        rows: &[[Arg<'_>; N]],
+    ) -> Result<u64, StoreError> {
+        if rows.is_empty() {
+            return Ok(0);
+        }
+        match self {
+            Self::Sqlite(connection) => {
+                let text = sql.text(Dialect::Sqlite);
+                let mut changed = 0;
+                for row in rows {
+                    changed += sqlite::run::execute(connection, text, row)?;
+                }
+                Ok(changed)
+            }
+            Self::Postgres(transaction) => {
+                let text = sql.text(Dialect::Postgres);
+                postgres::run::execute_each(transaction, text, rows).await
+            }
+        }
+    }
+
+    /// The rows that a statement gives for each of these rows, which it reads from
+    /// `each`.
+    pub async fn rows_each<const N: usize, T: Send>(
+        &mut self,
+        sql: &'static Sql,
+        rows: &[[Arg<'_>; N]],
+        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError> + Send,
+    ) -> Result<Vec<T>, StoreError> {
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        match self {
+            Self::Sqlite(connection) => {
+                let text = sql.text(Dialect::Sqlite);
+                let mut found = Vec::new();
+                for row in rows {
+                    sqlite::run::query(connection, text, row, &mut |row| {
+                        found.push(read(&Row::Sqlite(row))?);
+                        Ok(true)
+                    })?;
+                }
+                Ok(found)
+            }
+            Self::Postgres(transaction) => {
+                let text = sql.text(Dialect::Postgres);
+                let rows = postgres::run::query_each(transaction, text, rows).await?;
+                rows.iter().map(|row| read(&Row::Postgres(row))).collect()
+            }
+        }
+    }
+}
+
+/// What each kind of row answers itself.
+macro_rules! of_either {
+    ($self:ident, $row:ident => $read:expr) => {
+        match $self {
+            Row::Sqlite($row) => $read,
+            Row::Postgres($row) => $read,
+        }
+    };
+}
+
+impl Columns for Row<'_> {
+    fn str_if(&self, column: Column) -> Result<Option<&str>, StoreError> {
+        of_either!(self, row => row.str_if(column))
+    }
+
+    fn uuid_if(&self, column: Column) -> Result<Option<Uuid>, StoreError> {
+        of_either!(self, row => row.uuid_if(column))
+    }
+
+    fn micros_if(&self, column: Column) -> Result<Option<Micros>, StoreError> {
+        of_either!(self, row => row.micros_if(column))
+    }
+
+    fn great_if(&self, column: Column) -> Result<Option<i64>, StoreError> {
+        of_either!(self, row => row.great_if(column))
+    }
+
+    fn small_if(&self, column: Column) -> Result<Option<i64>, StoreError> {
+        of_either!(self, row => row.small_if(column))
+    }
+
+    fn flag(&self, column: impl Into<Column>) -> Result<bool, StoreError> {
+        of_either!(self, row => row.flag(column))
+    }
+
+    fn bytes_if(&self, column: impl Into<Column>) -> Result<Option<Vec<u8>>, StoreError> {
+        of_either!(self, row => row.bytes_if(column))
+    }
+
+    fn json_if<T: DeserializeOwned>(
+        &self,
+        column: impl Into<Column>,
+    ) -> Result<Option<T>, StoreError> {
+        of_either!(self, row => row.json_if(column))
+    }
+}

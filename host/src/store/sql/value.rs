@@ -1,0 +1,267 @@
+//! What a parameter holds.
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+
+use serde::Serialize;
+use uuid::Uuid;
+
+use crate::domain::id::{
+    AgentId, ConnectionId, ContactId, ConversationId, DealId, DealLogId, DeliveryId, ErasureId,
+    HostId, KeyId, MessageErrorId, MessageId, OwnerId, PartnerId, ProductId, TicketId, WorkspaceId,
+};
+use crate::domain::plugin::Digest;
+use crate::domain::time::Micros;
+use crate::store::StoreError;
+
+/// What a column is of, in both databases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Uuid,
+    Text,
+    /// JSON that keeps its letters.
+    Json,
+    Number,
+    Truth,
+    Time,
+    Bytes,
+}
+
+impl Kind {
+    /// As a statement names it.
+    pub fn of(word: &str) -> Option<Self> {
+        Some(match word {
+            "uuid" => Self::Uuid,
+            "text" => Self::Text,
+            "json" => Self::Json,
+            "number" => Self::Number,
+            "truth" => Self::Truth,
+            "time" => Self::Time,
+            "bytes" => Self::Bytes,
+            _ => return None,
+        })
+    }
+
+    /// PostgreSQL's name of it in a list that is a parameter.
+    pub fn in_a_list(self) -> &'static str {
+        match self {
+            Self::Uuid => "uuid",
+            Self::Text | Self::Json => "text",
+            Self::Number => "bigint",
+            Self::Truth => "boolean",
+            Self::Time => "timestamptz",
+            Self::Bytes => "bytea",
+        }
+    }
+}
+
+/// The value of a parameter. Null has a kind too, which PostgreSQL asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value<'a> {
+    Null(Kind),
+    Uuid(Uuid),
+    Text(Cow<'a, str>),
+    Json(Cow<'a, str>),
+    Number(i64),
+    Truth(bool),
+    Time(Micros),
+    Bytes(Cow<'a, [u8]>),
+}
+
+impl Value<'_> {
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Null(kind) => *kind,
+            Self::Uuid(_) => Kind::Uuid,
+            Self::Text(_) => Kind::Text,
+            Self::Json(_) => Kind::Json,
+            Self::Number(_) => Kind::Number,
+            Self::Truth(_) => Kind::Truth,
+            Self::Time(_) => Kind::Time,
+            Self::Bytes(_) => Kind::Bytes,
+        }
+    }
+}
+
+/// A parameter: its name, and what it holds.
+pub type Arg<'a> = (&'static str, Value<'a>);
+
+/// Parameters by name: `args! { id, until: lease.until }`.
+macro_rules! args {
+    (@value $name:ident) => { $crate::store::sql::Value::from($name) };
+    (@value $name:ident $value:expr) => { $crate::store::sql::Value::from($value) };
+    ($($name:ident $(: $value:expr)?),* $(,)?) => {
+        [$((stringify!($name), args!(@value $name $($value)?))),*]
+    };
+}
+pub(in crate::store) use args;
+
+/// A type whose null has a kind.
+pub trait Typed {
+    const KIND: Kind;
+}
+
+impl<'a, T: Typed + Into<Value<'a>>> From<Option<T>> for Value<'a> {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Value::Null(T::KIND), Into::into)
+    }
+}
+
+macro_rules! typed {
+    ($($kind:ident: $($of:ty),+;)+) => {
+        $($(impl Typed for $of {
+            const KIND: Kind = Kind::$kind;
+        })+)+
+    };
+}
+
+typed! {
+    Uuid: Uuid, WorkspaceId, PartnerId, ContactId, DealId, DealLogId, DeliveryId, ErasureId, HostId,
+        KeyId, MessageErrorId, MessageId, OwnerId, ProductId, TicketId, ConversationId;
+    Text: &str, String, &String, Cow<'_, str>, &ConnectionId, &Digest, IpAddr;
+    Json: Json;
+    Number: i64, i32, u32, u16, u8, AgentId;
+    Truth: bool;
+    Time: Micros;
+    Bytes: &[u8], &[u8; 32], &Vec<u8>, Vec<u8>;
+}
+
+macro_rules! uuids {
+    ($($id:ty),+) => {
+        $(impl From<$id> for Value<'_> {
+            fn from(id: $id) -> Self {
+                Value::Uuid(id.into())
+            }
+        })+
+    };
+}
+
+uuids!(
+    Uuid,
+    WorkspaceId,
+    PartnerId,
+    ContactId,
+    DealId,
+    DealLogId,
+    DeliveryId,
+    ErasureId,
+    HostId,
+    KeyId,
+    MessageErrorId,
+    MessageId,
+    OwnerId,
+    ProductId,
+    TicketId,
+    ConversationId
+);
+
+macro_rules! numbers {
+    ($($number:ty),+) => {
+        $(impl From<$number> for Value<'_> {
+            fn from(number: $number) -> Self {
+                Value::Number(number.into())
+            }
+        })+
+    };
+}
+
+numbers!(i64, i32, u32, u16, u8);
+
+impl From<AgentId> for Value<'_> {
+    fn from(agent: AgentId) -> Self {
+        Value::Number(agent.0)
+    }
+}
+
+impl<'a> From<&'a str> for Value<'a> {
+    fn from(text: &'a str) -> Self {
+        Value::Text(Cow::Borrowed(text))
+    }
+}
+
+impl<'a> From<&'a String> for Value<'a> {
+    fn from(text: &'a String) -> Self {
+        Value::Text(Cow::Borrowed(text))
+    }
+}
+
+impl From<String> for Value<'_> {
+    fn from(text: String) -> Self {
+        Value::Text(Cow::Owned(text))
+    }
+}
+
+impl<'a> From<Cow<'a, str>> for Value<'a> {
+    fn from(text: Cow<'a, str>) -> Self {
+        Value::Text(text)
+    }
+}
+
+impl<'a> From<&'a ConnectionId> for Value<'a> {
+    fn from(id: &'a ConnectionId) -> Self {
+        Value::Text(Cow::Borrowed(id.as_str()))
+    }
+}
+
+impl<'a> From<&'a Digest> for Value<'a> {
+    fn from(digest: &'a Digest) -> Self {
+        Value::Text(Cow::Borrowed(&digest.0))
+    }
+}
+
+impl From<IpAddr> for Value<'_> {
+    fn from(address: IpAddr) -> Self {
+        Value::Text(Cow::Owned(address.to_string()))
+    }
+}
+
+impl From<bool> for Value<'_> {
+    fn from(truth: bool) -> Self {
+        Value::Truth(truth)
+    }
+}
+
+impl From<Micros> for Value<'_> {
+    fn from(time: Micros) -> Self {
+        Value::Time(time)
+    }
+}
+
+impl<'a> From<&'a [u8]> for Value<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        Value::Bytes(Cow::Borrowed(bytes))
+    }
+}
+
+impl<'a> From<&'a [u8; 32]> for Value<'a> {
+    fn from(bytes: &'a [u8; 32]) -> Self {
+        Value::Bytes(Cow::Borrowed(bytes))
+    }
+}
+
+impl<'a> From<&'a Vec<u8>> for Value<'a> {
+    fn from(bytes: &'a Vec<u8>) -> Self {
+        Value::Bytes(Cow::Borrowed(bytes))
+    }
+}
+
+impl From<Vec<u8>> for Value<'_> {
+    fn from(bytes: Vec<u8>) -> Self {
+        Value::Bytes(Cow::Owned(bytes))
+    }
+}
+
+/// JSON text, for a column of JSON.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Json(pub String);
+
+impl From<Json> for Value<'_> {
+    fn from(json: Json) -> Self {
+        Value::Json(Cow::Owned(json.0))
+    }
+}
+
+/// What a type of ours is in a column of JSON.
+pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<Json, StoreError> {
+    crate::store::row::json(value).map(Json)
+}

@@ -1,0 +1,144 @@
+//! Runs statements on a connection of SQLite, and reads their rows: ids are text, JSON
+//! is text, times are microseconds.
+
+use rusqlite::types::{ToSqlOutput, Value as Owned, ValueRef};
+use rusqlite::{CachedStatement, Connection, Row, ToSql};
+use serde::de::DeserializeOwned;
+use uuid::Uuid;
+
+use crate::domain::time::Micros;
+use crate::store::StoreError;
+use crate::store::row::{Column, Columns, unread};
+use crate::store::sql::{Arg, Text, Value};
+
+/// How many rows it changed.
+pub fn execute(
+    connection: &mut Connection,
+    text: &Text,
+    args: &[Arg<'_>],
+) -> Result<u64, StoreError> {
+    if text.sql.is_empty() {
+        return Ok(0);
+    }
+    let mut statement = prepare(connection, text, args)?;
+    let changed = statement.raw_execute()?;
+    Ok(changed as u64)
+}
+
+/// Gives each row to `read`, until that wants no more.
+pub fn query(
+    connection: &mut Connection,
+    text: &Text,
+    args: &[Arg<'_>],
+    read: &mut dyn FnMut(&Row<'_>) -> Result<bool, StoreError>,
+) -> Result<(), StoreError> {
+    let mut statement = prepare(connection, text, args)?;
+    let mut rows = statement.raw_query();
+    while let Some(row) = rows.next()? {
+        if !read(row)? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn prepare<'c>(
+    connection: &'c mut Connection,
+    text: &Text,
+    args: &[Arg<'_>],
+) -> Result<CachedStatement<'c>, StoreError> {
+    let mut statement = connection.prepare_cached(&text.sql)?;
+    for (place, name) in text.names.iter().enumerate() {
+        let value = args.iter().find(|(known, _)| known == name);
+        let (_, value) = value.ok_or_else(|| StoreError::Inconsistent {
+            what: format!("a statement without its parameter `{name}`"),
+        })?;
+        statement.raw_bind_parameter(place + 1, value)?;
+    }
+    Ok(statement)
+}
+
+impl ToSql for Value<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(match self {
+            Self::Null(_) => ToSqlOutput::Owned(Owned::Null),
+            Self::Uuid(id) => ToSqlOutput::Owned(Owned::Text(id.to_string())),
+            Self::Text(text) | Self::Json(text) => {
+                ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes()))
+            }
+            Self::Number(number) => ToSqlOutput::Owned(Owned::Integer(*number)),
+            Self::Truth(truth) => ToSqlOutput::Owned(Owned::Integer((*truth).into())),
+            Self::Time(time) => ToSqlOutput::Owned(Owned::Integer(time.0)),
+            Self::Bytes(bytes) => ToSqlOutput::Borrowed(ValueRef::Blob(bytes)),
+        })
+    }
+}
+
+fn value<'r>(row: &'r Row<'_>, column: Column) -> Result<ValueRef<'r>, StoreError> {
+    let found = match column {
+        Column::Named(name) => row.get_ref(name),
+        Column::At(place) => row.get_ref(place),
+    };
+    Ok(found?)
+}
+
+impl Columns for Row<'_> {
+    fn str_if(&self, column: Column) -> Result<Option<&str>, StoreError> {
+        match value(self, column)? {
+            ValueRef::Null => Ok(None),
+            ValueRef::Text(text) => std::str::from_utf8(text)
+                .map(Some)
+                .map_err(|error| unread(column, error)),
+            other => Err(unread(column, other.data_type())),
+        }
+    }
+
+    fn uuid_if(&self, column: Column) -> Result<Option<Uuid>, StoreError> {
+        self.str_if(column)?
+            .map(|text| Uuid::try_parse(text).map_err(|_| unread(column, text)))
+            .transpose()
+    }
+
+    fn micros_if(&self, column: Column) -> Result<Option<Micros>, StoreError> {
+        Ok(self.great_if(column)?.map(Micros))
+    }
+
+    fn great_if(&self, column: Column) -> Result<Option<i64>, StoreError> {
+        match value(self, column)? {
+            ValueRef::Null => Ok(None),
+            ValueRef::Integer(number) => Ok(Some(number)),
+            other => Err(unread(column, other.data_type())),
+        }
+    }
+
+    fn small_if(&self, column: Column) -> Result<Option<i64>, StoreError> {
+        self.great_if(column)
+    }
+
+    fn flag(&self, column: impl Into<Column>) -> Result<bool, StoreError> {
+        let column = column.into();
+        let number = self.great_if(column)?;
+        number
+            .map(|number| number != 0)
+            .ok_or_else(|| unread(column, "null"))
+    }
+
+    fn bytes_if(&self, column: impl Into<Column>) -> Result<Option<Vec<u8>>, StoreError> {
+        let column = column.into();
+        match value(self, column)? {
+            ValueRef::Null => Ok(None),
+            ValueRef::Blob(bytes) => Ok(Some(bytes.to_vec())),
+            other => Err(unread(column, other.data_type())),
+        }
+    }
+
+    fn json_if<T: DeserializeOwned>(
+        &self,
+        column: impl Into<Column>,
+    ) -> Result<Option<T>, StoreError> {
+        let column = column.into();
+        self.str_if(column)?
+            .map(|text| serde_json::from_str(text).map_err(|error| unread(column, error)))
+            .transpose()
+    }
+}

@@ -1,0 +1,403 @@
+//! The threads that hold connections to the file: one that writes, a few that read.
+//! An operation runs from its start to its end on its thread, in one transaction.
+//!
+//! A transaction that fails is rolled back; a connection that cannot roll back, or
+//! whose operation panicked, is closed, which does the same, and the next operation
+//! opens another. A read that nobody waits for any more is interrupted.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::thread;
+use std::time::Duration;
+
+use rusqlite::{Connection, InterruptHandle, OpenFlags};
+use tokio::sync::oneshot;
+
+use crate::limits;
+use crate::store::StoreError;
+use crate::store::sql::Tx;
+
+/// What an operation does in its transaction.
+pub type Steps<'t, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 't>>;
+
+/// How a transaction ends that went well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    Commit,
+    /// It is undone on purpose.
+    Undo,
+}
+
+/// An operation whose transaction always ends like this when it goes well.
+pub fn ending<T, F>(
+    steps: F,
+    end: End,
+) -> impl for<'t> FnOnce(&'t mut Tx) -> Steps<'t, (T, End)> + Send + 'static
+where
+    T: Send + 'static,
+    F: for<'t> FnOnce(&'t mut Tx) -> Steps<'t, T> + Send + 'static,
+{
+    move |tx| {
+        let steps = steps(tx);
+        Box::pin(async move { Ok((steps.await?, end)) })
+    }
+}
+
+/// How long a read may take beside others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    /// A few rows that an index leads to.
+    Short,
+    /// A page of many rows. One thread is always left to short reads.
+    Long,
+}
+
+/// How a connection is opened.
+#[derive(Clone)]
+pub struct Opening {
+    file: PathBuf,
+    writes: bool,
+}
+
+const SETTINGS: &str = "
+pragma synchronous = full;
+pragma foreign_keys = on;
+pragma wal_autocheckpoint = 0;
+pragma secure_delete = on;
+pragma temp_store = memory;
+pragma cache_size = -16000";
+
+impl Opening {
+    pub fn to_write(file: PathBuf) -> Self {
+        Self { file, writes: true }
+    }
+
+    pub fn to_read(file: PathBuf) -> Self {
+        Self {
+            file,
+            writes: false,
+        }
+    }
+
+    pub fn open(&self) -> Result<Connection, StoreError> {
+        let access = if self.writes {
+            OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE
+        } else {
+            OpenFlags::SQLITE_OPEN_READ_ONLY
+        };
+        // Each connection stays on its thread.
+        let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&self.file, flags)?;
+        connection.busy_timeout(Duration::from_secs(limits::STORE_BUSY_SECONDS))?;
+        connection.set_prepared_statement_cache_capacity(limits::STORE_STATEMENTS);
+        if self.writes {
+            connection.execute_batch("pragma journal_mode = wal")?;
+        }
+        connection.execute_batch(SETTINGS)?;
+        // By bytes, as PostgreSQL calls that order.
+        connection.create_collation("C", |one, other| one.as_bytes().cmp(other.as_bytes()))?;
+        Ok(connection)
+    }
+}
+
+/// Work for a thread: it takes the thread's transaction and answers to who waits.
+type Job = Box<dyn FnOnce(&mut Holder) + Send>;
+
+/// What a thread works with.
+struct Holder {
+    opening: Opening,
+    tx: Option<Tx>,
+}
+
+impl Holder {
+    /// The connection, opened where there is none.
+    fn tx(&mut self) -> Result<&mut Tx, StoreError> {
+        match &mut self.tx {
+            Some(tx) => Ok(tx),
+            none => Ok(none.insert(Tx::Sqlite(self.opening.open()?))),
+        }
+    }
+
+    /// One transaction.
+    fn within<T>(
+        &mut self,
+        begin: &str,
+        steps: impl for<'t> FnOnce(&'t mut Tx) -> Steps<'t, (T, End)>,
+    ) -> Result<T, StoreError> {
+        let tx = self.tx()?;
+        batch(tx, begin)?;
+        let result = std::panic::catch_unwind(AssertUnwindSafe(|| at_once(steps(tx))));
+        let result = match result {
+            Ok(result) => result,
+            Err(panic) => {
+                self.tx = None;
+                std::panic::resume_unwind(panic);
+            }
+        };
+        let ended = match result {
+            Ok((value, End::Commit)) => batch(tx, "commit").map(|()| value),
+            Ok((value, End::Undo)) => batch(tx, "rollback").map(|()| value),
+            Err(error) => Err(error),
+        };
+        if ended.is_err() && !is_at_rest(tx) && batch(tx, "rollback").is_err() {
+            self.tx = None;
+        }
+        ended
+    }
+}
+
+fn batch(tx: &mut Tx, sql: &str) -> Result<(), StoreError> {
+    match tx {
+        Tx::Sqlite(connection) => Ok(connection.execute_batch(sql)?),
+        Tx::Postgres(_) => Err(StoreError::Inconsistent {
+            what: "a connection of another database".to_owned(),
+        }),
+    }
+}
+
+fn is_at_rest(tx: &Tx) -> bool {
+    match tx {
+        Tx::Sqlite(connection) => connection.is_autocommit(),
+        Tx::Postgres(_) => false,
+    }
+}
+
+/// What a future answers that waits for nothing.
+fn at_once<T>(mut future: Steps<'_, T>) -> Result<T, StoreError> {
+    let mut context = Context::from_waker(Waker::noop());
+    match future.as_mut().poll(&mut context) {
+        Poll::Ready(result) => result,
+        Poll::Pending => Err(StoreError::Inconsistent {
+            what: "an operation waited for something beside the store".to_owned(),
+        }),
+    }
+}
+
+/// What waits for threads.
+struct Queue {
+    state: Mutex<State>,
+    came: Condvar,
+    /// Threads that long work may have at once.
+    most_long: usize,
+    most_waiting: usize,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<(Length, Job)>,
+    long_running: usize,
+    closed: bool,
+}
+
+impl Queue {
+    fn new(threads: usize, most_waiting: usize) -> Arc<Self> {
+        Arc::new(Self {
+            state: Mutex::default(),
+            came: Condvar::new(),
+            most_long: (threads - 1).max(1),
+            most_waiting,
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, length: Length, job: Job) -> Result<(), StoreError> {
+        let mut state = self.state();
+        if state.waiting.len() >= self.most_waiting {
+            return Err(StoreError::Busy);
+        }
+        state.waiting.push_back((length, job));
+        drop(state);
+        self.came.notify_one();
+        Ok(())
+    }
+
+    /// The next work; `None`: there will be none.
+    fn next(&self) -> Option<(Length, Job)> {
+        let mut state = self.state();
+        loop {
+            let may_be_long = state.long_running < self.most_long;
+            let next = state
+                .waiting
+                .iter()
+                .position(|(length, _)| may_be_long || *length == Length::Short);
+            if let Some((length, job)) = next.and_then(|place| state.waiting.remove(place)) {
+                state.long_running += usize::from(length == Length::Long);
+                return Some((length, job));
+            }
+            if state.closed {
+                return None;
+            }
+            state = self
+                .came
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn done(&self, length: Length) {
+        if length == Length::Long {
+            self.state().long_running -= 1;
+            self.came.notify_one();
+        }
+    }
+
+    fn close(&self) {
+        self.state().closed = true;
+        self.came.notify_all();
+    }
+}
+
+/// Threads of one kind.
+pub struct Threads {
+    queue: Arc<Queue>,
+    begin: &'static str,
+}
+
+impl Threads {
+    /// One thread that writes.
+    pub fn writer(file: PathBuf) -> Self {
+        let opening = Opening::to_write(file);
+        Self::start(
+            "store-writer",
+            opening,
+            1,
+            limits::STORE_WRITES_WAITING,
+            "begin immediate",
+        )
+    }
+
+    /// Threads that read, each on a snapshot.
+    pub fn readers(file: PathBuf) -> Self {
+        let opening = Opening::to_read(file);
+        let threads = limits::STORE_READERS as usize;
+        Self::start(
+            "store-reader",
+            opening,
+            threads,
+            limits::STORE_READS_WAITING,
+            "begin",
+        )
+    }
+
+    fn start(
+        name: &str,
+        opening: Opening,
+        threads: usize,
+        most_waiting: usize,
+        begin: &'static str,
+    ) -> Self {
+        let queue = Queue::new(threads, most_waiting);
+        for _ in 0..threads {
+            let queue = Arc::clone(&queue);
+            let opening = opening.clone();
+            thread::Builder::new()
+                .name(name.to_owned())
+                .spawn(move || work(&queue, opening))
+                .expect("the operating system gives a thread");
+        }
+        Self { queue, begin }
+    }
+
+    /// Runs an operation in a transaction of its own, and waits for its answer.
+    pub async fn run<T, F>(&self, length: Length, steps: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> Steps<'t, (T, End)> + Send + 'static,
+    {
+        let (answer, answered) = oneshot::channel();
+        let running = Arc::new(Running::default());
+        let watched = Arc::clone(&running);
+        let begin = self.begin;
+        let job: Job = Box::new(move |holder| {
+            if !watched.begins(holder) {
+                return;
+            }
+            let result = holder.within(begin, steps);
+            watched.ends();
+            // Nobody may wait any more.
+            let _ = answer.send(result);
+        });
+        self.queue.push(length, job)?;
+        let abandoned = Abandoned(&running);
+        let result = answered.await;
+        std::mem::forget(abandoned);
+        result.unwrap_or_else(|_| {
+            Err(StoreError::Inconsistent {
+                what: "an operation of the store ended badly".to_owned(),
+            })
+        })
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        self.queue.close();
+    }
+}
+
+fn work(queue: &Queue, opening: Opening) {
+    let mut holder = Holder { opening, tx: None };
+    while let Some((length, job)) = queue.next() {
+        let result = std::panic::catch_unwind(AssertUnwindSafe(|| job(&mut holder)));
+        queue.done(length);
+        if result.is_err() {
+            tracing::error!("an operation of the store panicked");
+        }
+    }
+}
+
+/// An operation on its thread, for who waits for it.
+#[derive(Default)]
+struct Running(Mutex<Stage>);
+
+#[derive(Default)]
+enum Stage {
+    #[default]
+    Waits,
+    Runs(InterruptHandle),
+    Over,
+}
+
+impl Running {
+    fn stage(&self) -> MutexGuard<'_, Stage> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether somebody waits for it still.
+    fn begins(&self, holder: &mut Holder) -> bool {
+        let mut stage = self.stage();
+        if matches!(*stage, Stage::Over) {
+            return false;
+        }
+        if let Ok(Tx::Sqlite(connection)) = holder.tx() {
+            *stage = Stage::Runs(connection.get_interrupt_handle());
+        }
+        true
+    }
+
+    fn ends(&self) {
+        *self.stage() = Stage::Over;
+    }
+}
+
+/// Dropped while an operation is waited for, it ends the operation.
+struct Abandoned<'a>(&'a Running);
+
+impl Drop for Abandoned<'_> {
+    fn drop(&mut self) {
+        let mut stage = self.0.stage();
+        if let Stage::Runs(handle) = &*stage {
+            // What runs is this operation: it takes the lock before another begins.
+            handle.interrupt();
+        }
+        *stage = Stage::Over;
+    }
+}
