@@ -5,8 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Where each crate may be named, as the beginning of a path under `host/src`.
-const WHERE: [(&str, &[&str]); 4] = [
+const WHERE: [(&str, &[&str]); 5] = [
     ("sqlx", &["store/"]),
+    ("rusqlite", &["store/"]),
     ("wasmtime", &["plugin/"]),
     // The command line is a client of the admin API.
     ("hyper", &["http/", "egress", "cli/"]),

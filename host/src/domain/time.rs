@@ -120,7 +120,8 @@ impl<'de> Deserialize<'de> for Micros {
 
 /// Reads a time as clients send it: `Z` or an offset, a space where an
 /// unencoded plus was, any digits of a second (six count: cut, never rounded up),
-/// or a bare date (midnight, UTC). Years 0001 to 9999.
+/// or a bare date (midnight, UTC). Years 0000, whose times are read as the first moment
+/// of 0001, to 9999.
 pub fn parse(text: &str) -> Option<Micros> {
     let text = text.trim();
     if text.is_empty() || text.len() > 40 || !text.is_ascii() {
@@ -145,10 +146,10 @@ pub fn parse(text: &str) -> Option<Micros> {
     served(time.year(), time.timestamp_micros())
 }
 
-/// A time of a year that can be printed, as it was written. Where its offset leads out of
-/// these years, by less than a day, their first or last moment stands for it.
+/// A time of a year that RFC 3339 knows, as it was written. For one before the year 1, and
+/// where its offset leads past 9999, the first or last moment of these years stands.
 fn served(year: i32, micros: i64) -> Option<Micros> {
-    let is_served = (1..=9_999).contains(&year);
+    let is_served = (0..=9_999).contains(&year);
     is_served.then(|| Micros(micros).clamp(FIRST, LAST))
 }
 
@@ -178,9 +179,12 @@ pub fn is_zone(name: &str) -> bool {
 /// Reads a source's time: RFC 3339, an offset without a colon, or a local time
 /// in `zone` (an IANA name; an unknown one reads nothing). Of a local time that
 /// occurs twice the earlier is meant; one that was left out was written by a clock
-/// that was not put forward yet, and is read so.
+/// that was not put forward yet, and is read so. The year 0 stands for no time.
 pub fn parse_source(text: &str, zone: &str) -> Option<Micros> {
     let text = text.trim();
+    if text.starts_with("0000-") {
+        return None;
+    }
     if let Some(time) = parse(text) {
         return Some(time);
     }
@@ -264,13 +268,15 @@ mod tests {
     }
 
     #[test]
-    fn a_time_of_a_year_that_cannot_be_printed_is_none() {
+    fn a_time_outside_of_the_years_that_are_printed_is_their_first_or_last_moment() {
         let last = "9999-12-31T23:59:59.999999Z";
         assert_eq!(parse(last), Some(LAST));
         assert_eq!(parse("0001-01-01"), Some(FIRST));
+        for text in ["0000-01-01", "0000-12-31T23:59:59+00:01"] {
+            assert_eq!(parse(text), Some(FIRST), "{text}");
+            assert_eq!(parse_source(text, "UTC"), None, "{text}");
+        }
         for (text, expect) in [
-            ("0000-12-31", None),
-            ("0000-12-31T23:59:59-00:01", None),
             ("0001-01-01T00:00:00+00:01", Some(FIRST)),
             ("9999-12-31T23:59:59-00:01", Some(LAST)),
             ("9999-12-31T23:59:60Z", Some(LAST)),

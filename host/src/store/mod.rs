@@ -1,11 +1,10 @@
 //! What the service remembers, behind one trait.
 //!
-//! The verbs are the domain's, each atomic, shaped for batches: slices in,
+//! The operations are the domain's, each atomic, shaped for batches: slices in,
 //! vectors out, "not found" is `None`, `now` is an argument. What belongs to one
 //! tenant is reached with a [`Scope`], which only a key that the store knows
-//! gives. To add a verb: a method here, the same file name in each store's
-//! folder for its SQL, in `row` what its rows mean, a clause in the conformance
-//! suite.
+//! gives. To add one: a method here, its statements and steps in a file of
+//! `operations`, in `row` what its rows mean, a clause in the conformance suite.
 //!
 //! Two promises hold for every store. A stamp (`cursor_at`) becomes visible in
 //! stamp order within its workspace and entity, and never twice. What `commit`

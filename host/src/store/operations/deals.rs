@@ -71,7 +71,7 @@ macro_rules! deals_where {
     (@ $led:expr) => {
         sql(concat!(
             "
-select d.id, d.status, d.created_at, d.updated_at, d.owner_id, d.props, d.external_id,
+select page.id, page.status, page.created_at, page.updated_at, page.owner_id, page.props, page.external_id,
   o.name as owner_name, o.email as owner_email,
   c.id as person_id, c.name as person_name, c.email as person_email, c.phone_number,
   p.id as product_id, p.name as product_name, p.external_id as product_external_id,
@@ -95,12 +95,12 @@ from (
   and (:before::uuid is null or id < :before)
   order by id desc
   limit :limit
-) as d
-join contacts as c on c.workspace_id = d.workspace_id and c.id = d.person_id
-left join owners as o on o.id = d.owner_id
-left join products as p on p.id = d.product_id
-left join agents as a on a.id = d.agent_id
-order by d.id desc"
+) as page
+join contacts as c on c.workspace_id = page.workspace_id and c.id = page.person_id
+left join owners as o on o.id = page.owner_id
+left join products as p on p.id = page.product_id
+left join agents as a on a.id = page.agent_id
+order by page.id desc"
         ))
     };
 }

@@ -14,10 +14,10 @@ macro_rules! tickets_where {
     ($lead:literal) => {
         sql(concat!(
             "
-select t.id, t.status, t.conversation_id, t.deal_id, c.id as person_id, c.name as person_name,
-  c.email as person_email, c.phone_number, t.agent_id, o.id as owner_id, o.name as owner_name,
-  o.email as owner_email, t.special_instructions, t.opened_at, t.answered_at, t.resolved_at,
-  t.updated_at
+select page.id, page.status, page.conversation_id, page.deal_id, c.id as person_id, c.name as person_name,
+  c.email as person_email, c.phone_number, page.agent_id, o.id as owner_id, o.name as owner_name,
+  o.email as owner_email, page.special_instructions, page.opened_at, page.answered_at, page.resolved_at,
+  page.updated_at
 from (
   select *
   from tickets
@@ -29,13 +29,13 @@ from (
   and id < :before
   order by id desc
   limit :limit
-) as t
+) as page
 join contacts as c
-  on c.workspace_id = t.workspace_id
-  and c.id = t.contact_id
+  on c.workspace_id = page.workspace_id
+  and c.id = page.contact_id
 left join owners as o
-  on o.id = t.owner_id
-order by t.id desc"
+  on o.id = page.owner_id
+order by page.id desc"
         ))
     };
 }

@@ -42,17 +42,23 @@ where contact_id = $2
 and (workspace_id = $1) is true
 on conflict do nothing";
 
-// What is its own is shared with nobody.
 const SHARED_BEFORE: &str = "
+delete from shared_keys
+where contact_id = $2
+and (workspace_id = $1) is true
+and $3::uuid is not null";
+
+// What is its own is shared with nobody.
+const SHARED_WITH_ITSELF: &str = "
 delete from shared_keys as shared
-where (shared.workspace_id = $1) is true
-and (shared.contact_id = $2
-  or shared.contact_id = $3
-  and exists (
-    select 1 from contact_keys as own
-    where own.workspace_id = shared.workspace_id
-    and own.key = shared.key
-    and own.contact_id = $3))";
+where shared.contact_id = $3
+and (shared.workspace_id = $1) is true
+and $2::uuid is not null
+and exists (
+  select 1 from contact_keys as own
+  where own.workspace_id = shared.workspace_id
+  and own.key = shared.key
+  and own.contact_id = $3)";
 
 const ITEMS: &str = "
 update items
@@ -82,7 +88,14 @@ pub async fn contact(
         transaction.rollback().await?;
         return Ok(false);
     }
-    for sql in [KEYS, SHARED_KEYS, SHARED_BEFORE, ITEMS, CONTACT] {
+    for sql in [
+        KEYS,
+        SHARED_KEYS,
+        SHARED_BEFORE,
+        SHARED_WITH_ITSELF,
+        ITEMS,
+        CONTACT,
+    ] {
         of(sql).execute(&mut *transaction).await?;
     }
     let mut gone = Gone::default();
@@ -98,6 +111,7 @@ pub(super) const SQL: &[&str] = &[
     KEYS,
     SHARED_KEYS,
     SHARED_BEFORE,
+    SHARED_WITH_ITSELF,
     ITEMS,
     CONTACT,
 ];

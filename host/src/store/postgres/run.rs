@@ -11,7 +11,7 @@ use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Encode, Postgres, Type};
 use uuid::Uuid;
 
-use super::columns::{at, text};
+use super::columns::{at, text as without_zero};
 use super::db::Transaction;
 use crate::store::StoreError;
 use crate::store::sql::{Arg, Kind, Text, Value};
@@ -85,7 +85,7 @@ fn bind<'q>(text: &'static Text, args: &'q [Arg<'_>]) -> Result<Statement<'q>, S
             Value::Null(Kind::Time) => statement.bind(None::<DateTime<Utc>>),
             Value::Null(Kind::Bytes) => statement.bind(None::<&[u8]>),
             Value::Uuid(id) => statement.bind(*id),
-            Value::Text(of) => statement.bind(text_of(of)),
+            Value::Text(of) => statement.bind(without_zero(of)),
             Value::Json(of) => statement.bind(JsonText(of)),
             Value::Number(number) => statement.bind(*number),
             Value::Truth(truth) => statement.bind(*truth),
@@ -115,7 +115,7 @@ fn bind_lists<'q, const N: usize>(
                 _ => None,
             })),
             Kind::Text | Kind::Json => statement.bind(list(values, |value| match value {
-                Value::Text(of) => Some(text_of(of)),
+                Value::Text(of) => Some(without_zero(of)),
                 Value::Json(of) => Some(Cow::Borrowed(of.as_ref())),
                 _ => None,
             })),
@@ -145,10 +145,6 @@ fn list<'q, T>(
     of: impl Fn(&'q Value<'q>) -> Option<T>,
 ) -> Vec<Option<T>> {
     values.map(of).collect()
-}
-
-fn text_of<'q>(of: &'q Cow<'_, str>) -> Cow<'q, str> {
-    text(of.as_ref())
 }
 
 fn no_value(name: &str) -> StoreError {

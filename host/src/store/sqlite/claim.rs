@@ -226,7 +226,7 @@ pub async fn one(
 // Two lists rather than one `in`: each names its state, which is what leads to
 // the index of unfinished deliveries.
 const FAILED: &str = "
-select d.id
+select d.id as id
 from deliveries as d
 join connections as c on c.id = d.connection_id
 where d.status = 'failed'
@@ -234,7 +234,7 @@ and c.plugin = ?1
 and (d.ran is null or d.ran ->> 'digest' <> ?2)
 and (d.lease_until_at is null or d.lease_until_at <= ?3)
 union all
-select d.id
+select d.id as id
 from deliveries as d
 join connections as c on c.id = d.connection_id
 where d.status = 'parked'

@@ -682,6 +682,9 @@ mod tests {
             "sizes",
             "totals",
             "seen",
+            "each",
+            "made",
+            "gone",
             "fits",
         ];
         let all = [

@@ -122,7 +122,11 @@ async fn read_whole(service: &mut PgConnection) -> (Vec<String>, Vec<&'static Kn
     run(service, HELLO).await;
     let mut used = vec![false; WHOLE.len()];
     let mut wrong = Vec::new();
-    for (area, sql) in statements() {
+    // A lock has no plan.
+    let planned = statements()
+        .into_iter()
+        .filter(|(_, sql)| !sql.starts_with("lock table"));
+    for (area, sql) in planned {
         let plan = explain(service, sql).await;
         let mut read = Vec::new();
         walk(&plan, None, &mut read);
