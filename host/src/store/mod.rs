@@ -15,7 +15,6 @@ mod catalogue;
 mod database;
 mod deals;
 pub mod decide;
-mod declare;
 mod desk;
 mod erase;
 mod error;

@@ -1,13 +1,25 @@
-//! Products as they are followed and looked up.
+//! Products: imported, followed, and what is left of them when they are gone.
+//!
+//! What is made, changed or removed is stamped; what an import finds as it should be only
+//! gets its mark.
+
+use std::collections::{BTreeMap, HashMap};
+
+use uuid::Uuid;
 
 use crate::domain::id::{ProductId, WorkspaceId};
 use crate::domain::row::Entity;
+use crate::domain::time::Micros;
 use crate::store::database::Database;
+use crate::store::gone::Gone;
+use crate::store::operations::{stamp, tombstones};
 use crate::store::postgres::Rows;
 use crate::store::row::Columns as _;
-use crate::store::row::products::{change, product};
-use crate::store::sql::{Sql, args, sql, steps};
-use crate::store::{Product, ProductChanges, Scope, StoreError};
+use crate::store::row::products::{By, Found, Sorted, change, product};
+use crate::store::sql::{Sql, Tx, args, sql, steps};
+use crate::store::{
+    ImportId, Imported, PlannedProduct, Product, ProductChanges, Removed, Scope, StoreError,
+};
 
 static CLOCK: Sql = sql("
 select coalesce(max(last_us), 0) as last_us, coalesce(max(forgotten_us), 0) as forgotten_us
@@ -92,4 +104,264 @@ pub async fn by_ids(
         .await
 }
 
-pub const SQL: &[&Sql] = &[&CLOCK, &CHANGES, &BY_IDS];
+pub async fn import(
+    database: &Database,
+    workspace: WorkspaceId,
+    import: ImportId,
+    products: Vec<PlannedProduct>,
+    now: Micros,
+) -> Result<Imported, StoreError> {
+    database
+        .write(
+            Rows::Of(&[workspace]),
+            steps!(|tx| {
+                let sorted = write(tx, workspace, By::Import(import), &products, now).await?;
+                Ok(sorted.counted())
+            }),
+        )
+        .await
+}
+
+// Who waits for another one's part of an import may wait longer than for a row.
+static LOCK: Sql = sql("
+select set_config('lock_timeout', '4s', true), pg_advisory_xact_lock(:number) -- postgres
+");
+
+// One by one: a table that is young would be read by its workspace instead.
+static FOUND: Sql = sql("
+each (workspace_id uuid, external_id text, name text, description text, import_at time)
+select p.external_id, p.id,
+  p.name = each.name and p.description is not distinct from each.description as same,
+  coalesce(p.import_at = each.import_at, false) as named
+from each
+cross join lateral (                              -- postgres
+  select *                                        -- postgres
+  from products                                   -- postgres
+  where workspace_id = each.workspace_id          -- postgres
+  and external_id = each.external_id              -- postgres
+  offset 0                                        -- postgres
+) as p                                            -- postgres
+cross join products as p                          -- sqlite
+  on p.workspace_id = each.workspace_id           -- sqlite
+  and p.external_id = each.external_id            -- sqlite
+");
+
+static WRITE: Sql = sql("
+each (workspace_id uuid, id uuid, external_id text, name text, description text, cursor_us number,
+  written_at time, import_at time)
+insert into products (workspace_id, id, external_id, name, description, cursor_us, created_at,
+  updated_at, import_at)
+select workspace_id, id, external_id, name, description, cursor_us, written_at, written_at,
+  import_at
+from each
+where true
+on conflict (workspace_id, external_id) do update
+set name = excluded.name, description = excluded.description, cursor_us = excluded.cursor_us,
+  updated_at = excluded.updated_at, import_at = greatest(products.import_at, excluded.import_at)");
+
+static MARK: Sql = sql("
+each (workspace_id uuid, id uuid, import_at time)
+update products
+set import_at = each.import_at
+from each
+where products.id = each.id
+and (products.workspace_id = each.workspace_id) is true
+and (products.import_at is null or products.import_at < each.import_at)");
+
+/// Within a transaction that names the workspace. All at once: a second time would
+/// hold the feed's clock while it waits for products.
+pub async fn write<'a>(
+    tx: &mut Tx,
+    workspace_id: WorkspaceId,
+    by: By,
+    planned: &'a [PlannedProduct],
+    now: Micros,
+) -> Result<Sorted<'a>, StoreError> {
+    if planned.is_empty() {
+        return Ok(Sorted::default());
+    }
+    lock(tx, workspace_id).await?;
+    let wanted: Vec<_> = planned
+        .iter()
+        .map(|product| {
+            args! {
+                workspace_id,
+                external_id: &product.external_id,
+                name: &product.name,
+                description: product.description.as_deref(),
+                import_at: by.import().map(|import| import.0),
+            }
+        })
+        .collect();
+    let found: HashMap<String, Found> = tx
+        .rows_each(&FOUND, &wanted, |row| {
+            let found = Found {
+                id: row.id("id")?,
+                same: row.flag("same")?,
+                named: row.flag("named")?,
+            };
+            Ok((row.text("external_id")?, found))
+        })
+        .await?
+        .into_iter()
+        .collect();
+    let sorted = Sorted::of(planned, &found, now);
+    let kept: Vec<_> = sorted
+        .kept
+        .iter()
+        .map(|&id| args! { workspace_id, id, import_at: by.mark() })
+        .collect();
+    tx.run_each(&MARK, &kept).await?;
+    if sorted.written.is_empty() {
+        return Ok(sorted);
+    }
+    let feed = (workspace_id, Entity::Products);
+    let rows = i64::try_from(sorted.written.len()).unwrap_or(i64::MAX);
+    let first = stamp::allocate(tx, &BTreeMap::from([(feed, rows)])).await?[&feed];
+    let written: Vec<_> = sorted
+        .written
+        .iter()
+        .zip(first..)
+        .map(|((id, product), cursor_us)| {
+            args! {
+                workspace_id,
+                id: *id,
+                external_id: &product.external_id,
+                name: &product.name,
+                description: product.description.as_deref(),
+                cursor_us,
+                written_at: now,
+                import_at: by.mark(),
+            }
+        })
+        .collect();
+    tx.run_each(&WRITE, &written).await?;
+    Ok(sorted)
+}
+
+static PAGE: Sql = sql("
+select id, cursor_us, (import_at is null or import_at < :import) as unseen
+from products
+where workspace_id = :workspace
+and cursor_us > :after
+order by cursor_us
+limit :limit");
+
+// Whoever has named it in between keeps it.
+static UNSEEN: Sql = sql("
+each (workspace_id uuid, id uuid, import_at time)
+select p.id
+from each
+join products as p
+  on p.id = each.id
+  and (p.workspace_id = each.workspace_id) is true
+where p.import_at is null
+or p.import_at < each.import_at");
+
+static REMOVE: Sql = sql("
+each (workspace_id uuid, id uuid)
+delete from products
+where id in (select id from each)
+and (workspace_id in (select workspace_id from each)) is true");
+
+pub async fn remove_unseen(
+    database: &Database,
+    workspace: WorkspaceId,
+    import: ImportId,
+    after: i64,
+    limit: u32,
+) -> Result<Removed, StoreError> {
+    database
+        .write(
+            Rows::Of(&[workspace]),
+            steps!(|tx| {
+                let args = args! { workspace, import: import.0, after, limit };
+                let page: Vec<(Uuid, i64, bool)> = tx
+                    .rows(&PAGE, &args, |row| {
+                        Ok((row.id("id")?, row.number("cursor_us")?, row.flag("unseen")?))
+                    })
+                    .await?;
+                let full = page.len() == usize::try_from(limit).unwrap_or(usize::MAX);
+                let next = page.last().filter(|_| full).map(|(_, stamp, _)| *stamp);
+                let unseen: Vec<_> = page
+                    .into_iter()
+                    .filter(|(_, _, unseen)| *unseen)
+                    .map(|(id, ..)| args! { workspace_id: workspace, id, import_at: import.0 })
+                    .collect();
+                if unseen.is_empty() {
+                    return Ok(Removed { removed: 0, next });
+                }
+                lock(tx, workspace).await?;
+                let gone = tx.rows_each(&UNSEEN, &unseen, |row| row.id("id")).await?;
+                remove(tx, workspace, &gone).await?;
+                Ok(Removed {
+                    removed: u64::try_from(gone.len()).unwrap_or(u64::MAX),
+                    next,
+                })
+            }),
+        )
+        .await
+}
+
+static NAMED: Sql = sql("
+each (workspace_id uuid, external_id text)
+select p.id
+from each
+cross join lateral (                              -- postgres
+  select id                                       -- postgres
+  from products                                   -- postgres
+  where workspace_id = each.workspace_id          -- postgres
+  and external_id = each.external_id              -- postgres
+  offset 0                                        -- postgres
+) as p                                            -- postgres
+cross join products as p                          -- sqlite
+  on p.workspace_id = each.workspace_id           -- sqlite
+  and p.external_id = each.external_id            -- sqlite
+");
+
+/// Those that are there of what is named; how many are gone.
+pub async fn remove_named(
+    database: &Database,
+    workspace: WorkspaceId,
+    external_ids: Vec<String>,
+) -> Result<u64, StoreError> {
+    database
+        .write(
+            Rows::Of(&[workspace]),
+            steps!(|tx| {
+                lock(tx, workspace).await?;
+                let named: Vec<_> = external_ids
+                    .iter()
+                    .map(|external_id| args! { workspace_id: workspace, external_id })
+                    .collect();
+                let mut gone: Vec<Uuid> = tx.rows_each(&NAMED, &named, |row| row.id("id")).await?;
+                gone.sort_unstable();
+                gone.dedup();
+                remove(tx, workspace, &gone).await?;
+                Ok(u64::try_from(gone.len()).unwrap_or(u64::MAX))
+            }),
+        )
+        .await
+}
+
+/// Of a workspace whose products are locked.
+async fn remove(tx: &mut Tx, workspace_id: WorkspaceId, gone: &[Uuid]) -> Result<(), StoreError> {
+    let mut products = Gone::default();
+    products.remove(Entity::Products, gone);
+    tombstones::bury(tx, workspace_id, &products).await?;
+    let rows: Vec<_> = gone.iter().map(|&id| args! { workspace_id, id }).collect();
+    tx.run_each(&REMOVE, &rows).await?;
+    Ok(())
+}
+
+/// Whoever else writes products of this workspace waits from here to the end.
+async fn lock(tx: &mut Tx, workspace: WorkspaceId) -> Result<(), StoreError> {
+    // Half of the id is enough: two that share it only wait for each other.
+    let (_, half) = workspace.0.as_u64_pair();
+    tx.run(&LOCK, &args! { number: half.cast_signed() }).await?;
+    Ok(())
+}
+
+pub const SQL: &[&Sql] = &[
+    &CLOCK, &CHANGES, &BY_IDS, &LOCK, &FOUND, &WRITE, &MARK, &PAGE, &UNSEEN, &REMOVE, &NAMED,
+];

@@ -6,7 +6,6 @@
 //! ([`db::Rows`]); what stands in no tenant's table is asked without one.
 
 mod analytics;
-mod apply;
 mod claim;
 pub(super) mod columns;
 mod commit;
@@ -17,11 +16,9 @@ pub(super) mod error;
 mod export;
 mod fleet;
 mod load;
-mod merge;
 mod messages;
 mod open;
 mod outcome;
-mod products;
 mod rate;
 pub(super) mod reach;
 mod remove;
@@ -123,7 +120,6 @@ const STATEMENTS: &[(&str, &[&str])] = &[
     ("analytics", analytics::run::SQL),
     ("analytics", analytics::status::SQL),
     ("analytics", analytics::step::SQL),
-    ("apply", apply::SQL),
     ("claim", claim::SQL),
     ("deliveries", deliveries::SQL),
     ("erase", erase::SQL[0]),
@@ -140,10 +136,8 @@ const STATEMENTS: &[(&str, &[&str])] = &[
     ("messages", messages::SQL),
     ("open", open::SQL),
     ("outcome", outcome::SQL),
-    ("products", products::SQL),
     ("rate", rate::SQL),
     ("reach", reach::SQL),
-    ("merge", merge::SQL),
     ("remove", remove::SQL),
     ("save", save::new::SQL),
     ("save", save::changes::SQL),
@@ -323,14 +317,9 @@ impl Store for PostgresStore {
         import: ImportId,
         products: &[PlannedProduct],
     ) -> Result<Imported, StoreError> {
-        self.within(products::import(
-            &self.db,
-            self.clock.as_ref(),
-            workspace,
-            import,
-            products,
-        ))
-        .await
+        let now = self.clock.now();
+        let planned = products.to_vec();
+        operations::products::import(&self.database, workspace, import, planned, now).await
     }
 
     async fn remove_unseen_products(
@@ -340,10 +329,7 @@ impl Store for PostgresStore {
         after: i64,
         limit: u32,
     ) -> Result<Removed, StoreError> {
-        self.within(products::remove_unseen(
-            &self.db, workspace, import, after, limit,
-        ))
-        .await
+        operations::products::remove_unseen(&self.database, workspace, import, after, limit).await
     }
 
     async fn owners(&self, workspace: WorkspaceId) -> Result<Vec<Owner>, StoreError> {
@@ -424,8 +410,7 @@ impl Store for PostgresStore {
         from: ContactId,
         into: ContactId,
     ) -> Result<bool, StoreError> {
-        self.within(merge::contact(&self.db, workspace, from, into))
-            .await
+        operations::merge::contact(&self.database, workspace, from, into).await
     }
 
     async fn remove_products(
@@ -433,8 +418,8 @@ impl Store for PostgresStore {
         workspace: WorkspaceId,
         external_ids: &[String],
     ) -> Result<u64, StoreError> {
-        self.within(products::remove_named(&self.db, workspace, external_ids))
-            .await
+        let named = external_ids.to_vec();
+        operations::products::remove_named(&self.database, workspace, named).await
     }
 
     async fn person(
@@ -522,8 +507,7 @@ impl Store for PostgresStore {
     }
 
     async fn apply(&self, plan: &Plan, now: Micros, dry_run: bool) -> Result<Applied, StoreError> {
-        self.within(apply::apply(&self.db, plan, now, dry_run))
-            .await
+        operations::apply::apply(&self.database, plan.clone(), now, dry_run).await
     }
 
     async fn workspaces(&self) -> Result<Vec<Workspace>, StoreError> {

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::Columns;
 use crate::domain::id::ProductId;
 use crate::domain::time::Micros;
-use crate::store::declare::Became;
+use crate::store::operations::apply::Became;
 use crate::store::{ImportId, Imported, PlannedProduct, Product, ProductChange, StoreError};
 
 pub fn product(row: &impl Columns) -> Result<Product, StoreError> {

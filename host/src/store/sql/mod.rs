@@ -10,7 +10,7 @@ mod transaction;
 mod value;
 
 pub use self::statement::{Dialect, Sql, Text, sql};
-pub use self::transaction::Tx;
 pub(in crate::store) use self::transaction::steps;
+pub use self::transaction::{Row, Tx};
 pub(in crate::store) use self::value::args;
-pub use self::value::{Arg, Kind, Value, json};
+pub use self::value::{Arg, Json, Kind, Value, json};

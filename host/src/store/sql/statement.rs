@@ -52,6 +52,7 @@ impl Sql {
             let text = for_dialect(self.text, dialect);
             let text = match (columns_of_each(&text), dialect) {
                 (None, _) => text,
+                (Some((_, rest)), _) if rest.trim().is_empty() => String::new(),
                 (Some((columns, rest)), Dialect::Sqlite) => with_a_row(rest, &columns),
                 (Some((columns, rest)), Dialect::Postgres) => with_all_rows(rest, &columns),
             };

@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use super::statement::{Dialect, Sql};
 use super::value::Arg;
+use crate::domain::id::WorkspaceId;
 use crate::domain::time::Micros;
 use crate::store::StoreError;
 use crate::store::row::{Column, Columns};
@@ -33,6 +34,15 @@ pub enum Row<'r> {
 }
 
 impl Tx {
+    /// Names the workspaces whose rows the transaction sees from now on; those of before
+    /// are forgotten. On SQLite it sees all.
+    pub async fn name(&mut self, workspaces: &[WorkspaceId]) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(_) => Ok(()),
+            Self::Postgres(transaction) => transaction.name(workspaces).await,
+        }
+    }
+
     /// Runs a statement; how many rows it changed. One that is for the other database
     /// alone changes none.
     pub async fn run(&mut self, sql: &'static Sql, args: &[Arg<'_>]) -> Result<u64, StoreError> {

@@ -19,6 +19,7 @@ use sqlx::{ConnectOptions as _, Connection as _};
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::threads::{End, Length, Steps, Threads, ending};
+use crate::clock::SharedClock;
 use crate::limits;
 use crate::store::StoreError;
 use crate::store::seen::Seen;
@@ -35,6 +36,8 @@ pub struct Db {
     seen: Arc<Seen>,
     #[cfg(test)]
     file: std::path::PathBuf,
+    #[cfg(test)]
+    clock: SharedClock,
     /// Counts commits, so that the checkpointer sleeps while nothing is written.
     commits: AtomicU64,
 }
@@ -44,7 +47,11 @@ const COMMIT: &str = "commit";
 const ROLLBACK: &str = "rollback";
 
 impl Db {
-    pub async fn open(file: &std::path::Path, seen: Arc<Seen>) -> Result<Self, StoreError> {
+    pub async fn open(
+        file: &std::path::Path,
+        clock: SharedClock,
+        seen: Arc<Seen>,
+    ) -> Result<Self, StoreError> {
         let url = "sqlite::memory:";
         let options = SqliteConnectOptions::from_str(url)?
             .in_memory(false)
@@ -75,11 +82,13 @@ impl Db {
             options,
             writer: Mutex::new(Some(writer)),
             readers,
-            writing: Threads::writer(file.to_owned()),
-            reading: Threads::readers(file.to_owned()),
+            writing: Threads::writer(file.to_owned(), Arc::clone(&clock)),
+            reading: Threads::readers(file.to_owned(), Arc::clone(&clock)),
             seen,
             #[cfg(test)]
             file: file.to_owned(),
+            #[cfg(test)]
+            clock,
             max_pages: AtomicU32::new(0),
             commits: AtomicU64::new(0),
         })
@@ -116,7 +125,7 @@ impl Db {
     /// A connection for one who asks for it, as a test does.
     #[cfg(test)]
     pub fn connection(&self) -> Result<rusqlite::Connection, StoreError> {
-        super::threads::Opening::to_write(self.file.clone()).open()
+        super::threads::Opening::to_write(self.file.clone(), Arc::clone(&self.clock)).open()
     }
 
     /// A connection of its own, for work that neither reads for a client nor writes.

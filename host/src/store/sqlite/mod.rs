@@ -6,7 +6,6 @@
 //! each on one snapshot.
 
 mod analytics;
-mod apply;
 pub(super) mod backup;
 mod claim;
 mod columns;
@@ -19,10 +18,8 @@ mod export;
 mod fleet;
 mod listed;
 mod load;
-mod merge;
 mod messages;
 mod open;
-mod products;
 mod remove;
 pub(super) mod run;
 mod save;
@@ -48,7 +45,7 @@ use super::operations::{
 use super::row::json;
 use super::seen::{Seen, Sight};
 use super::*;
-use crate::clock::SharedClock;
+use crate::clock::{SharedClock, SystemClock};
 use crate::limits;
 
 /// Opens the store in this file, made if it does not exist. Beside it lie its
@@ -65,7 +62,8 @@ pub(super) async fn alone(
 ) -> Result<(File, Uuid, sqlx::sqlite::SqliteConnection), StoreError> {
     let lock = open::lock(path)?;
     open::refuse_foreign_log(path)?;
-    let db = Db::open(path, Seen::nothing()).await?;
+    // Nothing runs on its threads, which would ask the clock.
+    let db = Db::open(path, Arc::new(SystemClock), Seen::nothing()).await?;
     let id = open::prepare(&db, clock).await?;
     Ok((lock, id, db.another().await?))
 }
@@ -102,7 +100,7 @@ impl SqliteStore {
         let lock = open::lock(path)?;
         open::refuse_foreign_log(path)?;
         open::refuse_moved(path)?;
-        let db = Arc::new(Db::open(path, Arc::clone(&seen)).await?);
+        let db = Arc::new(Db::open(path, Arc::clone(&clock), Arc::clone(&seen)).await?);
         let id = open::prepare(&db, clock.as_ref()).await?;
         let sight = Sight {
             store: id,
@@ -269,8 +267,9 @@ impl Store for SqliteStore {
         import: ImportId,
         products: &[PlannedProduct],
     ) -> Result<Imported, StoreError> {
-        self.seen.opens().await;
-        products::import(&self.db, self.clock.as_ref(), workspace, import, products).await
+        let now = self.clock.now();
+        let planned = products.to_vec();
+        operations::products::import(&self.database, workspace, import, planned, now).await
     }
 
     async fn remove_unseen_products(
@@ -280,9 +279,7 @@ impl Store for SqliteStore {
         after: i64,
         limit: u32,
     ) -> Result<Removed, StoreError> {
-        self.seen.opens().await;
-        let clock = self.clock.as_ref();
-        products::remove_unseen(&self.db, clock, workspace, import, after, limit).await
+        operations::products::remove_unseen(&self.database, workspace, import, after, limit).await
     }
 
     async fn owners(&self, workspace: WorkspaceId) -> Result<Vec<Owner>, StoreError> {
@@ -359,8 +356,7 @@ impl Store for SqliteStore {
         from: ContactId,
         into: ContactId,
     ) -> Result<bool, StoreError> {
-        self.seen.opens().await;
-        merge::contact(&self.db, self.clock.as_ref(), workspace, from, into).await
+        operations::merge::contact(&self.database, workspace, from, into).await
     }
 
     async fn remove_products(
@@ -368,8 +364,8 @@ impl Store for SqliteStore {
         workspace: WorkspaceId,
         external_ids: &[String],
     ) -> Result<u64, StoreError> {
-        self.seen.opens().await;
-        products::remove_named(&self.db, self.clock.as_ref(), workspace, external_ids).await
+        let named = external_ids.to_vec();
+        operations::products::remove_named(&self.database, workspace, named).await
     }
 
     async fn person(
@@ -449,11 +445,7 @@ impl Store for SqliteStore {
     }
 
     async fn apply(&self, plan: &Plan, now: Micros, dry_run: bool) -> Result<Applied, StoreError> {
-        // Products are stamped by it.
-        if !dry_run {
-            self.seen.opens().await;
-        }
-        apply::apply(&self.db, plan, now, dry_run).await
+        operations::apply::apply(&self.database, plan.clone(), now, dry_run).await
     }
 
     async fn workspaces(&self) -> Result<Vec<Workspace>, StoreError> {
@@ -611,7 +603,6 @@ impl Store for SqliteStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::SystemClock;
     use crate::store::sql::Dialect;
 
     #[tokio::test]
@@ -624,7 +615,6 @@ mod tests {
         let all = [
             &[PING, TRY_WRITE][..],
             &analytics::sql(),
-            apply::SQL,
             backup::SQL,
             claim::SQL,
             deliveries::SQL,
@@ -633,8 +623,6 @@ mod tests {
             &load::sql(),
             messages::SQL,
             open::SQL,
-            products::SQL,
-            merge::SQL,
             remove::SQL,
             &save::sql(),
             stamp::SQL,
@@ -694,8 +682,6 @@ mod tests {
             export::SQL,
             &load::sql(),
             messages::SQL,
-            products::SQL,
-            merge::SQL,
             remove::SQL,
             &save::sql(),
             stamp::SQL,

@@ -15,9 +15,11 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
+use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, InterruptHandle, OpenFlags};
 use tokio::sync::oneshot;
 
+use crate::clock::SharedClock;
 use crate::limits;
 use crate::store::StoreError;
 use crate::store::sql::Tx;
@@ -61,6 +63,7 @@ pub enum Length {
 #[derive(Clone)]
 pub struct Opening {
     file: PathBuf,
+    clock: SharedClock,
     writes: bool,
 }
 
@@ -73,13 +76,18 @@ pragma temp_store = memory;
 pragma cache_size = -16000";
 
 impl Opening {
-    pub fn to_write(file: PathBuf) -> Self {
-        Self { file, writes: true }
-    }
-
-    pub fn to_read(file: PathBuf) -> Self {
+    pub fn to_write(file: PathBuf, clock: SharedClock) -> Self {
         Self {
             file,
+            clock,
+            writes: true,
+        }
+    }
+
+    pub fn to_read(file: PathBuf, clock: SharedClock) -> Self {
+        Self {
+            file,
+            clock,
             writes: false,
         }
     }
@@ -99,6 +107,19 @@ impl Opening {
             connection.execute_batch("pragma journal_mode = wal")?;
         }
         connection.execute_batch(SETTINGS)?;
+        let clock = Arc::clone(&self.clock);
+        let pure = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+        // As in PostgreSQL: the wall clock of the feeds, and the greatest that is not null.
+        connection.create_scalar_function(
+            "feed_now",
+            0,
+            FunctionFlags::SQLITE_UTF8,
+            move |_| Ok(clock.now().0),
+        )?;
+        connection.create_scalar_function("greatest", 2, pure, |numbers| {
+            let (one, other): (Option<i64>, Option<i64>) = (numbers.get(0)?, numbers.get(1)?);
+            Ok(one.max(other))
+        })?;
         // By bytes, as PostgreSQL calls that order.
         connection.create_collation("C", |one, other| one.as_bytes().cmp(other.as_bytes()))?;
         Ok(connection)
@@ -263,8 +284,8 @@ pub struct Threads {
 
 impl Threads {
     /// One thread that writes.
-    pub fn writer(file: PathBuf) -> Self {
-        let opening = Opening::to_write(file);
+    pub fn writer(file: PathBuf, clock: SharedClock) -> Self {
+        let opening = Opening::to_write(file, clock);
         Self::start(
             "store-writer",
             opening,
@@ -275,8 +296,8 @@ impl Threads {
     }
 
     /// Threads that read, each on a snapshot.
-    pub fn readers(file: PathBuf) -> Self {
-        let opening = Opening::to_read(file);
+    pub fn readers(file: PathBuf, clock: SharedClock) -> Self {
+        let opening = Opening::to_read(file, clock);
         let threads = limits::STORE_READERS as usize;
         Self::start(
             "store-reader",

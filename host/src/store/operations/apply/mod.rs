@@ -1,16 +1,23 @@
-//! A declared workspace becomes so, the same in every store: what is named is made
-//! or changed, nothing is removed, and the answer lists only what was not so
-//! before. A store gives the statements, within one transaction of its own.
+//! A declared workspace becomes so: what is named is made or changed, nothing is removed,
+//! and the answer lists only what was not so before.
+
+mod statements;
 
 use std::collections::BTreeMap;
 
-use super::{
-    Applied, AppliedChange, Plan, PlannedAgent, PlannedConnection, PlannedOwner, PlannedProduct,
-    StoreError,
-};
+use self::statements::Declare;
+pub use self::statements::SQL;
 use crate::domain::connection::ConnectionKind;
 use crate::domain::id::{AgentId, ConnectionId, OwnerId, PartnerId, WorkspaceId};
 use crate::domain::time::Micros;
+use crate::store::database::Database;
+use crate::store::postgres::Rows;
+use crate::store::sql::{Tx, steps};
+use crate::store::sqlite::threads::End;
+use crate::store::{
+    Applied, AppliedChange, Plan, PlannedAgent, PlannedConnection, PlannedOwner, PlannedProduct,
+    StoreError,
+};
 
 /// What became of a row.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -39,71 +46,31 @@ pub struct Wanted<'a> {
     pub time_zone: &'a str,
 }
 
-/// The statements of a store. What finds a row goes by its name; what changes one
-/// writes only what differs, and tells how many rows did.
-pub trait Statements {
-    async fn workspace(&mut self, slug: &str) -> Result<Option<WorkspaceId>, StoreError>;
-    async fn new_workspace(
-        &mut self,
-        id: WorkspaceId,
-        plan: &Plan,
-        now: Micros,
-    ) -> Result<(), StoreError>;
-    async fn change_workspace(&mut self, id: WorkspaceId, plan: &Plan) -> Result<u64, StoreError>;
-
-    /// Everything after this is of this workspace.
-    async fn enter(&mut self, workspace: WorkspaceId) -> Result<(), StoreError>;
-
-    async fn partner(&mut self, name: &str) -> Result<Option<PartnerId>, StoreError>;
-    async fn new_partner(
-        &mut self,
-        id: PartnerId,
-        name: &str,
-        now: Micros,
-    ) -> Result<(), StoreError>;
-
-    async fn agent(&mut self, name: &str) -> Result<Option<AgentId>, StoreError>;
-    /// The store numbers its agents.
-    async fn new_agent(&mut self, agent: &PlannedAgent) -> Result<AgentId, StoreError>;
-    async fn change_agent(&mut self, id: AgentId, agent: &PlannedAgent) -> Result<u64, StoreError>;
-
-    async fn owner(&mut self, email: &str) -> Result<Option<OwnerId>, StoreError>;
-    async fn new_owner(&mut self, id: OwnerId, owner: &PlannedOwner) -> Result<(), StoreError>;
-    async fn change_owner(&mut self, id: OwnerId, owner: &PlannedOwner) -> Result<u64, StoreError>;
-
-    /// There may be many thousands: how a store writes them is its own. What became
-    /// of each, in the order of the plan.
-    async fn products<'a>(
-        &mut self,
-        planned: &'a [PlannedProduct],
-        now: Micros,
-    ) -> Result<Vec<(&'a str, Became)>, StoreError>;
-
-    async fn connection(
-        &mut self,
-        kind: ConnectionKind,
-        name: &str,
-    ) -> Result<Option<ConnectionId>, StoreError>;
-    async fn new_connection(
-        &mut self,
-        id: &ConnectionId,
-        wanted: &Wanted<'_>,
-    ) -> Result<(), StoreError>;
-    async fn change_connection(
-        &mut self,
-        id: &ConnectionId,
-        wanted: &Wanted<'_>,
-    ) -> Result<u64, StoreError>;
+/// One transaction; undone at its end when `dry_run`, so that the answer says what would
+/// change.
+pub async fn apply(
+    database: &Database,
+    plan: Plan,
+    now: Micros,
+    dry_run: bool,
+) -> Result<Applied, StoreError> {
+    database
+        .write_or_undo(
+            Rows::Exempt,
+            steps!(|tx| {
+                let applied = in_transaction(tx, &plan, now).await?;
+                let end = if dry_run { End::Undo } else { End::Commit };
+                Ok((applied, end))
+            }),
+        )
+        .await
 }
 
-pub async fn apply(
-    statements: &mut impl Statements,
-    plan: &Plan,
-    now: Micros,
-) -> Result<Applied, StoreError> {
+async fn in_transaction(tx: &mut Tx, plan: &Plan, now: Micros) -> Result<Applied, StoreError> {
+    statements::alone(tx).await?;
     let mut changes = Changes(Vec::new());
-    let workspace = workspace(statements, plan, now, &mut changes).await?;
-    statements.enter(workspace).await?;
+    let workspace = workspace(tx, plan, now, &mut changes).await?;
+    let statements = &mut Declare::enter(tx, workspace).await?;
     let mut partners = BTreeMap::new();
     for name in &plan.partners {
         let id = partner(statements, name, now, &mut changes).await?;
@@ -185,16 +152,16 @@ impl Changes {
 }
 
 async fn workspace(
-    statements: &mut impl Statements,
+    tx: &mut Tx,
     plan: &Plan,
     now: Micros,
     changes: &mut Changes,
 ) -> Result<WorkspaceId, StoreError> {
-    if let Some(id) = statements.workspace(&plan.slug).await? {
+    if let Some(id) = statements::workspace(tx, &plan.slug).await? {
         if plan.is_part {
             return Ok(id);
         }
-        let rows = statements.change_workspace(id, plan).await?;
+        let rows = statements::change_workspace(tx, id, plan).await?;
         changes.note("workspace", &plan.slug, Became::changed(rows));
         return Ok(id);
     }
@@ -205,13 +172,13 @@ async fn workspace(
         )));
     }
     let id = WorkspaceId::new(now);
-    statements.new_workspace(id, plan, now).await?;
+    statements::new_workspace(tx, id, plan, now).await?;
     changes.note("workspace", &plan.slug, Became::Created);
     Ok(id)
 }
 
 async fn partner(
-    statements: &mut impl Statements,
+    statements: &mut Declare<'_>,
     name: &str,
     now: Micros,
     changes: &mut Changes,
@@ -226,7 +193,7 @@ async fn partner(
 }
 
 async fn agent(
-    statements: &mut impl Statements,
+    statements: &mut Declare<'_>,
     planned: &PlannedAgent,
     changes: &mut Changes,
 ) -> Result<AgentId, StoreError> {
@@ -241,7 +208,7 @@ async fn agent(
 }
 
 async fn owner(
-    statements: &mut impl Statements,
+    statements: &mut Declare<'_>,
     planned: &PlannedOwner,
     now: Micros,
     changes: &mut Changes,
@@ -257,7 +224,7 @@ async fn owner(
 }
 
 async fn connection(
-    statements: &mut impl Statements,
+    statements: &mut Declare<'_>,
     wanted: &Wanted<'_>,
     changes: &mut Changes,
 ) -> Result<ConnectionId, StoreError> {

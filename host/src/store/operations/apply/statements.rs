@@ -1,0 +1,359 @@
+//! The statements by which a declared workspace becomes so. What finds a row goes by its
+//! name; what changes one writes only what differs, and tells how many rows did.
+
+use super::{Became, Wanted};
+use crate::domain::connection::ConnectionKind;
+use crate::domain::id::{AgentId, ConnectionId, OwnerId, PartnerId, WorkspaceId};
+use crate::domain::time::Micros;
+use crate::store::operations::products;
+use crate::store::row::Columns as _;
+use crate::store::row::agents::kind_text;
+use crate::store::row::products::By;
+use crate::store::sql::{Json, Row, Sql, Tx, args, json, sql};
+use crate::store::{Plan, PlannedAgent, PlannedOwner, PlannedProduct, StoreError};
+
+/// Of hosts that apply at once. Any number that nobody else takes.
+const APPLY_LOCK: i64 = 0x6c65_6164_6170_706c;
+
+// Whoever waits for another one's plan may wait longer than for a row.
+static LOCK: Sql = sql("
+select set_config('lock_timeout', '4s', true), pg_advisory_xact_lock(:number) -- postgres
+");
+
+static WORKSPACE: Sql = sql("
+select id
+from workspaces
+where slug = :slug");
+
+static NEW_WORKSPACE: Sql = sql("
+insert into workspaces (id, slug, name, region, time_zone, rate_limit, created_at)
+values (:id, :slug, :name, :region, :time_zone, :rate_limit, :now)");
+
+static CHANGE_WORKSPACE: Sql = sql("
+update workspaces
+set name = :name, region = :region, time_zone = :time_zone, rate_limit = :rate_limit
+where id = :id
+and (name <> :name or region <> :region or time_zone <> :time_zone or rate_limit <> :rate_limit)");
+
+static PARTNER: Sql = sql("
+select id
+from partners
+where workspace_id = :workspace
+and name = :name");
+
+static NEW_PARTNER: Sql = sql("
+insert into partners (workspace_id, id, name, created_at)
+values (:workspace, :id, :name, :now)");
+
+static AGENT: Sql = sql("
+select id
+from agents
+where workspace_id = :workspace
+and name = :name");
+
+// Numbered without gaps, which a sequence of PostgreSQL cannot.
+static NEW_AGENT: Sql = sql("
+with next as (                                                                     -- postgres
+  update store set last_agent = last_agent + 1 returning last_agent                -- postgres
+)                                                                                  -- postgres
+insert into agents (workspace_id, id, name, number, kind, channel, adapter, internal)
+select :workspace::uuid, last_agent, :name, :number, :kind, :channel, :adapter,    -- postgres
+  :internal::boolean                                                               -- postgres
+from next                                                                          -- postgres
+values (:workspace, null, :name, :number, :kind, :channel, :adapter, :internal)    -- sqlite
+returning id");
+
+static CHANGE_AGENT: Sql = sql("
+update agents
+set number = :number, kind = :kind, channel = :channel, adapter = :adapter, internal = :internal
+where id = :id
+and (number is distinct from :number or kind <> :kind or channel is distinct from :channel
+  or adapter is distinct from :adapter or internal <> :internal)");
+
+static OWNER: Sql = sql("
+select id
+from owners
+where workspace_id = :workspace
+and email = :email");
+
+static NEW_OWNER: Sql = sql("
+insert into owners (workspace_id, id, name, email)
+values (:workspace, :id, :name, :email)");
+
+static CHANGE_OWNER: Sql = sql("
+update owners
+set name = :name
+where id = :id
+and name <> :name");
+
+static CONNECTION: Sql = sql("
+select id
+from connections
+where workspace_id = :workspace
+and name = :name
+and kind = :kind");
+
+static NEW_CONNECTION: Sql = sql("
+insert into connections (workspace_id, id, partner_id, name, plugin, config, config_version,
+  agent_id, allow, checks, routes, secrets, sealed, fingerprint, region, time_zone,
+  dedupe_by_content, kind, settings)
+values (:workspace, :id, :partner, :name, :plugin, :config, 1, :agent, :allow, :checks, :routes,
+  :secrets, :sealed, :fingerprint, :region, :time_zone, :dedupe_by_content, :kind, :settings)");
+
+static CHANGE_CONNECTION: Sql = sql("
+update connections
+set partner_id = :partner, plugin = :plugin, agent_id = :agent, allow = :allow::jsonb,
+  checks = :checks::jsonb, routes = :routes::jsonb, region = :region, time_zone = :time_zone,
+  dedupe_by_content = :dedupe_by_content, settings = :settings::jsonb
+where id = :id
+and (partner_id is distinct from :partner or plugin <> :plugin
+  or agent_id is distinct from :agent or allow <> :allow::jsonb or checks <> :checks::jsonb
+  or routes <> :routes::jsonb or region <> :region or time_zone <> :time_zone
+  or dedupe_by_content <> :dedupe_by_content or settings <> :settings::jsonb)");
+
+// Sealing the same secrets twice gives other bytes: the fingerprint tells.
+static CHANGE_CONFIGURATION: Sql = sql("
+update connections
+set config = :config, secrets = :secrets, sealed = :sealed, fingerprint = :fingerprint,
+  config_version = config_version + 1
+where id = :id
+and fingerprint <> :fingerprint");
+
+/// One plan at a time over all hosts: two that declare the same find each other's.
+pub async fn alone(tx: &mut Tx) -> Result<(), StoreError> {
+    tx.run(&LOCK, &args! { number: APPLY_LOCK }).await?;
+    Ok(())
+}
+
+pub async fn workspace(tx: &mut Tx, slug: &str) -> Result<Option<WorkspaceId>, StoreError> {
+    tx.row(&WORKSPACE, &args! { slug }, |row| row.id("id"))
+        .await
+}
+
+pub async fn new_workspace(
+    tx: &mut Tx,
+    id: WorkspaceId,
+    plan: &Plan,
+    now: Micros,
+) -> Result<(), StoreError> {
+    let args = args! {
+        id,
+        slug: &plan.slug,
+        name: &plan.name,
+        region: &plan.region,
+        time_zone: &plan.time_zone,
+        rate_limit: plan.rate_limit,
+        now,
+    };
+    tx.run(&NEW_WORKSPACE, &args).await?;
+    Ok(())
+}
+
+pub async fn change_workspace(
+    tx: &mut Tx,
+    id: WorkspaceId,
+    plan: &Plan,
+) -> Result<u64, StoreError> {
+    let args = args! {
+        id,
+        name: &plan.name,
+        region: &plan.region,
+        time_zone: &plan.time_zone,
+        rate_limit: plan.rate_limit,
+    };
+    tx.run(&CHANGE_WORKSPACE, &args).await
+}
+
+/// The statements of one workspace.
+pub struct Declare<'t> {
+    tx: &'t mut Tx,
+    workspace: WorkspaceId,
+}
+
+impl<'t> Declare<'t> {
+    /// From now on the transaction sees the workspace's rows.
+    pub async fn enter(tx: &'t mut Tx, workspace: WorkspaceId) -> Result<Self, StoreError> {
+        tx.name(&[workspace]).await?;
+        Ok(Self { tx, workspace })
+    }
+
+    pub async fn partner(&mut self, name: &str) -> Result<Option<PartnerId>, StoreError> {
+        let args = args! { workspace: self.workspace, name };
+        self.tx.row(&PARTNER, &args, |row| row.id("id")).await
+    }
+
+    pub async fn new_partner(
+        &mut self,
+        id: PartnerId,
+        name: &str,
+        now: Micros,
+    ) -> Result<(), StoreError> {
+        let args = args! { workspace: self.workspace, id, name, now };
+        self.tx.run(&NEW_PARTNER, &args).await?;
+        Ok(())
+    }
+
+    pub async fn agent(&mut self, name: &str) -> Result<Option<AgentId>, StoreError> {
+        let args = args! { workspace: self.workspace, name };
+        let id = |row: &Row<'_>| Ok(AgentId(row.number("id")?));
+        self.tx.row(&AGENT, &args, id).await
+    }
+
+    /// The store numbers its agents.
+    pub async fn new_agent(&mut self, agent: &PlannedAgent) -> Result<AgentId, StoreError> {
+        let args = args! {
+            workspace: self.workspace,
+            name: &agent.name,
+            number: agent.number.as_deref(),
+            kind: kind_text(agent.kind),
+            channel: agent.channel.as_deref(),
+            adapter: agent.adapter.as_deref(),
+            internal: agent.internal,
+        };
+        let id = |row: &Row<'_>| Ok(AgentId(row.number("id")?));
+        self.tx.only(&NEW_AGENT, &args, id).await
+    }
+
+    pub async fn change_agent(
+        &mut self,
+        id: AgentId,
+        agent: &PlannedAgent,
+    ) -> Result<u64, StoreError> {
+        let args = args! {
+            id,
+            number: agent.number.as_deref(),
+            kind: kind_text(agent.kind),
+            channel: agent.channel.as_deref(),
+            adapter: agent.adapter.as_deref(),
+            internal: agent.internal,
+        };
+        self.tx.run(&CHANGE_AGENT, &args).await
+    }
+
+    pub async fn owner(&mut self, email: &str) -> Result<Option<OwnerId>, StoreError> {
+        let args = args! { workspace: self.workspace, email };
+        self.tx.row(&OWNER, &args, |row| row.id("id")).await
+    }
+
+    pub async fn new_owner(&mut self, id: OwnerId, owner: &PlannedOwner) -> Result<(), StoreError> {
+        let args = args! {
+            workspace: self.workspace,
+            id,
+            name: &owner.name,
+            email: &owner.email,
+        };
+        self.tx.run(&NEW_OWNER, &args).await?;
+        Ok(())
+    }
+
+    pub async fn change_owner(
+        &mut self,
+        id: OwnerId,
+        owner: &PlannedOwner,
+    ) -> Result<u64, StoreError> {
+        self.tx
+            .run(&CHANGE_OWNER, &args! { id, name: &owner.name })
+            .await
+    }
+
+    /// What became of each, in the order of the plan. There may be many thousands.
+    pub async fn products<'a>(
+        &mut self,
+        planned: &'a [PlannedProduct],
+        now: Micros,
+    ) -> Result<Vec<(&'a str, Became)>, StoreError> {
+        let by = By::Declaration(now);
+        let sorted = products::write(self.tx, self.workspace, by, planned, now).await?;
+        Ok(sorted.became)
+    }
+
+    pub async fn connection(
+        &mut self,
+        kind: ConnectionKind,
+        name: &str,
+    ) -> Result<Option<ConnectionId>, StoreError> {
+        let args = args! { workspace: self.workspace, name, kind: kind.as_str() };
+        self.tx
+            .row(&CONNECTION, &args, |row| row.text_id("id"))
+            .await
+    }
+
+    pub async fn new_connection(
+        &mut self,
+        id: &ConnectionId,
+        wanted: &Wanted<'_>,
+    ) -> Result<(), StoreError> {
+        let planned = wanted.planned;
+        let args = args! {
+            workspace: self.workspace,
+            id,
+            partner: wanted.partner,
+            name: &planned.name,
+            plugin: &planned.plugin,
+            config: Json(planned.config.clone()),
+            agent: wanted.agent,
+            allow: json(&planned.allow)?,
+            checks: json(&planned.checks)?,
+            routes: json(&planned.routes)?,
+            secrets: json(&planned.secrets)?,
+            sealed: &planned.sealed,
+            fingerprint: &planned.fingerprint,
+            region: wanted.region,
+            time_zone: wanted.time_zone,
+            dedupe_by_content: planned.dedupe_by_content,
+            kind: planned.kind.as_str(),
+            settings: json(&planned.settings)?,
+        };
+        self.tx.run(&NEW_CONNECTION, &args).await?;
+        Ok(())
+    }
+
+    pub async fn change_connection(
+        &mut self,
+        id: &ConnectionId,
+        wanted: &Wanted<'_>,
+    ) -> Result<u64, StoreError> {
+        let planned = wanted.planned;
+        let args = args! {
+            id,
+            partner: wanted.partner,
+            plugin: &planned.plugin,
+            agent: wanted.agent,
+            allow: json(&planned.allow)?,
+            checks: json(&planned.checks)?,
+            routes: json(&planned.routes)?,
+            region: wanted.region,
+            time_zone: wanted.time_zone,
+            dedupe_by_content: planned.dedupe_by_content,
+            settings: json(&planned.settings)?,
+        };
+        let changed = self.tx.run(&CHANGE_CONNECTION, &args).await?;
+        let args = args! {
+            id,
+            config: Json(planned.config.clone()),
+            secrets: json(&planned.secrets)?,
+            sealed: &planned.sealed,
+            fingerprint: &planned.fingerprint,
+        };
+        Ok(changed + self.tx.run(&CHANGE_CONFIGURATION, &args).await?)
+    }
+}
+
+pub const SQL: &[&Sql] = &[
+    &LOCK,
+    &WORKSPACE,
+    &NEW_WORKSPACE,
+    &CHANGE_WORKSPACE,
+    &PARTNER,
+    &NEW_PARTNER,
+    &AGENT,
+    &NEW_AGENT,
+    &CHANGE_AGENT,
+    &OWNER,
+    &NEW_OWNER,
+    &CHANGE_OWNER,
+    &CONNECTION,
+    &NEW_CONNECTION,
+    &CHANGE_CONNECTION,
+    &CHANGE_CONFIGURATION,
+];

@@ -1,0 +1,72 @@
+//! The feed clock: stamps become visible in their own order.
+//!
+//! The clock's row of each feed is locked last, after every other lock of the
+//! transaction, and let go only when its effects are visible. So whoever has seen a
+//! stamp has seen every smaller one that will ever be, whichever host gave it.
+
+use std::collections::BTreeMap;
+
+use uuid::Uuid;
+
+use crate::domain::id::WorkspaceId;
+use crate::domain::row::Entity;
+use crate::store::StoreError;
+use crate::store::row::Columns as _;
+use crate::store::sql::{Sql, Tx, args, sql};
+
+/// The next stamp of each feed that changed.
+pub type Stamps = BTreeMap<(WorkspaceId, Entity), i64>;
+
+// One row after the other, sorted alike by every host; what is set is worked out when
+// the row is locked. `last + n` before the wall clock: a clock that took the time first
+// and added n would run ahead of real time by the size of each batch.
+static ALLOCATE: Sql = sql("
+each (workspace_id uuid, entity number, changes number)
+insert into feed_clock as clock (workspace_id, entity, last_us)
+select workspace_id, entity, greatest(changes, feed_now())
+from each
+where true
+on conflict (workspace_id, entity) do update
+set last_us = greatest(
+  clock.last_us + (
+    select each.changes
+    from each
+    where each.workspace_id = clock.workspace_id
+    and each.entity = clock.entity
+  ),
+  feed_now()
+)
+returning workspace_id, entity, last_us");
+
+/// The first stamp of each feed; the others follow one by one.
+pub async fn allocate(
+    tx: &mut Tx,
+    changes: &BTreeMap<(WorkspaceId, Entity), i64>,
+) -> Result<Stamps, StoreError> {
+    let rows: Vec<_> = changes
+        .iter()
+        .map(|((workspace_id, entity), changes)| {
+            args! { workspace_id: *workspace_id, entity: entity.code(), changes: *changes }
+        })
+        .collect();
+    let last: BTreeMap<(Uuid, u8), i64> = tx
+        .rows_each(&ALLOCATE, &rows, |row| {
+            let feed = (row.id("workspace_id")?, row.number("entity")?);
+            Ok((feed, row.number("last_us")?))
+        })
+        .await?
+        .into_iter()
+        .collect();
+    changes
+        .iter()
+        .map(|((workspace, entity), changes)| {
+            let last = last.get(&(workspace.0, entity.code()));
+            let last = last.ok_or_else(|| StoreError::Inconsistent {
+                what: format!("no feed clock for {} of {workspace}", entity.as_str()),
+            })?;
+            Ok(((*workspace, *entity), last - changes + 1))
+        })
+        .collect()
+}
+
+pub const SQL: &[&Sql] = &[&ALLOCATE];
