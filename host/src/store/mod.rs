@@ -30,6 +30,7 @@ mod plugin;
 pub mod postgres;
 mod read;
 mod row;
+mod schema;
 mod scope;
 mod seen;
 mod sql;

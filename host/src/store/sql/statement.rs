@@ -6,13 +6,14 @@
 //! time)`, and reads them from the table `each`. A type of PostgreSQL (`:id::uuid`),
 //! which it asks for where nothing else tells it, is left out for SQLite.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use super::value::Kind;
 
 /// A statement for both databases. Kept in a `static`, so that it is read once.
 pub struct Sql {
-    text: &'static str,
+    text: Cow<'static, str>,
     sqlite: OnceLock<Text>,
     postgres: OnceLock<Text>,
 }
@@ -33,14 +34,23 @@ pub enum Dialect {
 
 /// A statement of this text.
 pub const fn sql(text: &'static str) -> Sql {
-    Sql {
-        text,
-        sqlite: OnceLock::new(),
-        postgres: OnceLock::new(),
-    }
+    Sql::new(Cow::Borrowed(text))
 }
 
 impl Sql {
+    /// A statement whose text was put together.
+    pub fn of(text: String) -> Self {
+        Self::new(Cow::Owned(text))
+    }
+
+    const fn new(text: Cow<'static, str>) -> Self {
+        Self {
+            text,
+            sqlite: OnceLock::new(),
+            postgres: OnceLock::new(),
+        }
+    }
+
     /// What this database is sent. SQLite runs it once for each row, PostgreSQL once
     /// for all of them.
     pub fn text(&self, dialect: Dialect) -> &Text {
@@ -49,7 +59,7 @@ impl Sql {
             Dialect::Postgres => &self.postgres,
         };
         slot.get_or_init(|| {
-            let text = for_dialect(self.text, dialect);
+            let text = for_dialect(&self.text, dialect);
             let text = match (columns_of_each(&text), dialect) {
                 (None, _) => text,
                 (Some((_, rest)), _) if rest.trim().is_empty() => String::new(),

@@ -30,16 +30,29 @@ pub enum Kind {
 impl Kind {
     /// As a statement names it.
     pub fn of(word: &str) -> Option<Self> {
-        Some(match word {
-            "uuid" => Self::Uuid,
-            "text" => Self::Text,
-            "json" => Self::Json,
-            "number" => Self::Number,
-            "truth" => Self::Truth,
-            "time" => Self::Time,
-            "bytes" => Self::Bytes,
-            _ => return None,
-        })
+        const ALL: [Kind; 7] = [
+            Kind::Uuid,
+            Kind::Text,
+            Kind::Json,
+            Kind::Number,
+            Kind::Truth,
+            Kind::Time,
+            Kind::Bytes,
+        ];
+        ALL.into_iter().find(|kind| kind.word() == word)
+    }
+
+    /// The word by which a statement names it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Uuid => "uuid",
+            Self::Text => "text",
+            Self::Json => "json",
+            Self::Number => "number",
+            Self::Truth => "truth",
+            Self::Time => "time",
+            Self::Bytes => "bytes",
+        }
     }
 
     /// PostgreSQL's name of it in a list that is a parameter.

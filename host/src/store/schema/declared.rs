@@ -1,0 +1,179 @@
+//! What operators declare, and the plugins.
+
+use super::{Table, column, jsonb, nullable};
+use crate::domain::row::Entity;
+use crate::store::sql::Kind::{Bytes, Json, Number, Text, Time, Truth, Uuid};
+
+pub static WORKSPACES: Table = Table {
+    name: "workspaces",
+    key: &["id"],
+    leads_with_workspace: false,
+    feed: None,
+    columns: &[
+        column("id", Uuid),
+        column("slug", Text),
+        column("name", Text),
+        column("region", Text),
+        column("time_zone", Text),
+        column("rate_limit", Number),
+        column("created_at", Time),
+    ],
+};
+
+pub static PARTNERS: Table = Table {
+    name: "partners",
+    key: &["id"],
+    leads_with_workspace: false,
+    feed: None,
+    columns: &[
+        column("workspace_id", Uuid),
+        column("id", Uuid),
+        column("name", Text),
+        column("created_at", Time),
+    ],
+};
+
+pub static AGENTS: Table = Table {
+    name: "agents",
+    key: &["id"],
+    leads_with_workspace: false,
+    feed: None,
+    columns: &[
+        column("workspace_id", Uuid),
+        column("id", Number),
+        column("name", Text),
+        nullable("number", Text),
+        column("kind", Text),
+        nullable("channel", Text),
+        nullable("adapter", Text),
+        column("internal", Truth),
+    ],
+};
+
+pub static OWNERS: Table = Table {
+    name: "owners",
+    key: &["id"],
+    leads_with_workspace: false,
+    feed: None,
+    columns: &[
+        column("workspace_id", Uuid),
+        column("id", Uuid),
+        column("name", Text),
+        column("email", Text),
+    ],
+};
+
+pub static PRODUCTS: Table = Table {
+    name: "products",
+    key: &["id"],
+    leads_with_workspace: false,
+    feed: Some(Entity::Products),
+    columns: &[
+        column("workspace_id", Uuid),
+        column("id", Uuid),
+        column("external_id", Text),
+        column("name", Text),
+        nullable("description", Text),
+        column("cursor_us", Number),
+        column("created_at", Time),
+        column("updated_at", Time),
+        nullable("import_at", Time),
+    ],
+};
+
+pub static CONNECTIONS: Table = Table {
+    name: "connections",
+    key: &["id"],
+    leads_with_workspace: false,
+    feed: None,
+    columns: &[
+        column("workspace_id", Uuid),
+        column("id", Text),
+        column("kind", Text),
+        nullable("partner_id", Uuid),
+        column("name", Text),
+        column("plugin", Text),
+        column("config", Json),
+        column("config_version", Number),
+        nullable("agent_id", Number),
+        jsonb("allow"),
+        jsonb("checks"),
+        jsonb("routes"),
+        jsonb("secrets"),
+        column("sealed", Bytes),
+        column("fingerprint", Text),
+        column("region", Text),
+        column("time_zone", Text),
+        column("dedupe_by_content", Truth),
+        jsonb("settings"),
+        nullable("paused_at", Time),
+        nullable("paused_reason", Text),
+    ],
+};
+
+pub static KEYS: Table = Table {
+    name: "keys",
+    key: &["id"],
+    leads_with_workspace: false,
+    feed: None,
+    columns: &[
+        column("id", Uuid),
+        column("digest", Bytes),
+        column("kind", Text),
+        nullable("workspace_id", Uuid),
+        nullable("partner_id", Uuid),
+        column("label", Text),
+        column("hint", Text),
+        column("created_at", Time),
+        nullable("expires_at", Time),
+        nullable("revoked_at", Time),
+        nullable("last_used_at", Time),
+    ],
+};
+
+pub static PLUGINS: Table = Table {
+    name: "plugins",
+    key: &["digest"],
+    leads_with_workspace: false,
+    feed: None,
+    columns: &[
+        column("digest", Text),
+        column("description", Json),
+        column("contract", Text),
+        column("bytes", Number),
+        column("checks", Json),
+        column("golden", Number),
+        column("origin", Text),
+        nullable("publisher", Text),
+        column("stored_at", Time),
+        column("wasm", Bytes),
+    ],
+};
+
+pub static ACTIVATIONS: Table = Table {
+    name: "activations",
+    key: &["name"],
+    leads_with_workspace: false,
+    feed: None,
+    columns: &[
+        column("name", Text),
+        column("digest", Text),
+        nullable("previous", Text),
+        column("generation", Number),
+        column("activated_at", Time),
+    ],
+};
+
+pub static REFUSALS: Table = Table {
+    name: "refusals",
+    key: &["number"],
+    leads_with_workspace: false,
+    feed: None,
+    columns: &[
+        column("number", Number),
+        column("origin", Text),
+        nullable("digest", Text),
+        column("reason", Text),
+        column("at", Time),
+    ],
+};

@@ -1,0 +1,48 @@
+//! What the feeds and erasures keep.
+
+use super::{Table, column, nullable};
+use crate::store::sql::Kind::{Json, Number, Text, Time, Uuid};
+
+pub static FEED_CLOCK: Table = Table {
+    name: "feed_clock",
+    key: &["workspace_id", "entity"],
+    leads_with_workspace: false,
+    feed: None,
+    columns: &[
+        column("workspace_id", Uuid),
+        column("entity", Number),
+        column("last_us", Number),
+        column("forgotten_us", Number),
+    ],
+};
+
+pub static TOMBSTONES: Table = Table {
+    name: "tombstones",
+    key: &["workspace_id", "entity", "cursor_us"],
+    leads_with_workspace: false,
+    feed: None,
+    columns: &[
+        column("workspace_id", Uuid),
+        column("entity", Number),
+        column("cursor_us", Number),
+        column("id", Uuid),
+    ],
+};
+
+pub static ERASURES: Table = Table {
+    name: "erasures",
+    key: &["id"],
+    leads_with_workspace: false,
+    feed: None,
+    columns: &[
+        column("workspace_id", Uuid),
+        column("id", Uuid),
+        column("contact_id", Uuid),
+        column("found_by", Text),
+        column("key_id", Uuid),
+        column("began_at", Time),
+        nullable("done_at", Time),
+        column("erased", Json),
+        column("remaining", Json),
+    ],
+};
