@@ -91,9 +91,15 @@ impl Table {
             Met::Kept => "\non conflict do nothing".to_owned(),
             Met::Changed(changed) => {
                 let set = changed.iter().map(|name| format!("{name} = excluded.{name}"));
+                let own = self.key.join(", ");
+                let led = match self.leads_with_workspace {
+                    true => format!("{WORKSPACE}, {own}"),
+                    false => own.clone(),
+                };
                 format!(
-                    "\non conflict ({}) do update set {}",
-                    self.key.join(", "),
+                    "\non conflict ({led}) -- postgres\n\
+                     on conflict ({own}) -- sqlite\n\
+                     do update set {}",
                     set.collect::<Vec<_>>().join(", ")
                 )
             }
@@ -102,8 +108,8 @@ impl Table {
         // SQLite runs it row by row, and is quicker without the table `each`.
         Sql::of(format!(
             "{}insert into {} ({names})\n\
-             select {names} from each -- postgres\n\
-             values ({}) -- sqlite{met}",
+             select {names} from each where true -- postgres\n\
+             values ({}) -- sqlite\n{met}",
             each(&columns),
             self.name,
             values.join(", "),

@@ -1,0 +1,127 @@
+//! The rows of builds: begun, and locked by whoever writes to one.
+
+use std::collections::BTreeMap;
+
+use crate::domain::analytics::MetricSet;
+use crate::domain::id::WorkspaceId;
+use crate::store::decide::rollup::BuildState;
+use crate::store::row::Columns as _;
+use crate::store::sql::{Arg, Sql, Tx, args, sql};
+use crate::store::{Build, StoreError};
+
+/// A workspace, a set, and the feed that the set follows: what statements about all
+/// builds of these are asked for.
+pub type Feed = [Arg<'static>; 3];
+
+pub fn feeds(set: MetricSet, workspaces: &[WorkspaceId]) -> Vec<Feed> {
+    workspaces
+        .iter()
+        .map(|&workspace_id| {
+            args! { workspace_id, metric_set: set.code(), entity: set.entity().code() }
+        })
+        .collect()
+}
+
+// What is there is looked for by workspace: without an offset it would be read for all
+// of them.
+static WITHOUT: Sql = sql("
+each (workspace_id uuid, metric_set number)
+select each.workspace_id
+from each
+where not exists (
+  select 1 from rollup_builds as there
+  where there.workspace_id = each.workspace_id
+  and there.metric_set = each.metric_set
+  and there.state in ('making', 'serving')
+  offset 0 -- postgres
+)");
+
+/// Whether one of the workspaces has no build.
+pub async fn is_one_without(tx: &mut Tx, feeds: &[Feed]) -> Result<bool, StoreError> {
+    let without = tx.rows_each(&WITHOUT, feeds, |_| Ok(())).await?;
+    Ok(!without.is_empty())
+}
+
+// A build that another host has begun meanwhile does for both.
+static FIRST: Sql = sql("
+each (workspace_id uuid, metric_set number, entity number)
+insert into rollup_builds (workspace_id, metric_set, state, after_us, began_us, step, version)
+select w.id, each.metric_set, 'making', 0, coalesce(clock.last_us, 0), 0, 0
+from each
+join workspaces as w on w.id = each.workspace_id
+left join feed_clock as clock
+  on clock.workspace_id = w.id
+  and clock.entity = each.entity
+where not exists (
+  select 1 from rollup_builds as there
+  where there.workspace_id = each.workspace_id
+  and there.metric_set = each.metric_set
+  and there.state in ('making', 'serving')
+  offset 0 -- postgres
+)
+order by w.id
+on conflict do nothing");
+
+/// Begins the first build of each of the workspaces that has none.
+pub async fn begin_first(tx: &mut Tx, feeds: &[Feed]) -> Result<u64, StoreError> {
+    tx.run_each(&FIRST, feeds).await
+}
+
+static ANEW: Sql = sql("
+each (workspace_id uuid, metric_set number, entity number)
+insert into rollup_builds (workspace_id, metric_set, state, after_us, began_us, step, version)
+select w.id, each.metric_set, 'making', 0, coalesce(clock.last_us, 0), 0, 0
+from each
+join workspaces as w on w.id = each.workspace_id
+left join feed_clock as clock
+  on clock.workspace_id = w.id
+  and clock.entity = each.entity
+where true
+order by w.id
+on conflict do nothing");
+
+/// Begins a build of each of the workspaces where none is being made; how many.
+pub async fn begin_anew(tx: &mut Tx, feeds: &[Feed]) -> Result<u64, StoreError> {
+    tx.run_each(&ANEW, feeds).await
+}
+
+static LOCK: Sql = sql("
+select build, state, step
+from rollup_builds
+where workspace_id = :workspace
+and metric_set = :metric_set
+order by build
+for update -- postgres
+");
+
+/// The builds of a workspace and set as they are now, and stay until the end of the
+/// transaction.
+pub struct Locked(BTreeMap<i64, (BuildState, i64)>);
+
+impl Locked {
+    /// Those beside this one, and itself.
+    pub async fn of(tx: &mut Tx, build: &Build) -> Result<Self, StoreError> {
+        let args = args! { workspace: build.workspace, metric_set: build.set.code() };
+        let builds: Vec<(i64, (BuildState, i64))> = tx
+            .rows(&LOCK, &args, |row| {
+                let state = row.word("rollup_builds", "state", BuildState::of)?;
+                Ok((row.number("build")?, (state, row.number("step")?)))
+            })
+            .await?;
+        Ok(Self(builds.into_iter().collect()))
+    }
+
+    /// What it is for and its step; `None`: it is gone.
+    pub fn get(&self, build: &Build) -> Option<(BuildState, i64)> {
+        self.0.get(&build.number).copied()
+    }
+
+    /// The number of the build that serves.
+    pub fn serving(&self) -> Option<i64> {
+        let mut builds = self.0.iter();
+        let serving = builds.find(|(_, (state, _))| *state == BuildState::Serving);
+        serving.map(|(number, _)| *number)
+    }
+}
+
+pub const SQL: &[&Sql] = &[&WITHOUT, &FIRST, &ANEW, &LOCK];

@@ -1,0 +1,165 @@
+//! Tickets: those that are named, those that are live beside what changes, and those of
+//! deals that turn out to be tests.
+//!
+//! What a ticket is about stays, so that what is found without a lock still holds when
+//! it is locked.
+
+use std::collections::BTreeSet;
+
+use super::dialogue::Links;
+use super::ids;
+use crate::domain::id::{ConversationId, DealId, TicketId, WorkspaceId};
+use crate::store::StoreError;
+use crate::store::decide::{Known, Needs, Ticket};
+use crate::store::row::{Columns as _, known};
+use crate::store::sql::{Arg, Sql, Tx, args, sql};
+
+macro_rules! tickets_of {
+    ($each:literal, $wanted:literal, $order:literal) => {
+        sql(concat!(
+            "
+each (",
+            $each,
+            ")
+select t.id, t.workspace_id, t.conversation_id, t.deal_id, t.contact_id, t.agent_id, t.agent_type,
+  t.source, t.owner_id, t.status, t.special_instructions, t.opened_at, t.answered_at, t.resolved_at
+from ",
+            $wanted,
+            "
+cross join tickets as t -- sqlite
+join tickets as t -- postgres
+  on t.id = wanted.id
+  and (t.workspace_id = wanted.workspace_id) is true",
+            $order
+        ))
+    };
+}
+
+static FIND: Sql = tickets_of!("workspace_id uuid, id uuid", "each as wanted", "");
+
+/// Which of the tickets that are named are there: without a lock, for what they lead to.
+pub async fn follow(
+    tx: &mut Tx,
+    draft: &mut Known,
+    needs: &Needs,
+) -> Result<BTreeSet<(WorkspaceId, TicketId)>, StoreError> {
+    let named: Vec<(TicketId, Ticket)> = tx
+        .rows_each(&FIND, &ids(&needs.tickets), |row| {
+            Ok((row.id("id")?, known::ticket(row)?))
+        })
+        .await?;
+    let mut found = BTreeSet::new();
+    for (id, ticket) in named {
+        found.insert((ticket.workspace, id));
+        draft.dialogue.know_ticket(id, ticket);
+    }
+    Ok(found)
+}
+
+// All that are wanted come from one statement, since they are locked in one order.
+static LOCK: Sql = tickets_of!(
+    "workspace_id uuid, id uuid, conversation_id uuid, deal_id uuid, closed_too truth",
+    "(
+  select workspace_id, id
+  from each
+  where id is not null
+  union
+  select each.workspace_id, live.id
+  from each
+  cross join lateral (                                 -- postgres
+    select id                                          -- postgres
+    from tickets                                       -- postgres
+    where conversation_id = each.conversation_id       -- postgres
+    and resolved_at is null                            -- postgres
+    offset 0                                           -- postgres
+  ) as live                                            -- postgres
+  cross join tickets as live                           -- sqlite
+    on live.conversation_id = each.conversation_id     -- sqlite
+    and live.resolved_at is null                       -- sqlite
+  union
+  select each.workspace_id, about.id
+  from each
+  cross join lateral (                                 -- postgres
+    select id                                          -- postgres
+    from tickets                                       -- postgres
+    where deal_id = each.deal_id                       -- postgres
+    and (each.closed_too                               -- postgres
+      or conversation_id is null                       -- postgres
+      and resolved_at is null)                         -- postgres
+    offset 0                                           -- postgres
+  ) as about                                           -- postgres
+  cross join tickets as about                          -- sqlite
+    on about.deal_id = each.deal_id                    -- sqlite
+    and (each.closed_too                               -- sqlite
+      or about.conversation_id is null                 -- sqlite
+      and about.resolved_at is null)                   -- sqlite
+) as wanted",
+    "
+order by t.id -- postgres
+for update of t -- postgres"
+);
+
+/// By what tickets are asked for.
+enum By {
+    Id(TicketId),
+    /// The live one.
+    Conversation(ConversationId),
+    /// The live one of its own, without a conversation.
+    Deal(DealId),
+    /// All that are about it.
+    Trial(DealId),
+}
+
+impl By {
+    fn row(self, workspace_id: WorkspaceId) -> [Arg<'static>; 5] {
+        let (mut id, mut conversation_id, mut deal_id) = (None, None, None);
+        let mut closed_too = false;
+        match self {
+            Self::Id(of) => id = Some(of),
+            Self::Conversation(of) => conversation_id = Some(of),
+            Self::Deal(of) => deal_id = Some(of),
+            Self::Trial(of) => {
+                deal_id = Some(of);
+                closed_too = true;
+            }
+        }
+        args! { workspace_id, id, conversation_id, deal_id, closed_too }
+    }
+}
+
+/// Tickets, once the conversations and the deals that they are about are locked.
+pub async fn tickets(
+    tx: &mut Tx,
+    known: &mut Known,
+    links: &Links,
+    needs: &Needs,
+) -> Result<(), StoreError> {
+    let mut conversations = needs.handed_of(known);
+    conversations.extend(&links.handed);
+    let mut deals = needs.deal_talks.clone();
+    deals.extend(&links.deals);
+    let mut wanted = Vec::new();
+    for (workspace, id) in &links.tickets {
+        wanted.push(By::Id(*id).row(*workspace));
+    }
+    for (workspace, conversation) in conversations {
+        wanted.push(By::Conversation(conversation).row(workspace));
+    }
+    for (workspace, deal) in deals {
+        wanted.push(By::Deal(deal).row(workspace));
+    }
+    for (workspace, deal) in needs.trials_of(known) {
+        wanted.push(By::Trial(deal).row(workspace));
+    }
+    let found: Vec<(TicketId, Ticket)> = tx
+        .rows_each(&LOCK, &wanted, |row| {
+            Ok((row.id("id")?, known::ticket(row)?))
+        })
+        .await?;
+    for (id, ticket) in found {
+        known.dialogue.know_ticket(id, ticket);
+    }
+    Ok(())
+}
+
+pub const SQL: &[&Sql] = &[&FIND, &LOCK];

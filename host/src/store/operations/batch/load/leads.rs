@@ -1,0 +1,616 @@
+//! What leads touch, and partners who work on deals: deliveries with their items and
+//! fetches, dedupe keys, contacts' keys, deals and contacts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Locked, WHOLE, asked, ids, place};
+use crate::domain::deal::Status;
+use crate::domain::delivery::ItemStatus;
+use crate::domain::id::{
+    AgentId, ConnectionId, ContactId, DealId, DeliveryId, OwnerId, ProductId, WorkspaceId,
+};
+use crate::limits;
+use crate::store::StoreError;
+use crate::store::decide::{
+    Arriving, Claim, ClaimKey, Contact, Deal, Delivery, Fetch, Item, Known, Needs, Places,
+    Quarantined,
+};
+use crate::store::row::deliveries::item_status;
+use crate::store::row::{Columns as _, known};
+use crate::store::sql::{Arg, Sql, Tx, args, sql};
+
+static DELIVERIES: Sql = sql("
+each (workspace_id uuid, id uuid)
+select d.workspace_id, d.id, d.connection_id, d.received_at, d.body_bytes, d.status, d.error,
+  d.notes, d.ran, d.attempts, d.next_attempt_at, d.presented, d.peer
+from each
+cross join deliveries as d -- sqlite
+join deliveries as d -- postgres
+  on d.workspace_id = each.workspace_id
+  and d.id = each.id");
+
+static ITEMS: Sql = sql("
+each (workspace_id uuid, id uuid, first number, last number)
+select i.delivery_id, i.item, i.status, i.external_id, i.deal_id, i.contact_id, i.message
+from each
+cross join lateral (                              -- postgres
+  select *                                        -- postgres
+  from items                                      -- postgres
+  where workspace_id = each.workspace_id          -- postgres
+  and delivery_id = each.id                       -- postgres
+  and item between each.first and each.last       -- postgres
+  offset 0                                        -- postgres
+) as i                                            -- postgres
+cross join items as i                             -- sqlite
+  on i.workspace_id = each.workspace_id           -- sqlite
+  and i.delivery_id = each.id                     -- sqlite
+  and i.item between each.first and each.last     -- sqlite
+");
+
+static LAST_ITEMS: Sql = sql("
+each (workspace_id uuid, id uuid)
+select each.id as delivery_id, (
+    select max(i.item)
+    from items as i
+    where i.workspace_id = each.workspace_id
+    and i.delivery_id = each.id
+  ) as last
+from each");
+
+static ALL_ITEMS: Sql = sql("
+each (workspace_id uuid, id uuid)
+select i.delivery_id, i.status, count(*) as count, max(i.item) as last
+from each
+cross join lateral (                              -- postgres
+  select delivery_id, item, status                -- postgres
+  from items                                      -- postgres
+  where workspace_id = each.workspace_id          -- postgres
+  and delivery_id = each.id                       -- postgres
+  offset 0                                        -- postgres
+) as i                                            -- postgres
+cross join items as i                             -- sqlite
+  on i.workspace_id = each.workspace_id           -- sqlite
+  and i.delivery_id = each.id                     -- sqlite
+group by i.delivery_id, i.status");
+
+// A table that is usually empty is read from end to end unless it is told not to be.
+static FETCHES: Sql = sql("
+each (workspace_id uuid, id uuid, first number, last number)
+select f.workspace_id, f.delivery_id, f.item, f.connection_id, f.dedupe_key, f.external_id, f.hop,
+  f.due_at, f.until_at, f.attempts, f.ran, f.request::text as request, f.state, f.response_head,
+  f.response_body
+from each
+cross join lateral (                              -- postgres
+  select *                                        -- postgres
+  from fetches                                    -- postgres
+  where workspace_id = each.workspace_id          -- postgres
+  and delivery_id = each.id                       -- postgres
+  and item between each.first and each.last       -- postgres
+  offset 0                                        -- postgres
+) as f                                            -- postgres
+cross join fetches as f                           -- sqlite
+  on f.workspace_id = each.workspace_id           -- sqlite
+  and f.delivery_id = each.id                     -- sqlite
+  and f.item between each.first and each.last     -- sqlite
+");
+
+/// A stretch of a delivery's items.
+type Stretch = (WorkspaceId, DeliveryId, (u32, u32));
+
+/// The deliveries whose work is locked, with the items that are wanted and their fetches.
+pub async fn deliveries(
+    tx: &mut Tx,
+    known: &mut Known,
+    locked: &Locked,
+    places: &BTreeMap<DeliveryId, Places>,
+) -> Result<(), StoreError> {
+    let wanted: BTreeSet<(WorkspaceId, DeliveryId)> = locked
+        .work
+        .iter()
+        .map(|((delivery, _), work)| (work.workspace, DeliveryId(*delivery)))
+        .collect();
+    let found: Vec<(DeliveryId, Delivery)> = tx
+        .rows_each(&DELIVERIES, &ids(&wanted), |row| {
+            let id = row.id("id")?;
+            Ok((id, known::delivery(row, locked.of(id, WHOLE))?))
+        })
+        .await?;
+    known.deliveries.extend(found);
+    let stretches: BTreeSet<Stretch> = wanted
+        .iter()
+        .flat_map(|(workspace, id)| {
+            let stretches = places.get(id).into_iter().flat_map(|of| &of.stretches);
+            stretches.map(|stretch| (*workspace, *id, *stretch))
+        })
+        .collect();
+    items(tx, known, &stretches).await?;
+    let found: Vec<(DeliveryId, u32, Fetch)> = tx
+        .rows_each(&FETCHES, &in_stretches(&stretches), |row| {
+            let id: DeliveryId = row.id("delivery_id")?;
+            let index: u32 = row.small("item")?;
+            if !locked.work.contains_key(&(id.0, place(index))) {
+                // Made by another host between the lock and this: not ours yet.
+                return Err(StoreError::Contended);
+            }
+            let fetch = known::fetch(row, locked.of(id, place(index)))?;
+            Ok((id, index, fetch))
+        })
+        .await?;
+    for (id, index, fetch) in found {
+        known.fetches.insert((id, index), fetch);
+    }
+    Ok(())
+}
+
+async fn items(
+    tx: &mut Tx,
+    known: &mut Known,
+    wanted: &BTreeSet<Stretch>,
+) -> Result<(), StoreError> {
+    let found: Vec<(DeliveryId, u32, Item)> = tx
+        .rows_each(&ITEMS, &in_stretches(wanted), |row| {
+            let id = row.id("delivery_id")?;
+            Ok((id, row.small("item")?, known::item(row)?))
+        })
+        .await?;
+    for (id, index, item) in found {
+        if let Some(delivery) = known.deliveries.get_mut(&id) {
+            delivery.items.insert(index, item);
+        }
+    }
+    Ok(())
+}
+
+fn in_stretches(wanted: &BTreeSet<Stretch>) -> Vec<[Arg<'static>; 4]> {
+    wanted
+        .iter()
+        .map(|(workspace_id, id, (first, last))| {
+            args! {
+                workspace_id: *workspace_id,
+                id: *id,
+                first: place(*first),
+                last: place(*last),
+            }
+        })
+        .collect()
+}
+
+/// Of deliveries that are looked at in part: the owners of keys, and what has to be
+/// known of the others. Comes after the keys.
+pub async fn others(tx: &mut Tx, known: &mut Known, needs: &Needs) -> Result<(), StoreError> {
+    let owners = needs.owners(known).into_iter();
+    let owners: BTreeSet<Stretch> = owners
+        .filter_map(|(id, place)| {
+            let workspace = known.deliveries.get(&id)?.workspace;
+            Some((workspace, id, (place, place)))
+        })
+        .collect();
+    items(tx, known, &owners).await?;
+    let some = in_part(known, needs, false);
+    let found: Vec<(DeliveryId, Option<u32>)> = tx
+        .rows_each(&LAST_ITEMS, &ids(&some), |row| {
+            Ok((row.id("delivery_id")?, row.number_if("last")?))
+        })
+        .await?;
+    for (id, last) in found {
+        if let Some(delivery) = known.deliveries.get_mut(&id)
+            && let Some(last) = last
+        {
+            delivery.reserve(last);
+        }
+    }
+    let some = in_part(known, needs, true);
+    let found: Vec<(DeliveryId, ItemStatus, u64, u32)> = tx
+        .rows_each(&ALL_ITEMS, &ids(&some), |row| {
+            let id = row.id("delivery_id")?;
+            let count = row.number("count")?;
+            Ok((id, item_status(row)?, count, row.small("last")?))
+        })
+        .await?;
+    for (id, status, count, last) in found {
+        if let Some(delivery) = known.deliveries.get_mut(&id) {
+            delivery.count_others(status, count);
+            delivery.reserve(last);
+        }
+    }
+    Ok(())
+}
+
+/// Deliveries of which not all items are looked at, with their workspaces.
+fn in_part(known: &Known, needs: &Needs, others: bool) -> BTreeSet<(WorkspaceId, DeliveryId)> {
+    let ids = needs.in_part(others).into_iter();
+    ids.filter_map(|id| Some((known.deliveries.get(&id)?.workspace, id)))
+        .collect()
+}
+
+static CLAIMS: Sql = sql("
+each (place number, connection_id text, key text)
+select each.place, d.workspace_id, d.delivery_id, d.item, d.until_at, d.deal_id, d.contact_id
+from each
+cross join dedupe as d -- sqlite
+join dedupe as d -- postgres
+  on d.connection_id = each.connection_id
+  and d.key = each.key
+order by d.connection_id, d.key -- postgres
+for update of d -- postgres
+");
+
+/// Who has the keys that deliveries claim, which are locked.
+pub async fn claims(
+    tx: &mut Tx,
+    known: &mut Known,
+    locked: &mut Locked,
+    wanted: &BTreeSet<ClaimKey>,
+) -> Result<(), StoreError> {
+    let keys: Vec<&ClaimKey> = wanted.iter().collect();
+    let rows: Vec<_> = keys
+        .iter()
+        .zip(0_u32..)
+        .map(|((connection, key), place)| args! { place, connection_id: connection, key })
+        .collect();
+    let found: Vec<(ClaimKey, Claim)> = tx
+        .rows_each(&CLAIMS, &rows, |row| {
+            Ok((asked(&keys, row)?.clone(), known::claim(row)?))
+        })
+        .await?;
+    for (key, claim) in found {
+        locked.claims.insert(key.clone());
+        known.claims.insert(key, claim);
+    }
+    Ok(())
+}
+
+static CONTACT_KEYS: Sql = sql("
+each (place number, workspace_id uuid, key text)
+select each.place, k.contact_id
+from each
+cross join contact_keys as k -- sqlite
+join contact_keys as k -- postgres
+  on k.workspace_id = each.workspace_id
+  and k.key = each.key");
+
+/// Whom the contacts' keys name. A key stays its contact's own for as long as the contact
+/// is there, so it needs no lock: [`contacts`] notices who was erased; one that is made
+/// meanwhile meets the batch when that saves its own. Gives the people.
+pub async fn contact_keys(
+    tx: &mut Tx,
+    known: &mut Known,
+    wanted: &BTreeSet<(WorkspaceId, String)>,
+) -> Result<BTreeSet<(WorkspaceId, ContactId)>, StoreError> {
+    let keys: Vec<&(WorkspaceId, String)> = wanted.iter().collect();
+    let rows: Vec<_> = keys
+        .iter()
+        .zip(0_u32..)
+        .map(|((workspace, key), place)| args! { place, workspace_id: *workspace, key })
+        .collect();
+    let found: Vec<((WorkspaceId, String), ContactId)> = tx
+        .rows_each(&CONTACT_KEYS, &rows, |row| {
+            Ok((asked(&keys, row)?.clone(), row.id("contact_id")?))
+        })
+        .await?;
+    let people = found.iter().map(|((of, _), contact)| (*of, *contact));
+    let people = people.collect();
+    known.contact_keys.extend(found);
+    Ok(people)
+}
+
+// One by one: a table that is young would be read by its workspace instead.
+static PRODUCTS: Sql = sql("
+each (place number, workspace_id uuid, external_id text)
+select each.place, p.id
+from each
+cross join lateral (                              -- postgres
+  select id                                       -- postgres
+  from products                                   -- postgres
+  where workspace_id = each.workspace_id          -- postgres
+  and external_id = each.external_id              -- postgres
+  offset 0                                        -- postgres
+) as p                                            -- postgres
+cross join products as p                          -- sqlite
+  on p.workspace_id = each.workspace_id           -- sqlite
+  and p.external_id = each.external_id            -- sqlite
+");
+
+/// Which products the leads name.
+pub async fn products(
+    tx: &mut Tx,
+    known: &mut Known,
+    wanted: &BTreeSet<(WorkspaceId, String)>,
+) -> Result<(), StoreError> {
+    let keys: Vec<&(WorkspaceId, String)> = wanted.iter().collect();
+    let rows: Vec<_> = keys
+        .iter()
+        .zip(0_u32..)
+        .map(|((workspace, external_id), place)| {
+            args! { place, workspace_id: *workspace, external_id }
+        })
+        .collect();
+    let found: Vec<((WorkspaceId, String), ProductId)> = tx
+        .rows_each(&PRODUCTS, &rows, |row| {
+            Ok((asked(&keys, row)?.clone(), row.id("id")?))
+        })
+        .await?;
+    known.products.extend(found);
+    Ok(())
+}
+
+// A conversation may become one about the newest open deal of its contact.
+static DEALS: Sql = sql("
+each (workspace_id uuid, id uuid, contact_id uuid)
+select d.workspace_id, d.id, d.person_id, d.agent_id, d.owner_id, d.status, d.stage_code, d.title,
+  d.props, d.edited, d.product_id, d.external_id, d.connection_id, d.delivery_id,
+  coalesce(d.partner_id, s.partner_id) as partner_id, wanted.newest
+from (
+  select workspace_id, id, false as newest
+  from each
+  where id is not null
+  union
+  select each.workspace_id, (
+      select own.id
+      from deals as own
+      where own.person_id = each.contact_id
+      and own.workspace_id = each.workspace_id -- postgres
+      and own.status = 'open'
+      order by own.id desc
+      limit 1
+    ), true
+  from each
+  where each.contact_id is not null
+) as wanted
+cross join deals as d -- sqlite
+join deals as d -- postgres
+  on d.workspace_id = wanted.workspace_id
+  and d.id = wanted.id
+left join connections as s
+  on s.id = d.connection_id
+order by d.id -- postgres
+for update of d -- postgres
+");
+
+/// The deals that may change, and the newest open ones of whom is talked to; the people
+/// of all of them.
+pub async fn deals(
+    tx: &mut Tx,
+    known: &mut Known,
+    needs: &Needs,
+    wanted: &BTreeSet<(WorkspaceId, DealId)>,
+) -> Result<BTreeSet<(WorkspaceId, ContactId)>, StoreError> {
+    let talks = needs.talks_of(known);
+    let talks: BTreeSet<_> = talks.iter().map(|(of, id, _)| (*of, *id)).collect();
+    let mut rows = Vec::new();
+    for (workspace, deal) in wanted {
+        rows.push(one_deal(*workspace, Some(*deal), None));
+    }
+    for (workspace, contact) in &talks {
+        rows.push(one_deal(*workspace, None, Some(*contact)));
+    }
+    // Twice where it is named and the newest too.
+    let found: Vec<(DealId, Deal, bool)> = tx
+        .rows_each(&DEALS, &rows, |row| {
+            Ok((row.id("id")?, known::deal(row)?, row.flag("newest")?))
+        })
+        .await?;
+    let mut people = BTreeSet::new();
+    for (id, deal, is_newest) in found {
+        if is_newest {
+            if deal.status != Status::Open {
+                // It ended while this waited for it: another one is the newest.
+                return Err(StoreError::Contended);
+            }
+            known.dialogue.newest_deals.insert(deal.person, id);
+        }
+        people.insert((deal.workspace, deal.person));
+        known.deals.insert(id, deal);
+    }
+    Ok(people)
+}
+
+/// A deal by its id, or the newest open one of a contact.
+fn one_deal(
+    workspace_id: WorkspaceId,
+    id: Option<DealId>,
+    contact_id: Option<ContactId>,
+) -> [Arg<'static>; 3] {
+    args! { workspace_id, id, contact_id }
+}
+
+static CONTACTS: Sql = sql("
+each (workspace_id uuid, id uuid)
+select c.workspace_id, c.id, c.name, c.email, c.phone_number, c.banned_at, c.props, c.edited
+from each
+cross join contacts as c -- sqlite
+join contacts as c -- postgres
+  on c.workspace_id = each.workspace_id
+  and c.id = each.id
+order by c.id -- postgres
+for update of c -- postgres
+");
+
+pub async fn contacts(
+    tx: &mut Tx,
+    known: &mut Known,
+    wanted: &BTreeSet<(WorkspaceId, ContactId)>,
+) -> Result<(), StoreError> {
+    let found: Vec<(ContactId, Contact)> = tx
+        .rows_each(&CONTACTS, &ids(wanted), |row| {
+            Ok((row.id("id")?, known::contact(row, "props", "edited")?))
+        })
+        .await?;
+    if found.len() < wanted.len() {
+        // Somebody was erased since a key, a deal or a message led here.
+        return Err(StoreError::Contended);
+    }
+    known.contacts.extend(found);
+    Ok(())
+}
+
+static FIRST_AGENTS: Sql = sql("
+each (workspace_id uuid)
+select a.workspace_id, min(a.id) as id
+from each
+cross join agents as a -- sqlite
+join agents as a -- postgres
+  on a.workspace_id = each.workspace_id
+group by a.workspace_id");
+
+pub async fn first_agents(
+    tx: &mut Tx,
+    known: &mut Known,
+    wanted: &BTreeSet<WorkspaceId>,
+) -> Result<(), StoreError> {
+    let rows: Vec<_> = wanted
+        .iter()
+        .map(|workspace| args! { workspace_id: *workspace })
+        .collect();
+    let found: Vec<(WorkspaceId, AgentId)> = tx
+        .rows_each(&FIRST_AGENTS, &rows, |row| {
+            Ok((row.id("workspace_id")?, AgentId(row.number("id")?)))
+        })
+        .await?;
+    known.first_agents.extend(found);
+    Ok(())
+}
+
+static PRODUCT_IDS: Sql = sql("
+each (workspace_id uuid, id uuid)
+select p.workspace_id, p.id, p.external_id
+from each
+cross join products as p -- sqlite
+join products as p -- postgres
+  on p.id = each.id
+  and (p.workspace_id = each.workspace_id) is true");
+
+/// Products that partners name by their ids.
+pub async fn product_ids(
+    tx: &mut Tx,
+    known: &mut Known,
+    wanted: &BTreeSet<(WorkspaceId, ProductId)>,
+) -> Result<(), StoreError> {
+    let found: Vec<((WorkspaceId, ProductId), String)> = tx
+        .rows_each(&PRODUCT_IDS, &ids(wanted), |row| {
+            let key = (row.id("workspace_id")?, row.id("id")?);
+            Ok((key, row.text("external_id")?))
+        })
+        .await?;
+    known.product_ids.extend(found);
+    Ok(())
+}
+
+static OWNERS: Sql = sql("
+each (workspace_id uuid, email text)
+select o.workspace_id, o.email, o.id
+from each
+cross join owners as o -- sqlite
+join owners as o -- postgres
+  on o.workspace_id = each.workspace_id
+  and o.email = each.email");
+
+/// Owners that partners name by their addresses: as these are stored, so that one that
+/// cannot be stored is nobody's.
+pub async fn owners(
+    tx: &mut Tx,
+    known: &mut Known,
+    wanted: &BTreeSet<(WorkspaceId, String)>,
+) -> Result<(), StoreError> {
+    let rows: Vec<_> = wanted
+        .iter()
+        .map(|(workspace, email)| args! { workspace_id: *workspace, email })
+        .collect();
+    let found: Vec<((WorkspaceId, String), OwnerId)> = tx
+        .rows_each(&OWNERS, &rows, |row| {
+            let key = (row.id("workspace_id")?, row.text("email")?);
+            Ok((key, row.id("id")?))
+        })
+        .await?;
+    known.owners.extend(found);
+    Ok(())
+}
+
+// Only a quarantine that the batch may fill is read row by row, so that the usual
+// batch pays for a sum. Its bound is a thousand rows. None is locked: what leaves
+// is looked at once more when it is removed.
+static QUARANTINE: Sql = sql("
+each (connection_id text, arriving number, arriving_bytes number, most number, most_bytes number)
+select q.connection_id, q.delivery_id as id, q.body_bytes, q.lease_until_at, d.peer
+from each
+cross join lateral (                                                             -- postgres
+  select count(*) as count, sum(body_bytes) as bytes                             -- postgres
+  from queue                                                                     -- postgres
+  where connection_id = each.connection_id                                       -- postgres
+  and status = 'quarantined'                                                     -- postgres
+) as kept                                                                        -- postgres
+cross join lateral (                                                             -- postgres
+  select workspace_id, connection_id, delivery_id, body_bytes, lease_until_at    -- postgres
+  from queue                                                                     -- postgres
+  where connection_id = each.connection_id                                       -- postgres
+  and status = 'quarantined'                                                     -- postgres
+  offset 0                                                                       -- postgres
+) as q                                                                           -- postgres
+cross join lateral (                                                             -- postgres
+  select received_at, peer                                                       -- postgres
+  from deliveries                                                                -- postgres
+  where workspace_id = q.workspace_id                                            -- postgres
+  and id = q.delivery_id                                                         -- postgres
+  offset 0                                                                       -- postgres
+) as d                                                                           -- postgres
+where kept.count + each.arriving > each.most                                     -- postgres
+or kept.bytes + each.arriving_bytes > each.most_bytes                            -- postgres
+cross join queue as q                                                            -- sqlite
+  on q.connection_id = each.connection_id                                        -- sqlite
+  and q.status = 'quarantined'                                                   -- sqlite
+cross join deliveries as d                                                       -- sqlite
+  on d.workspace_id = q.workspace_id                                             -- sqlite
+  and d.id = q.delivery_id                                                       -- sqlite
+where (                                                                          -- sqlite
+  select count(*) + each.arriving > each.most                                    -- sqlite
+    or sum(kept.body_bytes) + each.arriving_bytes > each.most_bytes              -- sqlite
+  from queue as kept                                                             -- sqlite
+  where kept.connection_id = each.connection_id                                  -- sqlite
+  and kept.status = 'quarantined')                                               -- sqlite
+order by q.connection_id, d.received_at, q.delivery_id");
+
+pub async fn quarantine(
+    tx: &mut Tx,
+    known: &mut Known,
+    wanted: &BTreeMap<ConnectionId, Arriving>,
+) -> Result<(), StoreError> {
+    let rows: Vec<_> = wanted
+        .iter()
+        .map(|(connection_id, new)| {
+            args! {
+                connection_id,
+                arriving: new.count.cast_signed(),
+                arriving_bytes: new.bytes.cast_signed(),
+                most: limits::QUARANTINED_PER_CONNECTION.cast_signed(),
+                most_bytes: limits::QUARANTINED_BYTES_PER_CONNECTION.cast_signed(),
+            }
+        })
+        .collect();
+    let found: Vec<(ConnectionId, Quarantined)> = tx
+        .rows_each(&QUARANTINE, &rows, |row| {
+            Ok((row.text_id("connection_id")?, known::quarantined(row)?))
+        })
+        .await?;
+    for (connection, delivery) in found {
+        let quarantine = known.quarantine.entry(connection);
+        quarantine.or_default().add(delivery);
+    }
+    Ok(())
+}
+
+pub const SQL: &[&Sql] = &[
+    &DELIVERIES,
+    &ITEMS,
+    &LAST_ITEMS,
+    &ALL_ITEMS,
+    &FETCHES,
+    &CLAIMS,
+    &CONTACT_KEYS,
+    &PRODUCTS,
+    &DEALS,
+    &CONTACTS,
+    &FIRST_AGENTS,
+    &PRODUCT_IDS,
+    &OWNERS,
+    &QUARANTINE,
+];

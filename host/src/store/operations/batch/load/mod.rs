@@ -1,0 +1,228 @@
+//! Loads what a batch touches, and locks what it may change: a few statements, whatever
+//! the number of writes.
+//!
+//! Every batch locks in the same order, so that two hosts never wait for each other in a
+//! circle: work of deliveries, work of sends, dedupe keys, requests that partners named,
+//! channels' ids of messages, deals, contacts, conversations, messages, rows of the
+//! report, tickets, each sorted. What is new is inserted after all of these locks are
+//! held (`save`), and the clocks of the feeds come last (`stamp`). On SQLite the batch
+//! holds the file's write lock from its beginning: it goes the same way, meets nobody,
+//! and never is [`StoreError::Contended`].
+//!
+//! Some locks stand for what is not there yet. Whoever opens a conversation has locked
+//! its contact, and whoever makes one be about a deal that is there has locked the deal:
+//! so a deal that is locked has the open conversations that are found, and no other.
+//! Whoever opens a ticket, or closes one, has locked its conversation, or its deal where
+//! it has none: so there is one at a time.
+//!
+//! What a channel says leads the other way: from its id to the message, and on to the
+//! conversation. That way is gone once without a lock, so that what it leads to can be
+//! locked in order; if the locked rows lead elsewhere, another host was there in between,
+//! and the batch runs again.
+
+pub mod desk;
+pub mod dialogue;
+pub mod leads;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use uuid::Uuid;
+
+use crate::domain::id::{DealId, DeliveryId, WorkspaceId};
+use crate::domain::time::Micros;
+use crate::store::decide::{self, ClaimKey, Known, Needs, Places, ReferenceKey};
+use crate::store::row::Columns as _;
+use crate::store::sql::{Arg, Row, Sql, Tx, args, sql};
+use crate::store::{IdempotencyKey, StoreError, Write};
+
+/// The place of a delivery itself in the queue, beside those of its items' fetches.
+pub const WHOLE: i32 = -1;
+
+/// The place of a message that is not out yet, by its own id.
+pub const SEND: i32 = -2;
+
+/// The place of an item and its fetch.
+pub fn place(index: u32) -> i32 {
+    i32::try_from(index).expect("a delivery has far fewer items")
+}
+
+/// What the transaction holds locked beside what is known.
+#[derive(Default)]
+pub struct Locked {
+    /// By a delivery's id and its place, or by a message's.
+    pub work: HashMap<(Uuid, i32), Work>,
+    /// Keys that somebody has, expired ones included.
+    pub claims: HashSet<ClaimKey>,
+    pub requests: HashSet<IdempotencyKey>,
+    pub references: HashSet<ReferenceKey>,
+}
+
+/// A row of the queue.
+pub struct Work {
+    pub workspace: WorkspaceId,
+    pub lease: i64,
+    pub until: Option<Micros>,
+}
+
+impl Locked {
+    /// The workspaces of the work that is locked.
+    pub fn workspaces(&self) -> BTreeSet<WorkspaceId> {
+        self.work.values().map(|work| work.workspace).collect()
+    }
+
+    /// The lease of a piece of work, and whether somebody holds it.
+    fn of(&self, delivery: DeliveryId, place: i32) -> (i64, bool) {
+        self.work
+            .get(&(delivery.0, place))
+            .map_or((0, false), |work| (work.lease, work.until.is_some()))
+    }
+}
+
+// What is wanted comes sorted, and is gone through in that order.
+static WORK: Sql = sql("
+each (id uuid, first number, last number)
+select q.workspace_id, q.delivery_id, q.item, q.lease, q.lease_until_at
+from each
+cross join lateral (                                               -- postgres
+  select workspace_id, delivery_id, item, lease, lease_until_at    -- postgres
+  from queue                                                       -- postgres
+  where delivery_id = each.id                                      -- postgres
+  and (item < 0 or item between each.first and each.last)          -- postgres
+  order by item                                                    -- postgres
+  for update                                                       -- postgres
+) as q                                                             -- postgres
+cross join queue as q                                              -- sqlite
+  on q.delivery_id = each.id                                       -- sqlite
+  and (q.item < 0 or q.item between each.first and each.last)      -- sqlite
+");
+
+/// Locks the work that the batch names. A delivery that is not there is finished and
+/// held by nobody: what a batch says of it is stale.
+pub async fn work(
+    tx: &mut Tx,
+    wanted: &BTreeMap<DeliveryId, Places>,
+) -> Result<Locked, StoreError> {
+    let mut stretches = Vec::new();
+    for (id, places) in wanted {
+        if places.stretches.is_empty() {
+            // A delivery without any is locked itself.
+            stretches.push(stretch(id.0, WHOLE, WHOLE));
+        }
+        for (first, last) in &places.stretches {
+            stretches.push(stretch(id.0, place(*first), place(*last)));
+        }
+    }
+    let mut locked = Locked::default();
+    lock_work(tx, &mut locked, &stretches).await?;
+    Ok(locked)
+}
+
+fn stretch(id: Uuid, first: i32, last: i32) -> [Arg<'static>; 3] {
+    args! { id, first, last }
+}
+
+async fn lock_work(
+    tx: &mut Tx,
+    locked: &mut Locked,
+    wanted: &[[Arg<'static>; 3]],
+) -> Result<(), StoreError> {
+    let found: Vec<((Uuid, i32), Work)> = tx
+        .rows_each(&WORK, wanted, |row| {
+            let work = Work {
+                workspace: row.id("workspace_id")?,
+                lease: row.number("lease")?,
+                until: row.time_if("lease_until_at")?,
+            };
+            Ok(((row.id("delivery_id")?, row.number("item")?), work))
+        })
+        .await?;
+    locked.work.extend(found);
+    Ok(())
+}
+
+/// What is asked for by workspace and id, as rows of `each (workspace_id uuid, id uuid)`.
+fn ids<I: Copy + Into<Uuid>>(wanted: &BTreeSet<(WorkspaceId, I)>) -> Vec<[Arg<'static>; 2]> {
+    wanted
+        .iter()
+        .map(|(workspace_id, id)| {
+            let id: Uuid = (*id).into();
+            args! { workspace_id: *workspace_id, id }
+        })
+        .collect()
+}
+
+/// What was asked at the place that the row answers, from 0. The text itself may have
+/// been stored without characters that cannot be.
+fn asked<'a, T>(wanted: &[&'a T], row: &Row<'_>) -> Result<&'a T, StoreError> {
+    let place: usize = row.number("place")?;
+    wanted
+        .get(place)
+        .copied()
+        .ok_or_else(|| StoreError::Inconsistent {
+            what: format!("an answer to question {place}, which was not asked"),
+        })
+}
+
+/// Everything that the writes touch, once the work that they name is locked.
+pub async fn all(
+    tx: &mut Tx,
+    writes: &[Write],
+    first: Needs,
+    mut locked: Locked,
+) -> Result<(Known, Locked), StoreError> {
+    let mut known = Known::default();
+    leads::deliveries(tx, &mut known, &locked, &first.deliveries).await?;
+    let mut needs = if locked.work.is_empty() {
+        first
+    } else {
+        decide::needs(writes, |id| known.deliveries.get(&id))
+    };
+    // A fetch that ends lets go of its key.
+    needs.claims.extend(
+        known
+            .fetches
+            .values()
+            .filter_map(|fetch| Some((fetch.connection.clone(), fetch.dedupe_key.clone()?))),
+    );
+    let links = dialogue::follow(tx, &needs).await?;
+    let sends = links.sends.iter().map(|id| stretch(id.0, SEND, SEND));
+    let sends: Vec<_> = sends.collect();
+    lock_work(tx, &mut locked, &sends).await?;
+    leads::claims(tx, &mut known, &mut locked, &needs.claims).await?;
+    let mut people = leads::contact_keys(tx, &mut known, &needs.contact_keys).await?;
+    leads::products(tx, &mut known, &needs.products).await?;
+    leads::others(tx, &mut known, &needs).await?;
+    dialogue::names(tx, &mut known, &mut locked, &links).await?;
+    let mut deals = deals_that_may_change(&known, &needs);
+    deals.extend(&links.deals);
+    people.extend(leads::deals(tx, &mut known, &needs, &deals).await?);
+    people.extend(&links.contacts);
+    leads::contacts(tx, &mut known, &people).await?;
+    dialogue::talks(tx, &mut known, &locked, &links, &needs).await?;
+    desk::tickets(tx, &mut known, &links, &needs).await?;
+    dialogue::holds(tx, &mut known, &needs).await?;
+    leads::product_ids(tx, &mut known, &needs.product_ids).await?;
+    leads::owners(tx, &mut known, &needs.owners).await?;
+    leads::first_agents(tx, &mut known, &needs.first_agents).await?;
+    leads::quarantine(tx, &mut known, &needs.quarantine).await?;
+    Ok((known, locked))
+}
+
+fn deals_that_may_change(known: &Known, needs: &Needs) -> BTreeSet<(WorkspaceId, DealId)> {
+    let of_claims = needs.deals_of_claims.iter().filter_map(|key| {
+        let claim = known.claims.get(key)?;
+        Some((claim.workspace, claim.deal?))
+    });
+    let of_items = needs
+        .deals_of_deliveries
+        .iter()
+        .filter_map(|id: &DeliveryId| known.deliveries.get(id))
+        .flat_map(|delivery| {
+            let deals = delivery.items.values().filter_map(|item| item.deal);
+            deals.map(|deal| (delivery.workspace, deal))
+        });
+    let named = needs.deals.iter().copied();
+    of_claims.chain(of_items).chain(named).collect()
+}
+
+pub const SQL: &[&Sql] = &[&WORK];

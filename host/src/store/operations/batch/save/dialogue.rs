@@ -1,0 +1,221 @@
+//! What messaging saves that carries no stamp: requests that partners named, channels' ids of
+//! messages, sends, holds, lists of templates.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use crate::domain::channel::Template;
+use crate::domain::id::{ConnectionId, ContactId};
+use crate::domain::time::Micros;
+use crate::store::decide::{Change, Known, Reference, ReferenceKey, Remembered, TemplateState};
+use crate::store::operations::batch::load::Locked;
+use crate::store::operations::batch::load::dialogue::contact_of;
+use crate::store::row::Columns as _;
+use crate::store::schema::{self, Met};
+use crate::store::sql::{Arg, Json, Sql, Tx, args, json, sql};
+use crate::store::{IdempotencyKey, StoreError};
+
+use super::all_made;
+
+static NEW_REQUESTS: LazyLock<Sql> = LazyLock::new(|| schema::IDEMPOTENCY.insert(&[], Met::Kept));
+static CHANGED_REQUESTS: LazyLock<Sql> = LazyLock::new(|| {
+    schema::IDEMPOTENCY.update(&["fingerprint", "message_id", "answer", "until_at"])
+});
+
+fn request_row<'a>(
+    key: &'a IdempotencyKey,
+    row: &'a Remembered,
+) -> Result<[Arg<'a>; 8], StoreError> {
+    Ok(args! {
+        workspace_id: key.workspace,
+        partner_id: key.partner,
+        route: &key.route,
+        key: &key.key,
+        fingerprint: &row.fingerprint,
+        message_id: row.message,
+        answer: row.answer.as_ref().map(json).transpose()?,
+        until_at: row.until,
+    })
+}
+
+/// Sorted, as every host inserts them.
+fn requests(
+    known: &Known,
+    which: impl Fn(&IdempotencyKey) -> bool,
+) -> Result<Vec<[Arg<'_>; 8]>, StoreError> {
+    let changed = known.dialogue.idempotency.iter();
+    let changed: BTreeMap<_, _> = changed
+        .filter(|(key, row)| row.change != Change::None && which(key))
+        .collect();
+    changed
+        .into_iter()
+        .map(|(key, row)| request_row(key, row))
+        .collect()
+}
+
+static NEW_REFERENCES: LazyLock<Sql> =
+    LazyLock::new(|| schema::CHANNEL_REFS.insert(&[], Met::Kept));
+static CHANGED_REFERENCES: LazyLock<Sql> = LazyLock::new(|| {
+    schema::CHANNEL_REFS.update(&["message_id", "progress", "recipient_id", "until_at"])
+});
+
+fn reference_row<'a>(
+    (connection_id, external_id): &'a ReferenceKey,
+    row: &'a Reference,
+) -> Result<[Arg<'a>; 7], StoreError> {
+    let said = Some(&row.progress).filter(|said| !said.is_empty());
+    Ok(args! {
+        workspace_id: row.workspace,
+        connection_id,
+        external_id,
+        message_id: row.message,
+        progress: said.map(json).transpose()?,
+        recipient_id: row.recipient_id.as_deref(),
+        until_at: row.until,
+    })
+}
+
+/// Sorted, as every host inserts them.
+fn references(
+    known: &Known,
+    which: impl Fn(&ReferenceKey) -> bool,
+) -> Result<Vec<[Arg<'_>; 7]>, StoreError> {
+    let changed = known.dialogue.references.iter();
+    let changed: BTreeMap<_, _> = changed
+        .filter(|(key, row)| row.change != Change::None && which(key))
+        .collect();
+    changed
+        .into_iter()
+        .map(|(key, row)| reference_row(key, row))
+        .collect()
+}
+
+/// What nobody had before.
+pub async fn new(tx: &mut Tx, known: &Known, locked: &Locked) -> Result<(), StoreError> {
+    let rows = requests(known, |key| !locked.requests.contains(key))?;
+    let made = tx.run_each(&NEW_REQUESTS, &rows).await?;
+    all_made(rows.len(), made)?;
+    let rows = references(known, |key| !locked.references.contains(key))?;
+    let made = tx.run_each(&NEW_REFERENCES, &rows).await?;
+    all_made(rows.len(), made)
+}
+
+/// Changes of what is locked, and sends, which are new with their messages.
+pub async fn changes(tx: &mut Tx, known: &Known, locked: &Locked) -> Result<(), StoreError> {
+    let rows = requests(known, |key| locked.requests.contains(key))?;
+    tx.run_each(&CHANGED_REQUESTS, &rows).await?;
+    let rows = references(known, |key| locked.references.contains(key))?;
+    tx.run_each(&CHANGED_REFERENCES, &rows).await?;
+    sends(tx, known).await?;
+    holds(tx, known).await?;
+    templates(tx, &known.dialogue.template_changes).await
+}
+
+// When it is due and who holds it is in the queue.
+static SENDS: LazyLock<Sql> =
+    LazyLock::new(|| schema::SENDS.insert(&[], Met::Changed(&["attempts", "until_at"])));
+static REMOVED_SENDS: LazyLock<Sql> = LazyLock::new(|| schema::SENDS.remove());
+
+async fn sends(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
+    let (mut written, mut removed) = (Vec::new(), Vec::new());
+    for (id, send) in &known.dialogue.sends {
+        match send.change {
+            Change::None => {}
+            Change::Removed => {
+                removed.push(args! { workspace_id: send.workspace, message_id: *id });
+            }
+            Change::New | Change::Changed => written.push(args! {
+                workspace_id: send.workspace,
+                message_id: *id,
+                conversation_id: send.conversation,
+                contact_id: send.contact,
+                connection_id: &send.connection,
+                recipient: &send.recipient,
+                payload: Json(send.payload.clone()),
+                attempts: send.attempts,
+                until_at: send.until,
+            }),
+        }
+    }
+    tx.run_each(&REMOVED_SENDS, &removed).await?;
+    tx.run_each(&SENDS, &written).await?;
+    Ok(())
+}
+
+// Nobody locks a hold before: of two hosts' ends the later one stays.
+static HOLDS: Sql = sql("
+each (workspace_id uuid, connection_id text, contact_id uuid, until_at time)
+insert into holds as h (workspace_id, connection_id, contact_id, until_at)
+select workspace_id, connection_id, contact_id, until_at
+from each
+where true
+on conflict (connection_id, contact_id) do update
+set until_at = greatest(h.until_at, excluded.until_at)");
+
+async fn holds(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
+    // Sorted, and each once: one statement may not change a row twice.
+    let mut latest: BTreeMap<(&ConnectionId, Option<ContactId>), _> = BTreeMap::new();
+    for hold in &known.dialogue.new_holds {
+        let row = latest
+            .entry((&hold.connection, hold.contact))
+            .or_insert((hold.workspace, hold.until));
+        row.1 = row.1.max(hold.until);
+    }
+    let rows: Vec<_> = latest
+        .into_iter()
+        .map(|((connection_id, contact), (workspace_id, until_at)): (_, (_, Micros))| {
+            args! { workspace_id, connection_id, contact_id: contact_of(contact), until_at }
+        })
+        .collect();
+    tx.run_each(&HOLDS, &rows).await?;
+    Ok(())
+}
+
+static LISTS: Sql = sql("
+each (connection_id text)
+select connection_id, templates
+from template_lists
+where connection_id in (select connection_id from each)
+order by connection_id
+for update -- postgres
+");
+
+static CHANGED_LISTS: LazyLock<Sql> = LazyLock::new(|| sql_of_lists());
+
+fn sql_of_lists() -> Sql {
+    Sql::of(
+        "each (connection_id text, templates json)
+update template_lists as l
+set templates = each.templates
+from each
+where l.connection_id = each.connection_id"
+            .to_owned(),
+    )
+}
+
+async fn templates(tx: &mut Tx, changes: &[TemplateState]) -> Result<(), StoreError> {
+    let of: BTreeMap<&ConnectionId, ()> =
+        changes.iter().map(|change| (&change.connection, ())).collect();
+    let wanted: Vec<_> = of
+        .into_keys()
+        .map(|connection_id| args! { connection_id })
+        .collect();
+    let lists: Vec<(ConnectionId, Vec<Template>)> = tx
+        .rows_each(&LISTS, &wanted, |row| {
+            Ok((row.text_id("connection_id")?, row.json("templates")?))
+        })
+        .await?;
+    let mut rows = Vec::new();
+    for (id, mut list) in lists {
+        let mut changed = false;
+        for change in changes.iter().filter(|change| change.connection == id) {
+            changed |= change.change(&mut list);
+        }
+        if changed {
+            let templates = json(&list)?;
+            rows.push(args! { connection_id: id.to_string(), templates });
+        }
+    }
+    tx.run_each(&CHANGED_LISTS, &rows).await?;
+    Ok(())
+}

@@ -1,0 +1,382 @@
+//! What leads leave behind beside people and deals: deliveries with their items, fetches and
+//! answers, keys that are claimed, what partners noted. Rows are sorted, as every host inserts
+//! them: another's that is not committed is waited for.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use crate::domain::exchange::HttpResponse;
+use crate::domain::id::{ConnectionId, DeliveryId};
+use crate::store::decide::{Change, Claim, ClaimKey, Delivery, Fetch, Item, Known};
+use crate::store::operations::batch::load::{Locked, place};
+use crate::store::schema::{self, Met};
+use crate::store::sql::{Arg, Json, Sql, Tx, args, json, sql};
+use crate::store::{StoreError, Write};
+
+use super::all_made;
+
+static NEW_CLAIMS: LazyLock<Sql> = LazyLock::new(|| schema::DEDUPE.insert(&[], Met::Kept));
+static CHANGED_CLAIMS: LazyLock<Sql> = LazyLock::new(|| {
+    schema::DEDUPE.update(&["delivery_id", "item", "until_at", "deal_id", "contact_id"])
+});
+static REMOVED_CLAIMS: LazyLock<Sql> = LazyLock::new(|| schema::DEDUPE.remove());
+
+fn claim_row<'a>((connection, key): &'a ClaimKey, claim: &'a Claim) -> [Arg<'a>; 8] {
+    args! {
+        workspace_id: claim.workspace,
+        connection_id: connection,
+        key,
+        delivery_id: claim.delivery,
+        item: place(claim.item),
+        until_at: claim.until,
+        deal_id: claim.deal,
+        contact_id: claim.contact,
+    }
+}
+
+/// Keys that nobody had before. One that is missing in the count was made by another host
+/// since this batch looked for it.
+pub async fn new_claims(tx: &mut Tx, known: &Known, locked: &Locked) -> Result<(), StoreError> {
+    let new: BTreeMap<_, _> = known
+        .claims
+        .iter()
+        .filter(|(key, claim)| {
+            matches!(claim.change, Change::New | Change::Changed) && !locked.claims.contains(*key)
+        })
+        .collect();
+    let rows: Vec<_> = new.into_iter().map(|(key, claim)| claim_row(key, claim)).collect();
+    let made = tx.run_each(&NEW_CLAIMS, &rows).await?;
+    all_made(rows.len(), made)
+}
+
+/// Of those that are locked.
+pub async fn changed_claims(
+    tx: &mut Tx,
+    known: &Known,
+    locked: &Locked,
+) -> Result<(), StoreError> {
+    let (mut changed, mut removed) = (Vec::new(), Vec::new());
+    for key in &locked.claims {
+        let Some(claim) = known.claims.get(key) else {
+            continue;
+        };
+        match claim.change {
+            Change::None => {}
+            Change::New | Change::Changed => changed.push(claim_row(key, claim)),
+            Change::Removed => removed.push(claim_row(key, claim)),
+        }
+    }
+    tx.run_each(&REMOVED_CLAIMS, &removed).await?;
+    tx.run_each(&CHANGED_CLAIMS, &changed).await?;
+    Ok(())
+}
+
+static CONTACT_KEYS: LazyLock<Sql> = LazyLock::new(|| schema::CONTACT_KEYS.insert(&[], Met::Kept));
+static SHARED_KEYS: LazyLock<Sql> = LazyLock::new(|| schema::SHARED_KEYS.insert(&[], Met::Kept));
+
+pub async fn contact_keys(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
+    let new: BTreeMap<_, _> = known
+        .new_contact_keys
+        .iter()
+        .map(|(workspace, key, contact)| ((*workspace, key), *contact))
+        .collect();
+    let rows: Vec<_> = new
+        .into_iter()
+        .map(|((workspace_id, key), contact_id)| args! { workspace_id, key, contact_id })
+        .collect();
+    let made = tx.run_each(&CONTACT_KEYS, &rows).await?;
+    all_made(rows.len(), made)?;
+    let rows: Vec<_> = known
+        .shared_keys
+        .iter()
+        .map(|(workspace_id, key, contact_id)| {
+            args! { workspace_id: *workspace_id, key, contact_id: *contact_id }
+        })
+        .collect();
+    tx.run_each(&SHARED_KEYS, &rows).await?;
+    Ok(())
+}
+
+static NEW_DELIVERIES: LazyLock<Sql> = LazyLock::new(|| schema::DELIVERIES.insert(&[], Met::Never));
+
+/// In the order of the writes, so that rows lie in the order of arrival.
+pub async fn new_deliveries(
+    tx: &mut Tx,
+    known: &Known,
+    writes: &[Write],
+) -> Result<(), StoreError> {
+    let mut rows = Vec::new();
+    for (at, write) in writes.iter().enumerate() {
+        let Write::Accept(acceptance) = write else {
+            continue;
+        };
+        let new = &acceptance.delivery;
+        let delivery = known.deliveries.get(&new.id);
+        let Some(delivery) = delivery.filter(|delivery| delivery.brought_by == Some(at)) else {
+            continue;
+        };
+        rows.push(args! {
+            workspace_id: new.workspace,
+            id: new.id,
+            connection_id: &new.connection,
+            received_at: new.received_at,
+            method: &new.method,
+            path: &new.path,
+            query: json(&new.query)?,
+            headers: json(&new.headers)?,
+            body_bytes: i64::try_from(new.body.len()).unwrap_or(i64::MAX),
+            status: delivery.status.as_str(),
+            error: delivery.error.as_deref(),
+            notes: json(&delivery.notes)?,
+            ran: delivery.ran.as_ref().map(json).transpose()?,
+            attempts: delivery.attempts,
+            next_attempt_at: delivery.next_attempt_at,
+            presented: delivery.presented.as_deref(),
+            peer: delivery.peer,
+            body: new.body.as_ref(),
+        });
+    }
+    tx.run_each(&NEW_DELIVERIES, &rows).await?;
+    Ok(())
+}
+
+// A sender that has nothing to prove any more is proven: its address goes.
+static CHANGED_DELIVERIES: Sql = sql("
+each (workspace_id uuid, id uuid, status text, error text, notes json, ran json, attempts number,
+  next_attempt_at time, presented bytes)
+update deliveries as d
+set status = each.status, error = each.error, notes = each.notes, ran = each.ran::jsonb,
+  attempts = each.attempts, next_attempt_at = each.next_attempt_at, presented = each.presented,
+  peer = case when each.presented is null then null else d.peer end
+from each
+where d.workspace_id = each.workspace_id
+and d.id = each.id");
+
+pub async fn changed_deliveries(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
+    let mut rows = Vec::new();
+    for (id, delivery) in &known.deliveries {
+        if delivery.change == Change::Changed {
+            rows.push(args! {
+                workspace_id: delivery.workspace,
+                id: *id,
+                status: delivery.status.as_str(),
+                error: delivery.error.as_deref(),
+                notes: json(&delivery.notes)?,
+                ran: delivery.ran.as_ref().map(json).transpose()?,
+                attempts: delivery.attempts,
+                next_attempt_at: delivery.next_attempt_at,
+                presented: delivery.presented.as_deref(),
+            });
+        }
+    }
+    tx.run_each(&CHANGED_DELIVERIES, &rows).await?;
+    Ok(())
+}
+
+static ITEMS: LazyLock<Sql> = LazyLock::new(|| {
+    let changed = Met::Changed(&["status", "external_id", "deal_id", "contact_id", "message"]);
+    schema::ITEMS.insert(&[], changed)
+});
+static REMOVED_ITEMS: LazyLock<Sql> = LazyLock::new(|| schema::ITEMS.remove());
+
+fn item_row<'a>(
+    id: DeliveryId,
+    delivery: &'a Delivery,
+    index: u32,
+    item: &'a Item,
+) -> [Arg<'a>; 8] {
+    args! {
+        workspace_id: delivery.workspace,
+        delivery_id: id,
+        item: place(index),
+        status: item.status.as_str(),
+        external_id: item.external_id.as_deref(),
+        deal_id: item.deal,
+        contact_id: item.contact,
+        message: item.message.as_deref(),
+    }
+}
+
+pub async fn items(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
+    let (mut written, mut removed) = (Vec::new(), Vec::new());
+    for (id, delivery) in &known.deliveries {
+        for (index, item) in &delivery.items {
+            match item.change {
+                Change::None => {}
+                Change::Removed => removed.push(item_row(*id, delivery, *index, item)),
+                Change::New | Change::Changed => {
+                    written.push(item_row(*id, delivery, *index, item));
+                }
+            }
+        }
+    }
+    tx.run_each(&REMOVED_ITEMS, &removed).await?;
+    tx.run_each(&ITEMS, &written).await?;
+    Ok(())
+}
+
+static FETCHES: LazyLock<Sql> = LazyLock::new(|| {
+    let changed = Met::Changed(&[
+        "connection_id",
+        "dedupe_key",
+        "external_id",
+        "hop",
+        "due_at",
+        "until_at",
+        "attempts",
+        "ran",
+        "request",
+        "state",
+        "response_head",
+        "response_body",
+    ]);
+    schema::FETCHES.insert(&[], changed)
+});
+static REMOVED_FETCHES: LazyLock<Sql> = LazyLock::new(|| schema::FETCHES.remove());
+
+fn fetch_row<'a>(
+    (delivery, index): &'a (DeliveryId, u32),
+    fetch: &'a Fetch,
+) -> Result<[Arg<'a>; 15], StoreError> {
+    let response = fetch.response.as_ref();
+    Ok(args! {
+        workspace_id: fetch.workspace,
+        delivery_id: *delivery,
+        item: place(*index),
+        connection_id: &fetch.connection,
+        dedupe_key: fetch.dedupe_key.as_deref(),
+        external_id: fetch.external_id.as_deref(),
+        hop: place(fetch.hop),
+        due_at: fetch.due_at,
+        until_at: fetch.until,
+        attempts: fetch.attempts,
+        ran: json(&fetch.ran)?,
+        request: Json(fetch.request.clone()),
+        state: &fetch.state,
+        response_head: response.map(head).transpose()?,
+        response_body: response.map(|response| response.body.as_slice()),
+    })
+}
+
+/// All of an answer but its body.
+fn head(response: &HttpResponse) -> Result<Json, StoreError> {
+    json(&(response.status, &response.headers))
+}
+
+pub async fn fetches(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
+    let (mut written, mut removed) = (Vec::new(), Vec::new());
+    for (key, fetch) in &known.fetches {
+        match fetch.change {
+            Change::None => {}
+            Change::Removed => removed.push(fetch_row(key, fetch)?),
+            Change::New | Change::Changed => written.push(fetch_row(key, fetch)?),
+        }
+    }
+    tx.run_each(&REMOVED_FETCHES, &removed).await?;
+    tx.run_each(&FETCHES, &written).await?;
+    Ok(())
+}
+
+// An item that was fetched anew gets a new number with its new answer.
+static ANSWERS: Sql = sql("
+each (workspace_id uuid, delivery_id uuid, item number, hop number, external_id text, request json,
+  response_head json, response_body bytes)
+insert into answers (workspace_id, delivery_id, item, hop, external_id, request, response_head,
+  response_body)
+select workspace_id, delivery_id, item, hop, external_id, request, response_head, response_body
+from each
+where true
+on conflict (workspace_id, delivery_id, item, hop) do update -- postgres
+on conflict (delivery_id, item, hop) do update -- sqlite
+set number = default, -- postgres
+set number = (select max(number) + 1 from answers), -- sqlite
+  external_id = excluded.external_id, request = excluded.request,
+  response_head = excluded.response_head, response_body = excluded.response_body");
+
+pub async fn answers(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
+    let rows = known
+        .new_answers
+        .iter()
+        .map(|answer| {
+            Ok(args! {
+                workspace_id: answer.workspace,
+                delivery_id: answer.delivery,
+                item: place(answer.item),
+                hop: place(answer.hop),
+                external_id: answer.external_id.as_deref(),
+                request: Json(answer.request.clone()),
+                response_head: head(&answer.response)?,
+                response_body: &answer.response.body,
+            })
+        })
+        .collect::<Result<Vec<_>, StoreError>>()?;
+    tx.run_each(&ANSWERS, &rows).await?;
+    Ok(())
+}
+
+// What paused it first is what a person has to look into.
+static PAUSES: Sql = sql("
+each (id text, paused_at time, paused_reason text)
+update connections
+set paused_at = each.paused_at, paused_reason = each.paused_reason
+from each
+where connections.id = each.id
+and connections.paused_at is null");
+
+pub async fn pauses(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
+    let mut first: BTreeMap<&ConnectionId, _> = BTreeMap::new();
+    for (connection, pause) in &known.pauses {
+        first.entry(connection).or_insert(pause);
+    }
+    let rows: Vec<_> = first
+        .into_iter()
+        .map(|(id, pause)| args! { id, paused_at: pause.since, paused_reason: &pause.reason })
+        .collect();
+    tx.run_each(&PAUSES, &rows).await?;
+    Ok(())
+}
+
+static HISTORY: LazyLock<Sql> = LazyLock::new(|| {
+    let columns = ["workspace_id", "deal_id", "at", "who", "changes"];
+    schema::DEAL_HISTORY.insert(&columns, Met::Never)
+});
+static LOGS: LazyLock<Sql> = LazyLock::new(|| schema::DEAL_LOGS.insert(&[], Met::Never));
+
+/// Who changed what of deals, and what partners noted. Whoever adds to it has the deal, so a
+/// deal's rows are in the order in which they were decided.
+pub async fn past_of_deals(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
+    let rows = known
+        .new_history
+        .iter()
+        .map(|row| {
+            Ok(args! {
+                workspace_id: row.workspace,
+                deal_id: row.deal,
+                at: known.now,
+                who: json(&row.by)?,
+                changes: json(&row.changes)?,
+            })
+        })
+        .collect::<Result<Vec<_>, StoreError>>()?;
+    tx.run_each(&HISTORY, &rows).await?;
+    let rows = known
+        .new_logs
+        .iter()
+        .map(|row| {
+            Ok(args! {
+                workspace_id: row.by.workspace,
+                id: row.id,
+                deal_id: row.deal,
+                created_at: known.now,
+                partner_id: row.by.partner,
+                key_id: row.by.key,
+                kind: &row.kind,
+                subject: &row.subject,
+                description: row.description.as_deref(),
+                metadata: json(&row.metadata)?,
+            })
+        })
+        .collect::<Result<Vec<_>, StoreError>>()?;
+    tx.run_each(&LOGS, &rows).await?;
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! What waits, and for when: the queue that all hosts take work from. Rows are sorted, though
+//! only this transaction can have them: the same order everywhere.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use crate::domain::delivery::DeliveryStatus;
+use crate::domain::id::DeliveryId;
+use crate::domain::time::Micros;
+use crate::store::decide::{Change, Delivery, Known};
+use crate::store::operations::batch::load::{Locked, SEND, WHOLE, place};
+use crate::store::schema::{self, Met};
+use crate::store::sql::{Arg, Sql, Tx, Value, args};
+use crate::store::{StoreError, Write};
+
+/// Whether a delivery in this state has a place in the queue though nobody holds it.
+fn waits(status: DeliveryStatus) -> bool {
+    match status {
+        DeliveryStatus::Queued
+        | DeliveryStatus::Failed
+        | DeliveryStatus::Parked
+        | DeliveryStatus::Unrouted
+        | DeliveryStatus::Quarantined => true,
+        DeliveryStatus::Converted
+        | DeliveryStatus::Duplicate
+        | DeliveryStatus::Rejected
+        | DeliveryStatus::Ignored => false,
+    }
+}
+
+// The size of a delivery stays as it came.
+static WAITS: LazyLock<Sql> = LazyLock::new(|| {
+    let changed = Met::Changed(&[
+        "connection_id",
+        "status",
+        "digest",
+        "due_at",
+        "lease",
+        "lease_until_at",
+        "until_at",
+    ]);
+    schema::QUEUE.insert(&[], changed)
+});
+static IS_DONE: LazyLock<Sql> = LazyLock::new(|| schema::QUEUE.remove());
+
+pub async fn save(
+    tx: &mut Tx,
+    known: &Known,
+    locked: &Locked,
+    writes: &[Write],
+) -> Result<(), StoreError> {
+    let (mut waiting, mut done) = (Vec::new(), Vec::new());
+    let held_until = |(id, place): (uuid::Uuid, i32), held: bool| -> Option<Micros> {
+        let work = locked.work.get(&(id, place))?;
+        work.until.filter(|_| held)
+    };
+    let deliveries: BTreeMap<_, _> = known.deliveries.iter().collect();
+    for (id, delivery) in deliveries {
+        if delivery.change == Change::None {
+            continue;
+        }
+        if !waits(delivery.status) && !delivery.held {
+            if locked.work.contains_key(&(id.0, WHOLE)) {
+                done.push(place_of(delivery.workspace, *id, WHOLE));
+            }
+            continue;
+        }
+        let due_at = match delivery.status {
+            DeliveryStatus::Queued | DeliveryStatus::Failed => delivery.next_attempt_at,
+            _ => None,
+        };
+        let lease_until_at = delivery.held_until;
+        waiting.push(args! {
+            workspace_id: delivery.workspace,
+            delivery_id: *id,
+            item: WHOLE,
+            connection_id: &delivery.connection,
+            status: delivery.status.as_str(),
+            digest: delivery.ran.as_ref().map(|ran| &ran.digest),
+            body_bytes: size(delivery, writes),
+            due_at,
+            lease: delivery.lease,
+            lease_until_at: lease_until_at.or_else(|| held_until((id.0, WHOLE), delivery.held)),
+            until_at: None::<Micros>,
+        });
+    }
+    let fetches: BTreeMap<_, _> = known.fetches.iter().collect();
+    for ((id, index), fetch) in fetches {
+        match fetch.change {
+            Change::None => {}
+            Change::Removed => done.push(place_of(fetch.workspace, *id, place(*index))),
+            Change::New | Change::Changed => waiting.push(args! {
+                workspace_id: fetch.workspace,
+                delivery_id: *id,
+                item: place(*index),
+                connection_id: &fetch.connection,
+                status: "fetch",
+                digest: fetch.ran.as_ref().map(|ran| &ran.digest),
+                body_bytes: 0,
+                due_at: Some(fetch.due_at),
+                lease: fetch.lease,
+                lease_until_at: held_until((id.0, place(*index)), fetch.held),
+                until_at: None::<Micros>,
+            }),
+        }
+    }
+    let sends: BTreeMap<_, _> = known.dialogue.sends.iter().collect();
+    for (id, send) in sends {
+        match send.change {
+            Change::None => {}
+            Change::Removed => done.push(place_of(send.workspace, *id, SEND)),
+            Change::New | Change::Changed => waiting.push(args! {
+                workspace_id: send.workspace,
+                delivery_id: *id,
+                item: SEND,
+                connection_id: &send.connection,
+                status: send.state.as_str(),
+                digest: None::<&str>,
+                body_bytes: 0,
+                due_at: send.due_at,
+                lease: send.lease,
+                lease_until_at: send.lease_until,
+                until_at: Some(send.until),
+            }),
+        }
+    }
+    tx.run_each(&IS_DONE, &done).await?;
+    tx.run_each(&WAITS, &waiting).await?;
+    Ok(())
+}
+
+fn place_of<'a>(
+    workspace_id: crate::domain::id::WorkspaceId,
+    delivery_id: impl Into<Value<'a>>,
+    item: i32,
+) -> [Arg<'a>; 3] {
+    args! { workspace_id, delivery_id: delivery_id.into(), item }
+}
+
+/// The bytes of a delivery that this batch brings.
+fn size(delivery: &Delivery, writes: &[Write]) -> i64 {
+    match delivery.brought_by.and_then(|place| writes.get(place)) {
+        Some(Write::Accept(acceptance)) => {
+            i64::try_from(acceptance.delivery.body.len()).unwrap_or(i64::MAX)
+        }
+        _ => 0,
+    }
+}

@@ -1,0 +1,569 @@
+//! Takes work under a lease: deliveries to convert, fetches and sends to make. A lease
+//! is a number that grows with every claim in the store; work is free again when its
+//! time is over, and who held it is then stale once another has taken it.
+//!
+//! Hosts take from the same queue and never wait for each other: what one is about to
+//! take, the others skip.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use uuid::Uuid;
+
+use crate::domain::id::{DeliveryId, MessageId, WorkspaceId};
+use crate::domain::plugin::Digest;
+use crate::domain::time::Micros;
+use crate::store::database::Database;
+use crate::store::postgres::Rows;
+use crate::store::row::{Columns as _, deliveries, fetches, messages};
+use crate::store::sql::{Row, Sql, Tx, args, sql, steps};
+use crate::store::sqlite::threads::End;
+use crate::store::turns::{Candidate, Turns};
+use crate::store::{HeldDelivery, HeldFetch, HeldSend, Job, Lease, StoreError};
+
+/// The place of a delivery itself in the queue, beside those of its items' fetches.
+const WHOLE: i32 = -1;
+
+/// The place of a message that is not out yet, by its own id.
+const SEND: i32 = -2;
+
+/// What is in the queue: the id of a delivery, or of a message, and its place.
+type Piece = (Uuid, i32);
+
+// Of each kind the oldest of each connection that no other host is about to take.
+// Connections that have some are found one after the other in an index, whatever each
+// of them has; it is named for SQLite, since another of the same connection would be
+// read from end to end. Only what may be taken by itself has a time: deliveries that
+// are queued or failed, fetches, and sends that wait or whose holder may be gone in the
+// middle of the call.
+static CONVERSIONS: Sql = sql("
+with recursive waiting (connection_id) as (
+  select (
+    select connection_id
+    from queue
+    indexed by queue_conversions                         -- sqlite
+    where item = -1
+    and due_at is not null
+    and connection_id > ''
+    order by connection_id
+    limit 1)
+  union all
+  select (
+    select q.connection_id
+    from queue as q
+    indexed by queue_conversions                         -- sqlite
+    where q.item = -1
+    and q.due_at is not null
+    and q.connection_id > waiting.connection_id
+    order by q.connection_id
+    limit 1)
+  from waiting
+  where waiting.connection_id is not null
+)
+select waiting.connection_id, due.delivery_id, due.item, due.due_at
+from waiting
+cross join lateral (                                     -- postgres
+  select q.delivery_id, q.item, q.due_at                 -- postgres
+cross join queue as due                                  -- sqlite
+  on (due.delivery_id, due.item) in (                    -- sqlite
+  select q.delivery_id, q.item                           -- sqlite
+  from queue as q
+  indexed by queue_conversions                           -- sqlite
+  where q.connection_id = waiting.connection_id
+  and q.item = -1
+  and q.due_at <= :now
+  and (q.lease_until_at is null or q.lease_until_at <= :now)
+  order by q.due_at
+  limit :most
+  for update skip locked                                 -- postgres
+) as due                                                 -- postgres
+)                                                        -- sqlite
+");
+
+// What was being sent is no call any more, so nothing holds it back, nor what has
+// waited too long and is given up.
+static CALLS: Sql = sql("
+with recursive waiting (connection_id) as (
+  select (
+    select connection_id
+    from queue
+    indexed by queue_calls                               -- sqlite
+    where item <> -1
+    and due_at is not null
+    and connection_id > ''
+    order by connection_id
+    limit 1)
+  union all
+  select (
+    select q.connection_id
+    from queue as q
+    indexed by queue_calls                               -- sqlite
+    where q.item <> -1
+    and q.due_at is not null
+    and q.connection_id > waiting.connection_id
+    order by q.connection_id
+    limit 1)
+  from waiting
+  where waiting.connection_id is not null
+)
+select waiting.connection_id, due.delivery_id, due.item, due.due_at
+from waiting
+cross join lateral (                                     -- postgres
+  select q.delivery_id, q.item, q.due_at                 -- postgres
+cross join queue as due                                  -- sqlite
+  on (due.delivery_id, due.item) in (                    -- sqlite
+  select q.delivery_id, q.item                           -- sqlite
+  from queue as q
+  indexed by queue_calls                                 -- sqlite
+  where q.connection_id = waiting.connection_id
+  and q.item <> -1
+  and q.due_at <= :now
+  and (q.lease_until_at is null or q.lease_until_at <= :now)
+  and (q.status = 'sending' or q.until_at <= :now or q.connection_id not in (
+    select id from connections where paused_at is not null))
+  and (q.item <> -2 or q.status = 'sending' or q.until_at <= :now
+    or q.connection_id not in (                                       -- postgres
+      select connection_id from holds                                 -- postgres
+      where contact_id = '00000000-0000-0000-0000-000000000000'       -- postgres
+      and until_at > :now))                                           -- postgres
+    or not exists (                                                   -- sqlite
+      select 1 from holds as h                                        -- sqlite
+      where h.connection_id = q.connection_id                         -- sqlite
+      and h.contact_id = x'00000000000000000000000000000000'          -- sqlite
+      and h.until_at > :now))                                         -- sqlite
+  order by q.due_at
+  limit :most
+  for update skip locked                                 -- postgres
+) as due                                                 -- postgres
+)                                                        -- sqlite
+");
+
+static ANY_DUE: Sql = sql("
+select 1                                                 -- postgres
+from queue                                               -- postgres
+where due_at <= :now                                     -- postgres
+and (lease_until_at is null or lease_until_at <= :now)   -- postgres
+limit 1                                                  -- postgres
+");
+
+// What was found without a lock may be another's by now.
+static TAKE: Sql = sql("
+each (id uuid, place number, lease number, now time, held_until_at time)
+update queue
+set lease = each.lease, lease_until_at = each.held_until_at,
+  due_at = case queue.status when 'sending' then each.held_until_at else queue.due_at end
+from each
+where queue.delivery_id = each.id
+and queue.item = each.place
+and queue.due_at <= each.now
+and (queue.lease_until_at is null or queue.lease_until_at <= each.now)
+returning workspace_id, delivery_id, item");
+
+/// Deliveries, fetches and sends that are due, by turns of their connections.
+pub async fn due(
+    database: &Database,
+    turns: Turns,
+    now: Micros,
+    until: Micros,
+) -> Result<Vec<Job>, StoreError> {
+    match database {
+        // Looked for beside the writer, which is held only to take what was found, and
+        // takes of it what is still due and free.
+        Database::Sqlite(_) => {
+            let found = database
+                .read(
+                    Rows::Exempt,
+                    steps!(|tx| find(tx, &turns, now).await),
+                )
+                .await?;
+            if found.is_empty() {
+                return Ok(Vec::new());
+            }
+            database
+                .write_or_undo(
+                    Rows::Exempt,
+                    steps!(|tx| take(tx, &found, now, until).await),
+                )
+                .await
+        }
+        // Hosts that look at once without a lock would find the same, and all but one
+        // of them come away with nothing while there is work. So it is locked as it is
+        // found. Asked without a lock is whether anything is due at all: nothing to do
+        // is the usual answer of a poll.
+        Database::Postgres(_) => {
+            let any = database
+                .read(
+                    Rows::Exempt,
+                    steps!(|tx| tx.row(&ANY_DUE, &args! { now }, |_| Ok(())).await),
+                )
+                .await?;
+            if any.is_none() {
+                return Ok(Vec::new());
+            }
+            database
+                .write_or_undo(
+                    Rows::Exempt,
+                    steps!(|tx| {
+                        let found = find(tx, &turns, now).await?;
+                        take(tx, &found, now, until).await
+                    }),
+                )
+                .await
+        }
+    }
+}
+
+/// What is due and whose turn it is, in their order.
+async fn find(tx: &mut Tx, turns: &Turns, now: Micros) -> Result<Vec<Piece>, StoreError> {
+    let mut found = candidates(tx, turns, now, true).await?;
+    found.extend(candidates(tx, turns, now, false).await?);
+    Ok(turns.pick(found))
+}
+
+async fn candidates(
+    tx: &mut Tx,
+    turns: &Turns,
+    now: Micros,
+    conversions: bool,
+) -> Result<Vec<Candidate<Piece>>, StoreError> {
+    let sql = if conversions { &CONVERSIONS } else { &CALLS };
+    let args = args! { now, most: turns.looked_at(conversions) };
+    tx.rows(sql, &args, |row| {
+        Ok(Candidate {
+            connection: row.text_id("connection_id")?,
+            is_conversion: conversions,
+            due: row.time("due_at")?,
+            piece: (row.id("delivery_id")?, row.number("item")?),
+        })
+    })
+    .await
+}
+
+async fn take(
+    tx: &mut Tx,
+    found: &[Piece],
+    now: Micros,
+    until: Micros,
+) -> Result<(Vec<Job>, End), StoreError> {
+    if found.is_empty() {
+        return Ok((Vec::new(), End::Undo));
+    }
+    let lease = next_lease(tx).await?;
+    let pieces: Vec<_> = found
+        .iter()
+        .map(|&(id, place)| args! { id, place, lease: lease.0, now, held_until_at: until })
+        .collect();
+    let mut taken = tx.rows_each(&TAKE, &pieces, Taken::of).await?;
+    if taken.is_empty() {
+        return Ok((Vec::new(), End::Undo));
+    }
+    taken.sort_by_key(|taken| {
+        let piece = (taken.id, taken.place);
+        found.iter().position(|of| *of == piece)
+    });
+    name(tx, &taken).await?;
+    let mut deliveries = held_deliveries(tx, &taken, lease).await?;
+    let mut fetches = held_fetches(tx, &taken, lease).await?;
+    let mut sends = held_sends(tx, &taken, lease, now).await?;
+    let jobs = taken
+        .into_iter()
+        .filter_map(|taken| match (taken.place, u32::try_from(taken.place)) {
+            (_, Ok(index)) => {
+                let fetch = fetches.remove(&(DeliveryId(taken.id), index))?;
+                Some(Job::Fetch(Box::new(fetch)))
+            }
+            (SEND, Err(_)) => {
+                let send = sends.remove(&MessageId(taken.id))?;
+                Some(Job::Send(Box::new(send)))
+            }
+            _ => {
+                let delivery = deliveries.remove(&DeliveryId(taken.id))?;
+                Some(Job::Convert(Box::new(delivery)))
+            }
+        })
+        .collect();
+    Ok((jobs, End::Commit))
+}
+
+static NEXT_LEASE: Sql = sql("
+select nextval('leases') as lease     -- postgres
+update store                          -- sqlite
+set last_lease = last_lease + 1       -- sqlite
+returning last_lease as lease         -- sqlite
+");
+
+async fn next_lease(tx: &mut Tx) -> Result<Lease, StoreError> {
+    tx.only(&NEXT_LEASE, &[], |row| Ok(Lease(row.number("lease")?)))
+        .await
+}
+
+/// A row of the queue that is this claim's now.
+struct Taken {
+    workspace: WorkspaceId,
+    /// Of a send, its message's.
+    id: Uuid,
+    place: i32,
+}
+
+impl Taken {
+    fn of(row: &Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            workspace: row.id("workspace_id")?,
+            id: row.id("delivery_id")?,
+            place: row.number("item")?,
+        })
+    }
+}
+
+async fn name(tx: &mut Tx, taken: &[Taken]) -> Result<(), StoreError> {
+    let workspaces: BTreeSet<WorkspaceId> = taken.iter().map(|taken| taken.workspace).collect();
+    if workspaces.is_empty() {
+        return Ok(());
+    }
+    let workspaces: Vec<WorkspaceId> = workspaces.into_iter().collect();
+    tx.name(&workspaces).await
+}
+
+static TAKE_WAITING: Sql = sql("
+update queue
+set lease = :lease, lease_until_at = :until
+where delivery_id = :id
+and item = -1
+and (lease_until_at is null or lease_until_at <= :now)
+returning workspace_id, delivery_id, item");
+
+// What is finished has no place in the queue until it is held. A delivery that has just
+// been finished by another host is that host's for this moment. The lock keeps it from
+// being removed for its age meanwhile.
+static TAKE_FINISHED: Sql = sql("
+insert into queue (workspace_id, delivery_id, item, connection_id, status, digest, body_bytes,
+  lease, lease_until_at)
+select workspace_id, id, -1, connection_id, status, ran ->> 'digest', body_bytes,
+  :lease::bigint, :until::timestamptz
+from deliveries
+where id = :id
+and status in ('converted', 'duplicate', 'rejected', 'ignored')
+for share -- postgres
+on conflict do nothing
+returning workspace_id, delivery_id, item");
+
+/// One delivery, in whatever state.
+pub async fn one(
+    database: &Database,
+    id: DeliveryId,
+    now: Micros,
+    until: Micros,
+) -> Result<Option<HeldDelivery>, StoreError> {
+    database
+        .write_or_undo(
+            Rows::All,
+            steps!(|tx| {
+                let lease = next_lease(tx).await?;
+                let args = args! { id, lease: lease.0, now, until };
+                let mut taken = tx.row(&TAKE_WAITING, &args, Taken::of).await?;
+                if taken.is_none() {
+                    taken = tx.row(&TAKE_FINISHED, &args, Taken::of).await?;
+                }
+                let Some(taken) = taken else {
+                    return Ok((None, End::Undo));
+                };
+                let mut held = held_deliveries(tx, &[taken], lease).await?;
+                Ok((held.remove(&id), End::Commit))
+            }),
+        )
+        .await
+}
+
+static TAKE_FAILED: Sql = sql("
+with found (id, place) as materialized (
+  select delivery_id, item
+  from queue
+  where connection_id = any (array(select id from connections where plugin = :plugin)) -- postgres
+  where connection_id in (select id from connections where plugin = :plugin)           -- sqlite
+  and status in ('failed', 'parked')
+  and item = -1
+  and (digest is null or digest <> :not_with)
+  and (lease_until_at is null or lease_until_at <= :now)
+  order by delivery_id
+  limit :limit
+  for update skip locked -- postgres
+)
+update queue
+set lease = :lease, lease_until_at = :until
+from found
+where queue.delivery_id = found.id
+and queue.item = found.place
+returning workspace_id, delivery_id, item");
+
+/// The oldest failed and parked deliveries of a plugin, which were last tried with
+/// another digest.
+pub async fn failed(
+    database: &Database,
+    plugin: String,
+    not_with: Digest,
+    limit: u32,
+    now: Micros,
+    until: Micros,
+) -> Result<Vec<HeldDelivery>, StoreError> {
+    database
+        .write_or_undo(
+            Rows::Exempt,
+            steps!(|tx| {
+                let lease = next_lease(tx).await?;
+                let args = args! {
+                    plugin: &plugin,
+                    not_with: &not_with,
+                    limit,
+                    now,
+                    until,
+                    lease: lease.0,
+                };
+                let taken = tx.rows(&TAKE_FAILED, &args, Taken::of).await?;
+                if taken.is_empty() {
+                    return Ok((Vec::new(), End::Undo));
+                }
+                name(tx, &taken).await?;
+                let held = held_deliveries(tx, &taken, lease).await?;
+                // By id, which is by age.
+                Ok((held.into_values().collect(), End::Commit))
+            }),
+        )
+        .await
+}
+
+static HELD_DELIVERIES: Sql = sql("
+each (workspace_id uuid, id uuid)
+select d.workspace_id, d.id, d.connection_id, d.received_at, d.method, d.path, d.query, d.headers,
+  d.status, d.ran, d.attempts, d.presented, d.body
+from each
+cross join deliveries as d -- sqlite
+join deliveries as d -- postgres
+  on d.workspace_id = each.workspace_id
+  and d.id = each.id");
+
+async fn held_deliveries(
+    tx: &mut Tx,
+    taken: &[Taken],
+    lease: Lease,
+) -> Result<BTreeMap<DeliveryId, HeldDelivery>, StoreError> {
+    let wanted: Vec<_> = taken
+        .iter()
+        .filter(|taken| taken.place == WHOLE)
+        .map(|taken| args! { workspace_id: taken.workspace, id: taken.id })
+        .collect();
+    let held = tx
+        .rows_each(&HELD_DELIVERIES, &wanted, |row| {
+            let held = deliveries::held(row, lease)?;
+            Ok((held.delivery.id, held))
+        })
+        .await?;
+    Ok(held.into_iter().collect())
+}
+
+static HELD_FETCHES: Sql = sql("
+each (workspace_id uuid, delivery_id uuid, item number)
+select f.workspace_id, f.delivery_id, f.item, f.connection_id, f.external_id, f.hop, f.until_at,
+  f.attempts, f.ran, f.request, f.state, f.response_head, f.response_body,
+  d.received_at, d.connection_id as received_by
+from each
+cross join lateral (                              -- postgres
+  select *                                        -- postgres
+  from fetches                                    -- postgres
+  where workspace_id = each.workspace_id          -- postgres
+  and delivery_id = each.delivery_id              -- postgres
+  and item = each.item                            -- postgres
+  offset 0                                        -- postgres
+) as f                                            -- postgres
+cross join fetches as f                           -- sqlite
+  on f.workspace_id = each.workspace_id           -- sqlite
+  and f.delivery_id = each.delivery_id            -- sqlite
+  and f.item = each.item                          -- sqlite
+cross join deliveries as d -- sqlite
+join deliveries as d -- postgres
+  on d.workspace_id = each.workspace_id
+  and d.id = each.delivery_id");
+
+async fn held_fetches(
+    tx: &mut Tx,
+    taken: &[Taken],
+    lease: Lease,
+) -> Result<BTreeMap<(DeliveryId, u32), HeldFetch>, StoreError> {
+    let wanted: Vec<_> = taken
+        .iter()
+        .filter(|taken| taken.place >= 0)
+        .map(|taken| {
+            args! { workspace_id: taken.workspace, delivery_id: taken.id, item: taken.place }
+        })
+        .collect();
+    let held = tx
+        .rows_each(&HELD_FETCHES, &wanted, |row| {
+            let held = fetches::held(row, lease)?;
+            Ok(((held.delivery, held.index), held))
+        })
+        .await?;
+    Ok(held.into_iter().collect())
+}
+
+static HELD_SENDS: Sql = sql("
+each (workspace_id uuid, message_id uuid, now time)
+select s.workspace_id, s.message_id, s.conversation_id, s.contact_id, s.connection_id, s.recipient,
+  s.payload::text as payload, s.attempts, s.until_at, q.status as state,
+  h.until_at as held_until_at,
+  exists (
+    select 1 from contacts as c
+    where c.workspace_id = s.workspace_id
+    and c.id = s.contact_id
+    and c.banned_at is not null) as banned
+from each
+cross join lateral (                              -- postgres
+  select *                                        -- postgres
+  from sends                                      -- postgres
+  where workspace_id = each.workspace_id          -- postgres
+  and message_id = each.message_id                -- postgres
+  offset 0                                        -- postgres
+) as s                                            -- postgres
+cross join sends as s                             -- sqlite
+  on s.workspace_id = each.workspace_id           -- sqlite
+  and s.message_id = each.message_id              -- sqlite
+cross join queue as q -- sqlite
+join queue as q -- postgres
+  on q.delivery_id = s.message_id
+  and q.item = -2
+left join holds as h
+  on h.connection_id = s.connection_id
+  and h.contact_id = s.contact_id
+  and h.until_at > each.now");
+
+/// A hold on its contact comes along; one on its whole number kept it from being taken.
+async fn held_sends(
+    tx: &mut Tx,
+    taken: &[Taken],
+    lease: Lease,
+    now: Micros,
+) -> Result<BTreeMap<MessageId, HeldSend>, StoreError> {
+    let wanted: Vec<_> = taken
+        .iter()
+        .filter(|taken| taken.place == SEND)
+        .map(|taken| args! { workspace_id: taken.workspace, message_id: taken.id, now })
+        .collect();
+    let held = tx
+        .rows_each(&HELD_SENDS, &wanted, |row| {
+            let held = messages::held_send(row, lease)?;
+            Ok((held.message, held))
+        })
+        .await?;
+    Ok(held.into_iter().collect())
+}
+
+pub const SQL: &[&Sql] = &[
+    &CONVERSIONS,
+    &CALLS,
+    &ANY_DUE,
+    &TAKE,
+    &NEXT_LEASE,
+    &TAKE_WAITING,
+    &TAKE_FINISHED,
+    &TAKE_FAILED,
+    &HELD_DELIVERIES,
+    &HELD_FETCHES,
+    &HELD_SENDS,
+];

@@ -1,0 +1,350 @@
+//! Deliveries as operators see them, and what of them waits.
+//!
+//! A list over all workspaces takes the newest of each and then the newest of these: the
+//! key of deliveries leads with the workspace in PostgreSQL, whose policies show the rows
+//! of the workspaces that are named. What is not finished is found by way of the queue,
+//! which is short.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use uuid::Uuid;
+
+use crate::domain::delivery::DeliveryStatus;
+use crate::domain::id::{ConnectionId, DeliveryId, WorkspaceId};
+use crate::limits;
+use crate::store::database::Database;
+use crate::store::operations::agents;
+use crate::store::postgres::Rows;
+use crate::store::row::Columns as _;
+use crate::store::row::deliveries::{item, request, summary};
+use crate::store::sql::{Sql, args, sql, steps};
+use crate::store::{Backlog, DeliveryDetail, DeliveryFilter, DeliverySummary, StoreError};
+
+static ONE: Sql = sql("
+select d.workspace_id, d.id, d.connection_id, d.received_at, d.method, d.path, d.query, d.headers,
+  d.body_bytes, d.status, d.error, d.notes, d.ran, d.attempts, d.next_attempt_at, d.body,
+  coalesce(c.name, '') as connection,
+  (select count(*) from items as i
+   where i.workspace_id = d.workspace_id and i.delivery_id = d.id) as items
+from deliveries as d
+left join connections as c on c.id = d.connection_id
+where d.id = :id");
+
+static ITEMS: Sql = sql("
+select item, status, external_id, deal_id, contact_id, message
+from items
+where workspace_id = :workspace
+and delivery_id = :id
+order by item");
+
+pub async fn one(
+    database: &Database,
+    id: DeliveryId,
+) -> Result<Option<DeliveryDetail>, StoreError> {
+    database
+        .read_many(
+            Rows::All,
+            steps!(|tx| {
+                let found = tx
+                    .row(&ONE, &args! { id }, |row| {
+                        Ok(DeliveryDetail {
+                            summary: summary(row)?,
+                            workspace: row.id("workspace_id")?,
+                            request: request(row)?,
+                            notes: row.json("notes")?,
+                            next_attempt_at: row.time_if("next_attempt_at")?,
+                            items: Vec::new(),
+                        })
+                    })
+                    .await?;
+                let Some(mut detail) = found else {
+                    return Ok(None);
+                };
+                let args = args! { workspace: detail.workspace, id };
+                detail.items = tx.rows(&ITEMS, &args, |row| item(row)).await?;
+                Ok(Some(detail))
+            }),
+        )
+        .await
+}
+
+// What is found has all its filters behind it; the rest is looked up for it alone.
+macro_rules! deliveries_of {
+    ($found:expr) => {
+        sql(concat!(
+            "
+select page.id, page.connection_id, page.received_at, page.body_bytes, page.status, page.error,
+  page.ran, page.attempts, coalesce(c.name, '') as connection,
+  (select count(*) from items as i
+   where i.workspace_id = page.workspace_id and i.delivery_id = page.id) as items
+from (",
+            $found,
+            "
+  order by id desc
+  limit :limit
+) as page
+left join connections as c on c.id = page.connection_id
+order by page.id desc"
+        ))
+    };
+}
+
+// Without bodies, which are not to be carried along.
+macro_rules! columns {
+    () => {
+        "
+    select d.workspace_id, d.id, d.connection_id, d.received_at, d.body_bytes, d.status, d.error,
+      d.ran, d.attempts"
+    };
+}
+
+macro_rules! filters {
+    () => {
+        "
+    and (:connection::text is null or d.connection_id = :connection)
+    and (:status::text is null or d.status = :status)
+    and (:since::timestamptz is null or d.received_at >= :since)
+    and (:until::timestamptz is null or d.received_at < :until)
+    and (:version::text is null or d.ran ->> 'version' = :version
+      or (length(:version) >= 8 and substr(d.ran ->> 'digest', 1, length(:version)) = :version))
+    and d.id < :before"
+    };
+}
+
+static LIST: Sql = deliveries_of!(concat!(
+    "
+  select of_one.*                                               -- postgres
+  from workspaces as w                                          -- postgres
+  cross join lateral (                                          -- postgres",
+    columns!(),
+    "
+    from deliveries as d
+    where d.workspace_id = w.id                                 -- postgres
+    where (d.workspace_id between :first and :last) is true     -- sqlite",
+    filters!(),
+    "
+    order by d.id desc                                          -- postgres
+    limit :limit                                                -- postgres
+  ) as of_one                                                   -- postgres
+  where w.id between :first and :last                           -- postgres"
+));
+
+static LIST_OF_CONNECTION: Sql = deliveries_of!(concat!(
+    columns!(),
+    "
+    from deliveries as d
+    where d.connection_id = :connection
+    and (d.workspace_id between :first and :last) is true",
+    filters!()
+));
+
+static LIST_WAITING: Sql = deliveries_of!(concat!(
+    "
+  select waiting.*                                              -- postgres
+  from queue as q                                               -- postgres
+  cross join lateral (                                          -- postgres",
+    columns!(),
+    "
+    from deliveries as d                                        -- postgres
+    from queue as q                                             -- sqlite
+    cross join deliveries as d                                  -- sqlite
+    where d.workspace_id = q.workspace_id
+    and d.id = q.delivery_id",
+    filters!(),
+    "
+  ) as waiting                                                  -- postgres
+  where q.item = -1                                             -- postgres
+    and q.item = -1                                             -- sqlite
+  and q.status = :status
+  and q.delivery_id < :before
+  and q.workspace_id between :first and :last
+  and (:connection::text is null or q.connection_id = :connection)"
+));
+
+static WORKSPACE_OF: Sql = sql("
+select workspace_id
+from connections
+where id = :connection");
+
+static WORKSPACES_THAT_WAIT: Sql = sql("
+select distinct workspace_id
+from queue
+where item = -1
+and status = :status
+order by workspace_id");
+
+/// Newest first.
+pub async fn list(
+    database: &Database,
+    filter: DeliveryFilter,
+) -> Result<Vec<DeliverySummary>, StoreError> {
+    database
+        .read_many(
+            Rows::Of(&[]),
+            steps!(|tx| {
+                let (sql, workspaces): (&'static Sql, Vec<WorkspaceId>) =
+                    match (filter.status, &filter.connection) {
+                        (
+                            Some(
+                                status @ (DeliveryStatus::Queued
+                                | DeliveryStatus::Failed
+                                | DeliveryStatus::Parked
+                                | DeliveryStatus::Quarantined
+                                | DeliveryStatus::Unrouted),
+                            ),
+                            _,
+                        ) => {
+                            let args = args! { status: status.as_str() };
+                            let waiting = tx.rows(&WORKSPACES_THAT_WAIT, &args, |row| {
+                                row.id("workspace_id")
+                            });
+                            (&LIST_WAITING, waiting.await?)
+                        }
+                        (_, Some(connection)) => {
+                            let args = args! { connection };
+                            let of = tx.rows(&WORKSPACE_OF, &args, |row| row.id("workspace_id"));
+                            (&LIST_OF_CONNECTION, of.await?)
+                        }
+                        (_, None) => (&LIST, agents::workspace_ids(tx).await?),
+                    };
+                // Sorted, so that those of a chunk are all that lie between its ends.
+                let wanted: Vec<WorkspaceId> = workspaces
+                    .into_iter()
+                    .filter(|id| filter.workspace.is_none_or(|wanted| wanted == *id))
+                    .collect();
+                let mut found: Vec<DeliverySummary> = Vec::new();
+                for some in wanted.chunks(limits::WORKSPACES_AT_ONCE) {
+                    let (Some(first), Some(last)) = (some.first(), some.last()) else {
+                        continue;
+                    };
+                    tx.name(some).await?;
+                    let args = args! {
+                        first: *first,
+                        last: *last,
+                        connection: filter.connection.as_ref(),
+                        status: filter.status.map(|status| status.as_str()),
+                        since: filter.since,
+                        until: filter.until,
+                        version: filter.version.as_deref(),
+                        // Up to the last id when none is given: a range that the index
+                        // walks. The policies keep an index from what they cannot see
+                        // through, such as a `coalesce`.
+                        before: filter.before.map_or(Uuid::max(), |id| id.0),
+                        limit: filter.limit,
+                    };
+                    found.extend(tx.rows(sql, &args, |row| summary(row)).await?);
+                }
+                found.sort_by_key(|summary| Reverse(summary.id));
+                found.truncate(usize::try_from(filter.limit).unwrap_or(usize::MAX));
+                Ok(found)
+            }),
+        )
+        .await
+}
+
+// A queued delivery without a time to try it again waits for its fetches only.
+// Ids sort by time, so the first is the oldest.
+static BACKLOG: Sql = sql("
+select
+  count(*) filter (where item = -1 and status = 'queued' and due_at is not null) as queued,
+  count(*) filter (where item >= 0) as fetches,
+  count(*) filter (where item = -1 and status = 'failed') as failed,
+  count(*) filter (where item = -1 and status = 'parked') as parked,
+  count(*) filter (where item = -1 and status = 'quarantined') as quarantined,
+  count(*) filter (where item = -2 and status <> 'unknown') as sends,
+  count(*) filter (where item = -2 and status = 'unknown') as unknown,
+  (select workspace_id from queue
+   where item = -1 and status in ('queued', 'failed')
+   order by delivery_id limit 1) as workspace_id,
+  (select delivery_id from queue
+   where item = -1 and status in ('queued', 'failed')
+   order by delivery_id limit 1) as delivery_id
+from queue");
+
+static RECEIVED: Sql = sql("
+select received_at
+from deliveries
+where workspace_id = :workspace
+and id = :delivery");
+
+/// Nothing waits is the usual answer, and is one question.
+pub async fn backlog(database: &Database) -> Result<Backlog, StoreError> {
+    let (mut backlog, oldest) = database
+        .read_many(
+            Rows::Exempt,
+            steps!(|tx| {
+                tx.only(&BACKLOG, &[], |row| {
+                    let workspace: Option<WorkspaceId> = row.id_if("workspace_id")?;
+                    let delivery: Option<DeliveryId> = row.id_if("delivery_id")?;
+                    let backlog = Backlog {
+                        queued: row.number("queued")?,
+                        fetches: row.number("fetches")?,
+                        failed: row.number("failed")?,
+                        parked: row.number("parked")?,
+                        quarantined: row.number("quarantined")?,
+                        sends: row.number("sends")?,
+                        unknown: row.number("unknown")?,
+                        oldest_waiting: None,
+                    };
+                    Ok((backlog, workspace.zip(delivery)))
+                })
+                .await
+            }),
+        )
+        .await?;
+    if let Some((workspace, delivery)) = oldest {
+        backlog.oldest_waiting = database
+            .read(
+                Rows::Of(&[workspace]),
+                steps!(|tx| {
+                    let args = args! { workspace, delivery };
+                    tx.row(&RECEIVED, &args, |row| row.time("received_at"))
+                        .await
+                }),
+            )
+            .await?;
+    }
+    Ok(backlog)
+}
+
+// Only what is to be converted has a time for it.
+static WAITING: Sql = sql("
+select connection_id, count(*) as count
+from queue
+where item = -1
+and due_at is not null
+group by connection_id");
+
+pub async fn waiting(database: &Database) -> Result<HashMap<ConnectionId, u64>, StoreError> {
+    let counts = database
+        .read_many(
+            Rows::Exempt,
+            steps!(|tx| {
+                tx.rows(&WAITING, &[], |row| {
+                    let connection: ConnectionId = row.text_id("connection_id")?;
+                    let count: u64 = row.number("count")?;
+                    Ok((connection, count))
+                })
+                .await
+            }),
+        )
+        .await?;
+    Ok(counts.into_iter().collect())
+}
+
+pub const SQL: &[&Sql] = &[
+    &ONE,
+    &ITEMS,
+    &LIST,
+    &LIST_OF_CONNECTION,
+    &LIST_WAITING,
+    &WORKSPACE_OF,
+    &WORKSPACES_THAT_WAIT,
+    &BACKLOG,
+    &RECEIVED,
+    &WAITING,
+];
+/// They count all that waits, which is what the queue is.
+#[cfg(test)]
+pub const WHOLE: &[&Sql] = &[&BACKLOG, &WAITING];

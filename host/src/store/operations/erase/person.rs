@@ -1,0 +1,96 @@
+//! Who is to be erased: somebody who is there, or of whom an erasure tells, whose
+//! traces may have come again.
+
+use uuid::Uuid;
+
+use crate::domain::id::{ContactId, WorkspaceId};
+use crate::limits;
+use crate::store::database::Database;
+use crate::store::postgres::Rows;
+use crate::store::row::Columns as _;
+use crate::store::sql::{Sql, args, sql, steps};
+use crate::store::{Person, PersonBy, StoreError};
+
+// Of those who share it, the first to have it comes first.
+static BY_KEY: Sql = sql("
+select contact_id, 0 as turn
+from contact_keys
+where workspace_id = :workspace
+and key = :key
+union all
+select contact_id, 1
+from shared_keys
+where workspace_id = :workspace
+and key = :key
+order by turn, contact_id
+limit :limit");
+
+static CONTACT: Sql = sql("
+select email, phone_number
+from contacts
+where workspace_id = :workspace
+and id = :contact");
+
+static KEYS: Sql = sql("
+select key
+from contact_keys
+where contact_id = :contact
+and (workspace_id = :workspace) is true
+order by key collate \"C\"");
+
+static KNOWN: Sql = sql("
+select id
+from erasures
+where contact_id = :contact
+and (workspace_id = :workspace) is true
+order by id
+limit 1");
+
+pub async fn person(
+    database: &Database,
+    workspace: WorkspaceId,
+    by: PersonBy,
+) -> Result<Option<Person>, StoreError> {
+    database
+        .read(
+            Rows::Of(&[workspace]),
+            steps!(|tx| {
+                let found: Vec<ContactId> = match by {
+                    PersonBy::Id(id) => vec![id],
+                    PersonBy::Key(key) => {
+                        let limit = i64::from(limits::OTHERS_NAMED) + 1;
+                        let args = args! { workspace, key: &key, limit };
+                        tx.rows(&BY_KEY, &args, |row| row.id("contact_id")).await?
+                    }
+                };
+                let Some((&id, others)) = found.split_first() else {
+                    return Ok(None);
+                };
+                let args = args! { workspace, contact: id };
+                let contact = tx
+                    .row(&CONTACT, &args, |row| {
+                        Ok((row.text_if("email")?, row.text_if("phone_number")?))
+                    })
+                    .await?;
+                let keys = tx.rows(&KEYS, &args, |row| row.text("key")).await?;
+                let known = tx
+                    .row(&KNOWN, &args, |row| row.id::<Uuid>("id"))
+                    .await?;
+                if contact.is_none() && known.is_none() {
+                    return Ok(None);
+                }
+                let (email, phone_number) = contact.unwrap_or_default();
+                Ok(Some(Person {
+                    workspace,
+                    id,
+                    keys,
+                    email,
+                    phone_number,
+                    others: others.to_vec(),
+                }))
+            }),
+        )
+        .await
+}
+
+pub const SQL: &[&Sql] = &[&BY_KEY, &CONTACT, &KEYS, &KNOWN];

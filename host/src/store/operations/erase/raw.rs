@@ -1,0 +1,446 @@
+//! What came in about a person, as it came. A delivery that brought others too is
+//! emptied rather than removed: what became of the others stays to be seen.
+
+use std::collections::BTreeSet;
+
+use uuid::Uuid;
+
+use super::{LOCK_WORK, WORK, Work, record};
+use crate::domain::id::{ContactId, DeliveryId, ErasureId, WorkspaceId};
+use crate::limits;
+use crate::store::database::Database;
+use crate::store::erase::EMPTIED;
+use crate::store::operations::remove::{removed_in_workspace, rows_of};
+use crate::store::postgres::Rows;
+use crate::store::row::Columns as _;
+use crate::store::row::erase::{erased_raw, standing as standing_of, unlinked as unlinked_of};
+use crate::store::sql::{Sql, Tx, args, json, sql, steps};
+use crate::store::{Erased, Person, StandingDelivery, StoreError, UnlinkedPage};
+
+static LINKED: Sql = sql(concat!(
+    "
+select distinct i.delivery_id as id
+from items as i
+where i.contact_id = :contact
+and (i.workspace_id = :workspace) is true
+and not ",
+    is_pending!(":workspace", "i.delivery_id"),
+    "
+order by i.delivery_id
+limit :limit"
+));
+
+// A lead of them may have become so since they were found.
+static PENDING: Sql = sql(concat!(
+    "
+each (workspace_id uuid, id uuid)
+select each.id
+from each
+where ",
+    is_pending!("each.workspace_id", "each.id")
+));
+
+static LOCK: Sql = sql("
+each (workspace_id uuid, id uuid)                        -- postgres
+select d.id                                              -- postgres
+from each                                                -- postgres
+join deliveries as d                                     -- postgres
+  on d.workspace_id = each.workspace_id                  -- postgres
+  and d.id = each.id                                     -- postgres
+order by d.id                                            -- postgres
+for update of d                                          -- postgres
+");
+
+// Somebody else's, or somebody's who is not known yet.
+macro_rules! is_shared {
+    ($workspace:literal, $delivery:literal, $contact:literal) => {
+        has_item!(
+            $workspace,
+            $delivery,
+            "(one.contact_id <> ",
+            $contact,
+            " or (one.contact_id is null and one.status = 'waiting'))"
+        )
+    };
+}
+
+static SHARED: Sql = sql(concat!(
+    "
+each (workspace_id uuid, id uuid, contact_id uuid)
+select each.id
+from each
+where ",
+    is_shared!("each.workspace_id", "each.id", "each.contact_id")
+));
+
+static COUNT: Sql = sql(concat!(
+    "
+with own as (
+  select distinct i.delivery_id as id
+  from items as i
+  where i.contact_id = :contact
+  and (i.workspace_id = :workspace) is true
+  and not ",
+    is_pending!(":workspace", "i.delivery_id"),
+    "
+)
+select (select count(*) from own) as linked,
+  (select count(*) from own where ",
+    is_shared!(":workspace", "own.id", ":contact"),
+    ") as shared,
+  (select count(*) from own
+    cross join answers as a                              -- sqlite
+      on a.delivery_id = own.id                          -- sqlite
+    cross join lateral (                                 -- postgres
+      select item from answers                           -- postgres
+      where workspace_id = :workspace                    -- postgres
+      and delivery_id = own.id                           -- postgres
+      offset 0                                           -- postgres
+    ) as a                                               -- postgres
+    where a.item in (
+      select i.item
+      from items as i
+      where i.workspace_id = :workspace
+      and i.delivery_id = own.id
+      and i.contact_id = :contact
+      offset 0                                           -- postgres
+    )
+    or not ",
+    is_shared!(":workspace", "own.id", ":contact"),
+    ") as answers"
+));
+
+/// Deliveries that led to the person.
+pub async fn count(tx: &mut Tx, person: &Person) -> Result<Erased, StoreError> {
+    let args = args! { workspace: person.workspace, contact: person.id };
+    tx.only(&COUNT, &args, |row| erased_raw(row)).await
+}
+
+static ANSWERS_OF_ITEMS: Sql = sql("
+each (workspace_id uuid, id uuid, contact_id uuid)
+delete from answers as gone
+using each                                                         -- postgres
+join items as i                                                    -- postgres
+  on i.workspace_id = each.workspace_id                            -- postgres
+  and i.delivery_id = each.id                                      -- postgres
+  and i.contact_id is not distinct from each.contact_id            -- postgres
+where gone.workspace_id = i.workspace_id                           -- postgres
+and gone.delivery_id = i.delivery_id                               -- postgres
+and gone.item = i.item                                             -- postgres
+where delivery_id = :id                                            -- sqlite
+and workspace_id = :workspace_id                                   -- sqlite
+and item in (                                                      -- sqlite
+  select i.item                                                    -- sqlite
+  from items as i                                                  -- sqlite
+  where i.delivery_id = :id                                        -- sqlite
+  and i.contact_id is not distinct from :contact_id)               -- sqlite
+");
+
+static ITEMS_OF: Sql = sql("
+each (workspace_id uuid, id uuid, contact_id uuid)
+delete from items as gone
+using each                                                         -- postgres
+where gone.workspace_id = each.workspace_id                        -- postgres
+and gone.delivery_id = each.id                                     -- postgres
+and gone.contact_id is not distinct from each.contact_id           -- postgres
+where delivery_id = :id                                            -- sqlite
+and workspace_id = :workspace_id                                   -- sqlite
+and contact_id is not distinct from :contact_id                    -- sqlite
+");
+
+static EMPTY: Sql = sql("
+each (workspace_id uuid, id uuid, notes json)
+update deliveries as d
+set query = '[]', headers = '[]', body_bytes = 0, presented = null, peer = null, error = null,
+  notes = each.notes, body = ''                                    -- postgres
+  notes = each.notes, body = x''                                   -- sqlite
+from each
+where d.workspace_id = each.workspace_id
+and d.id = each.id
+and (d.body_bytes > 0 or d.query::text <> '[]' or d.headers::text <> '[]')");
+
+/// Deliveries that led to the person.
+pub async fn linked(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError> {
+    let most = limits::ERASED_WHOLE_AT_ONCE;
+    let mut all = work.ids_of_contact(&LINKED, most).await?;
+    if all.is_empty() {
+        return Ok(None);
+    }
+    let (workspace, contact) = (work.person.workspace, work.person.id);
+    lock(work.tx, workspace, &all).await?;
+    let pending = work.ids_of(&PENDING, &all).await?;
+    all.retain(|id| !pending.contains(id));
+    let wanted: Vec<_> = all
+        .iter()
+        .map(|&id| args! { workspace_id: workspace, id, contact_id: contact })
+        .collect();
+    let shared: Vec<Uuid> = work
+        .tx
+        .rows_each(&SHARED, &wanted, |row| row.id("id"))
+        .await?;
+    let own: Vec<Uuid> = all.into_iter().filter(|id| !shared.contains(id)).collect();
+    let mut erased = remove(work.tx, workspace, &own).await?;
+    erased.add(&empty(work.tx, workspace, &shared, Some(contact)).await?);
+    Ok(Some(erased))
+}
+
+/// What others were brought with goes, and what became of this contact, or of nobody.
+async fn empty(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    shared: &[Uuid],
+    contact: Option<ContactId>,
+) -> Result<Erased, StoreError> {
+    let notes = json(&[EMPTIED])?;
+    let wanted: Vec<_> = shared
+        .iter()
+        .map(|&id| {
+            args! { workspace_id: workspace, id, contact_id: contact, notes: notes.clone() }
+        })
+        .collect();
+    let fetch_answers = tx.run_each(&ANSWERS_OF_ITEMS, &wanted).await?;
+    tx.run_each(&ITEMS_OF, &wanted).await?;
+    let shared_deliveries = tx.run_each(&EMPTY, &wanted).await?;
+    Ok(Erased {
+        shared_deliveries,
+        fetch_answers,
+        ..Erased::default()
+    })
+}
+
+/// Whoever works on one of them has it until the end, or has let go of it.
+async fn lock(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    deliveries: &[Uuid],
+) -> Result<(), StoreError> {
+    let wanted = rows_of(workspace, deliveries);
+    tx.run_each(&LOCK_WORK, &wanted).await?;
+    tx.run_each(&LOCK, &wanted).await?;
+    Ok(())
+}
+
+static ITEMS: Sql = sql(removed_in_workspace!("items", "delivery_id"));
+
+static FETCHES: Sql = sql(removed_in_workspace!("fetches", "delivery_id"));
+
+static ANSWERS: Sql = sql(removed_in_workspace!("answers", "delivery_id"));
+
+static DELIVERIES: Sql = sql(removed_in_workspace!("deliveries", "id"));
+
+/// Whole deliveries, with all that is kept of them.
+async fn remove(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    deliveries: &[Uuid],
+) -> Result<Erased, StoreError> {
+    let wanted = rows_of(workspace, deliveries);
+    let mut gone = [0; 5];
+    let all = [&ITEMS, &FETCHES, &WORK, &ANSWERS, &DELIVERIES];
+    for (sql, count) in all.into_iter().zip(&mut gone) {
+        *count = tx.run_each(sql, &wanted).await?;
+    }
+    let [_, _, _, fetch_answers, deliveries] = gone;
+    Ok(Erased {
+        deliveries,
+        fetch_answers,
+        ..Erased::default()
+    })
+}
+
+// Of what is not finished nobody knows yet whose it is.
+static LED: Sql = sql(concat!(
+    "
+each (workspace_id uuid, id uuid)
+select d.id
+from each
+cross join deliveries as d                               -- sqlite
+join deliveries as d                                     -- postgres
+  on d.workspace_id = each.workspace_id
+  and d.id = each.id
+where d.status in ('converted', 'duplicate', 'rejected', 'ignored')
+and ",
+    has_item!("d.workspace_id", "d.id", "one.contact_id is not null")
+));
+
+/// Removes these of the workspace, or empties them where something led to somebody.
+pub async fn deliveries(
+    database: &Database,
+    workspace: WorkspaceId,
+    erasure: ErasureId,
+    ids: Vec<DeliveryId>,
+) -> Result<Erased, StoreError> {
+    database
+        .write(
+            Rows::Of(&[workspace]),
+            steps!(|tx| {
+                let noted = record::lock(tx, erasure).await?;
+                let mut ids: Vec<Uuid> = ids.into_iter().map(|id| id.0).collect();
+                ids.sort_unstable();
+                lock(tx, workspace, &ids).await?;
+                let led: Vec<Uuid> = tx
+                    .rows_each(&LED, &rows_of(workspace, &ids), |row| row.id("id"))
+                    .await?;
+                ids.retain(|id| !led.contains(id));
+                let mut erased = remove(tx, workspace, &ids).await?;
+                erased.add(&empty(tx, workspace, &led, None).await?);
+                record::note(tx, erasure, noted, &erased).await?;
+                Ok(erased)
+            }),
+        )
+        .await
+}
+
+// On SQLite of all workspaces, so that the order of ids leads and a page is bounded;
+// others' are passed over.
+static PAGE: Sql = sql(concat!(
+    "
+select d.id, d.body_bytes,
+  d.workspace_id = :workspace and (
+  ",
+    is_pending!(d),
+    "
+  or (
+    select min(case when i.contact_id is null then 0 else 1 end) = 1
+      or max(case when i.contact_id = :contact then 1 else 0 end) = 1
+    from items as i
+    where i.workspace_id = d.workspace_id
+    and i.delivery_id = d.id
+  ) is not true) as wanted
+from deliveries as d
+where d.id > :after
+and d.workspace_id = :workspace                          -- postgres
+order by d.id
+limit :limit"
+));
+
+static RAW: Sql = sql(concat!(
+    "
+each (workspace_id uuid, id uuid, contact_id uuid)
+select d.id, d.status, d.query::text as query, d.headers::text as headers,
+  ",
+    has_item!("d.workspace_id", "d.id", "one.contact_id is not null"),
+    " as shared,
+  ",
+    is_pending!(d),
+    " as pending,
+  ",
+    has_item!(
+        "d.workspace_id",
+        "d.id",
+        "one.contact_id = each.contact_id"
+    ),
+    " as own,
+  d.body
+from each
+cross join deliveries as d                               -- sqlite
+join deliveries as d                                     -- postgres
+  on d.workspace_id = each.workspace_id
+  and d.id = each.id
+order by d.id"
+));
+
+/// The next deliveries that led to no contact, or in part to others than this one, or
+/// a lead of which is to be converted again, bounded in number and bytes.
+pub async fn unlinked(
+    database: &Database,
+    workspace: WorkspaceId,
+    contact: ContactId,
+    after: Option<DeliveryId>,
+) -> Result<UnlinkedPage, StoreError> {
+    database
+        .read_many(
+            Rows::Of(&[workspace]),
+            steps!(|tx| {
+                let args = args! {
+                    workspace,
+                    contact,
+                    after: after.map_or(Uuid::nil(), |id| id.0),
+                    limit: limits::SEARCHED_AT_ONCE,
+                };
+                let page: Vec<(Uuid, u64, bool)> = tx
+                    .rows(&PAGE, &args, |row| {
+                        let bytes = row.number("body_bytes")?;
+                        Ok((row.id("id")?, bytes, row.flag("wanted")?))
+                    })
+                    .await?;
+                let full = page.len() == limits::SEARCHED_AT_ONCE as usize;
+                let (mut wanted, mut bytes, mut next) = (Vec::new(), 0, None);
+                for &(id, of_body, is_wanted) in &page {
+                    if bytes > limits::SEARCHED_BYTES {
+                        break;
+                    }
+                    next = Some(id);
+                    if is_wanted {
+                        bytes += of_body;
+                        wanted.push(args! { workspace_id: workspace, id, contact_id: contact });
+                    }
+                }
+                let is_last = !full && next == page.last().map(|(id, ..)| *id);
+                Ok(UnlinkedPage {
+                    deliveries: tx.rows_each(&RAW, &wanted, |row| unlinked_of(row)).await?,
+                    next: next.filter(|_| !is_last).map(DeliveryId),
+                })
+            }),
+        )
+        .await
+}
+
+// What was emptied, and what became other contacts', is not the person's any more.
+static STANDING: Sql = sql(concat!(
+    "
+each (workspace_id uuid, id uuid)
+select d.id, d.status,
+  ",
+    has_item!("d.workspace_id", "d.id", "one.contact_id is not null"),
+    " as shared,
+  ",
+    is_pending!(d),
+    " as pending
+from each
+cross join deliveries as d                               -- sqlite
+join deliveries as d                                     -- postgres
+  on d.workspace_id = each.workspace_id
+  and d.id = each.id
+where (d.body_bytes > 0 or d.query::text <> '[]' or d.headers::text <> '[]')
+and (d.next_attempt_at is not null or (
+  select min(case when i.contact_id is null then 0 else 1 end) = 1
+  from items as i
+  where i.workspace_id = d.workspace_id
+  and i.delivery_id = d.id
+) is not true)
+order by d.id"
+));
+
+/// Which of the deliveries that erasures left are still there.
+pub async fn standing(
+    tx: &mut Tx,
+    left: &[(WorkspaceId, DeliveryId)],
+) -> Result<Vec<StandingDelivery>, StoreError> {
+    // By their ids, which is the order of the answer.
+    let left: BTreeSet<_> = left.iter().map(|(of, id)| (*id, *of)).collect();
+    let left: Vec<_> = left
+        .into_iter()
+        .map(|(id, workspace_id)| args! { workspace_id, id })
+        .collect();
+    tx.rows_each(&STANDING, &left, |row| standing_of(row)).await
+}
+
+pub const SQL: &[&Sql] = &[
+    &LINKED,
+    &PENDING,
+    &LOCK,
+    &SHARED,
+    &COUNT,
+    &ANSWERS_OF_ITEMS,
+    &ITEMS_OF,
+    &EMPTY,
+    &ITEMS,
+    &FETCHES,
+    &ANSWERS,
+    &DELIVERIES,
+    &LED,
+    &PAGE,
+    &RAW,
+    &STANDING,
+];

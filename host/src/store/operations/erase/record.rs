@@ -1,0 +1,210 @@
+//! The record of an erasure: begun once, locked and noted with every step, ended with
+//! the last.
+
+use uuid::Uuid;
+
+use super::{LOCK_CONTACT, raw};
+use crate::domain::id::{ContactId, ErasureId, WorkspaceId};
+use crate::domain::time::Micros;
+use crate::store::database::Database;
+use crate::store::erase::left_by;
+use crate::store::postgres::Rows;
+use crate::store::row::Columns as _;
+use crate::store::row::erase::erasure;
+use crate::store::sql::{Sql, Tx, args, json, sql, steps};
+use crate::store::sqlite::threads::End;
+use crate::store::{
+    Erased, Erasure, ErasureFilter, NewErasure, Remaining, StandingDelivery, StoreError,
+};
+
+macro_rules! erasures {
+    ($rest:literal) => {
+        sql(concat!(
+            "
+select id, workspace_id, contact_id, found_by, key_id, began_at, done_at, erased, remaining
+from erasures
+",
+            $rest
+        ))
+    };
+}
+
+static UNFINISHED: Sql = erasures!(
+    "where contact_id = :contact
+and (workspace_id = :workspace) is true
+and done_at is null
+order by id
+limit 1"
+);
+
+static BEGIN: Sql = sql("
+insert into erasures (workspace_id, id, contact_id, found_by, key_id, began_at, erased, remaining)
+values (:workspace, :id, :contact, :found_by, :key, :began_at, '{}', '{}')");
+
+/// The one of this contact that was interrupted, or a new one. Two who begin at once take
+/// turns by the contact, so that there is one record of it.
+pub async fn begin(database: &Database, new: NewErasure) -> Result<Erasure, StoreError> {
+    database
+        .write_or_undo(
+            Rows::Of(&[new.workspace]),
+            steps!(|tx| {
+                let args = args! { workspace: new.workspace, contact: new.contact };
+                tx.run(&LOCK_CONTACT, &args).await?;
+                let before = tx.row(&UNFINISHED, &args, |row| erasure(row)).await?;
+                if let Some(before) = before {
+                    return Ok((before, End::Undo));
+                }
+                let args = args! {
+                    workspace: new.workspace,
+                    id: new.id,
+                    contact: new.contact,
+                    found_by: new.found_by.as_str(),
+                    key: new.key,
+                    began_at: new.began_at,
+                };
+                tx.run(&BEGIN, &args).await?;
+                let begun = Erasure {
+                    id: new.id,
+                    workspace_id: new.workspace,
+                    contact_id: new.contact,
+                    found_by: new.found_by,
+                    key_id: new.key,
+                    began_at: new.began_at,
+                    done_at: None,
+                    erased: Erased::default(),
+                    remaining: Remaining::default(),
+                };
+                Ok((begun, End::Commit))
+            }),
+        )
+        .await
+}
+
+static LOCK: Sql = sql("
+select erased
+from erasures
+where id = :id
+for update                             -- postgres
+");
+
+/// Locks the record; what it notes so far.
+pub async fn lock(tx: &mut Tx, id: ErasureId) -> Result<Erased, StoreError> {
+    tx.only(&LOCK, &args! { id }, |row| row.json("erased"))
+        .await
+}
+
+static NOTE: Sql = sql("
+update erasures
+set erased = :erased
+where id = :id");
+
+/// Adds what went to what was noted.
+pub async fn note(
+    tx: &mut Tx,
+    id: ErasureId,
+    mut noted: Erased,
+    erased: &Erased,
+) -> Result<(), StoreError> {
+    if erased.is_empty() {
+        return Ok(());
+    }
+    noted.add(erased);
+    tx.run(&NOTE, &args! { id, erased: json(&noted)? }).await?;
+    Ok(())
+}
+
+static END: Sql = sql("
+update erasures
+set done_at = :now, remaining = :remaining
+where id = :id");
+
+pub async fn end(
+    tx: &mut Tx,
+    id: ErasureId,
+    now: Micros,
+    remaining: &Remaining,
+) -> Result<(), StoreError> {
+    let args = args! { id, now, remaining: json(remaining)? };
+    tx.run(&END, &args).await?;
+    Ok(())
+}
+
+static ALL: Sql = erasures!(
+    "where id < :before
+order by id desc
+limit :limit"
+);
+
+static OF_WORKSPACE: Sql = erasures!(
+    "where workspace_id = :workspace
+and id < :before
+order by id desc
+limit :limit"
+);
+
+pub async fn list(
+    database: &Database,
+    filter: ErasureFilter,
+) -> Result<Vec<Erasure>, StoreError> {
+    database
+        .read_many(
+            Rows::All,
+            steps!(|tx| {
+                // Up to the last id when none is given: a range that the index walks.
+                let before = filter.before.map_or(Uuid::max(), |id| id.0);
+                let limit = filter.limit;
+                let mut all = match filter.workspace {
+                    Some(workspace) => {
+                        let args = args! { workspace, before, limit };
+                        tx.rows(&OF_WORKSPACE, &args, |row| erasure(row)).await?
+                    }
+                    None => {
+                        let args = args! { before, limit };
+                        tx.rows(&ALL, &args, |row| erasure(row)).await?
+                    }
+                };
+                let standing = raw::standing(tx, &left_by(&all)).await?;
+                let standing = standing.iter().map(|one| (one.id, one.status)).collect();
+                for one in &mut all {
+                    one.remaining.keep(&standing);
+                }
+                Ok(all)
+            }),
+        )
+        .await
+}
+
+static OF_CONTACT: Sql = erasures!(
+    "where contact_id = :contact
+and (workspace_id = :workspace) is true
+order by id"
+);
+
+/// What erasures of this contact left and is still there.
+pub async fn left(
+    database: &Database,
+    workspace: WorkspaceId,
+    contact: ContactId,
+) -> Result<Vec<StandingDelivery>, StoreError> {
+    database
+        .read_many(
+            Rows::Of(&[workspace]),
+            steps!(|tx| {
+                let args = args! { workspace, contact };
+                let all = tx.rows(&OF_CONTACT, &args, |row| erasure(row)).await?;
+                raw::standing(tx, &left_by(&all)).await
+            }),
+        )
+        .await
+}
+
+pub const SQL: &[&Sql] = &[
+    &UNFINISHED,
+    &BEGIN,
+    &LOCK,
+    &NOTE,
+    &END,
+    &ALL,
+    &OF_WORKSPACE,
+    &OF_CONTACT,
+];

@@ -1,0 +1,164 @@
+//! Messages as operators see them, and conversations for which time has passed.
+
+use std::cmp::Reverse;
+
+use uuid::Uuid;
+
+use crate::domain::message::State;
+use crate::domain::time::Micros;
+use crate::limits;
+use crate::store::database::Database;
+use crate::store::operations::agents;
+use crate::store::postgres::Rows;
+use crate::store::row::Columns as _;
+use crate::store::row::messages::outbox_message;
+use crate::store::sql::{Sql, args, sql, steps};
+use crate::store::{Elapse, OutboxFilter, OutboxMessage, StoreError};
+
+// The index is by time over all workspaces, of which nearly none has anything due.
+static DUE: Sql = sql("
+select workspace_id, id
+from conversations
+where due_at <= :now
+order by due_at
+limit :limit");
+
+/// The longest due first.
+pub async fn conversations_due(
+    database: &Database,
+    now: Micros,
+    limit: u32,
+) -> Result<Vec<Elapse>, StoreError> {
+    database
+        .read(
+            Rows::All,
+            steps!(|tx| {
+                tx.rows(&DUE, &args! { now, limit }, |row| {
+                    Ok(Elapse {
+                        workspace: row.id("workspace_id")?,
+                        conversation: row.id("id")?,
+                    })
+                })
+                .await
+            }),
+        )
+        .await
+}
+
+// What is found has all its filters behind it; the rest is looked up for it alone.
+macro_rules! messages_of {
+    ($found:literal) => {
+        sql(concat!(
+            "
+select page.id, page.workspace_id, page.conversation_id, page.contact_id, c.name as contact_name,
+  c.phone_number, page.agent_id, page.created_at, page.actor, page.kind, page.content,
+  page.metadata, page.delivered_at, page.read_at, q.due_at
+from (",
+            $found,
+            "
+  order by m.id desc
+  limit :limit
+) as page
+left join contacts as c
+  on c.workspace_id = page.workspace_id
+  and c.id = page.contact_id
+left join queue as q
+  on q.delivery_id = page.id
+  and q.item = -2
+  and q.status = 'waiting'
+order by page.id desc"
+        ))
+    };
+}
+
+// The newest of each instance, and of these the newest.
+static LIST: Sql = messages_of!(
+    "
+  select m.*
+  from agents as a
+  cross join lateral (                                -- postgres
+    select *                                          -- postgres
+    from messages                                     -- postgres
+    where agent_id = a.id                             -- postgres
+    and (:state::text is null or state = :state)      -- postgres
+    and id < :before                                  -- postgres
+    order by id desc                                  -- postgres
+    limit :limit                                      -- postgres
+  ) as m                                              -- postgres
+  cross join messages as m                            -- sqlite
+    on m.id in (                                      -- sqlite
+      select n.id                                     -- sqlite
+      from messages as n                              -- sqlite
+      where n.agent_id = a.id                         -- sqlite
+      and (:state is null or n.state = :state)        -- sqlite
+      and n.id < :before                              -- sqlite
+      order by n.id desc                              -- sqlite
+      limit :limit)                                   -- sqlite
+  where a.workspace_id between :first and :last
+  and (:agent::bigint is null or a.id = :agent)"
+);
+
+// What is not out yet is found by way of the queue, which is short.
+static LIST_WAITING: Sql = messages_of!(
+    "
+  select m.*
+  from queue as q
+  cross join lateral (                                -- postgres
+    select *                                          -- postgres
+    from messages                                     -- postgres
+    where id = q.delivery_id                          -- postgres
+  ) as m                                              -- postgres
+  cross join messages as m                            -- sqlite
+    on m.id = q.delivery_id                           -- sqlite
+  where q.item = -2
+  and q.status = :state
+  and q.delivery_id < :before
+  and q.workspace_id between :first and :last
+  and m.state = :state
+  and (:agent::bigint is null or m.agent_id = :agent)"
+);
+
+/// Newest first.
+pub async fn outbox(
+    database: &Database,
+    filter: OutboxFilter,
+) -> Result<Vec<OutboxMessage>, StoreError> {
+    let sql: &'static Sql = match filter.state {
+        Some(State::Waiting | State::Sending | State::Unknown) => &LIST_WAITING,
+        _ => &LIST,
+    };
+    database
+        .read_many(
+            Rows::Of(&[]),
+            steps!(|tx| {
+                // Sorted, so that those of a chunk are all that lie between its ends.
+                let wanted = match filter.workspace {
+                    Some(workspace) => vec![workspace],
+                    None => agents::workspace_ids(tx).await?,
+                };
+                let mut found: Vec<OutboxMessage> = Vec::new();
+                for some in wanted.chunks(limits::WORKSPACES_AT_ONCE) {
+                    let (Some(first), Some(last)) = (some.first(), some.last()) else {
+                        continue;
+                    };
+                    tx.name(some).await?;
+                    let args = args! {
+                        first: *first,
+                        last: *last,
+                        agent: filter.agent,
+                        state: filter.state.map(State::as_str),
+                        // Up to the last id when none is given: a range that the index walks.
+                        before: filter.before.map_or(Uuid::max(), |id| id.0),
+                        limit: filter.limit,
+                    };
+                    found.extend(tx.rows(sql, &args, |row| outbox_message(row)).await?);
+                }
+                found.sort_by_key(|message| Reverse(message.id));
+                found.truncate(usize::try_from(filter.limit).unwrap_or(usize::MAX));
+                Ok(found)
+            }),
+        )
+        .await
+}
+
+pub const SQL: &[&Sql] = &[&DUE, &LIST, &LIST_WAITING];

@@ -1,0 +1,338 @@
+//! Removes what is past its retention, oldest first and a bounded number at a time. What
+//! still waits for work or for a person stays, and so does what somebody holds.
+//!
+//! It never waits for a row: what another transaction has locked is left for the next
+//! time, so that it cannot be part of a deadlock. A delivery and its place in the queue
+//! are locked first and looked at afterwards, so that whoever took it in between is seen.
+
+use std::collections::HashSet;
+
+use uuid::Uuid;
+
+use crate::domain::id::{DeliveryId, WorkspaceId};
+use crate::domain::time::Micros;
+use crate::limits;
+use crate::store::database::Database;
+use crate::store::operations::{agents, tombstones};
+use crate::store::postgres::Rows;
+use crate::store::row::Columns as _;
+use crate::store::sql::{Row, Sql, Tx, args, sql, steps};
+use crate::store::{Retention, StoreError};
+
+// An id sorts by the time it was made at, so it bounds what the index walks.
+static FINISHED: Sql = sql("
+select old.workspace_id, old.id                               -- postgres
+from workspaces as w                                          -- postgres
+cross join lateral (                                          -- postgres
+select workspace_id, id
+from deliveries
+where workspace_id = w.id                                     -- postgres
+where (workspace_id between :first and :last) is true         -- sqlite
+and id < :past
+and received_at < :before
+and status in ('converted', 'duplicate', 'rejected', 'ignored', 'unrouted', 'parked')
+order by id
+limit :limit
+) as old                                                      -- postgres
+where w.id between :first and :last                           -- postgres
+order by old.id                                               -- postgres
+limit :limit                                                  -- postgres
+");
+
+static QUARANTINED: Sql = sql("
+select q.workspace_id, q.delivery_id as id
+from queue as q
+where q.item = -1
+and q.status = 'quarantined'
+and q.delivery_id < :past
+and q.workspace_id between :first and :last
+and exists (
+  select 1 from deliveries as d
+  where d.workspace_id = q.workspace_id
+  and d.id = q.delivery_id
+  and d.received_at < :before)
+order by q.delivery_id
+limit :limit");
+
+static LOCK_QUEUE: Sql = sql("
+each (id uuid)
+select q.delivery_id
+from queue as q
+where q.delivery_id = any (array(select id from each))        -- postgres
+where q.delivery_id in (select id from each)                  -- sqlite
+and q.item = -1
+for update skip locked                                        -- postgres
+");
+
+static LOCK: Sql = sql("
+each (workspace_id uuid, id uuid)
+select d.workspace_id, d.id
+from each
+cross join deliveries as d -- sqlite
+join deliveries as d -- postgres
+  on d.workspace_id = each.workspace_id
+  and d.id = each.id
+for update of d skip locked -- postgres
+");
+
+// A queue's row that is not locked by now is another's.
+static FREE: Sql = sql("
+each (workspace_id uuid, id uuid, locked truth, now time)
+select each.workspace_id, each.id
+from each
+left join queue as q
+  on q.delivery_id = each.id
+  and q.item = -1
+where q.delivery_id is null
+or (each.locked and (q.lease_until_at is null or q.lease_until_at <= each.now))");
+
+static DELIVERIES: Sql = sql("
+each (workspace_id uuid, id uuid)
+delete from deliveries as d
+using each                                                    -- postgres
+where d.workspace_id = each.workspace_id                      -- postgres
+and d.id = each.id                                            -- postgres
+where d.id in (select id from each)                           -- sqlite
+");
+
+static ITEMS: Sql = sql("
+each (workspace_id uuid, id uuid)
+delete from items as i
+using each                                                    -- postgres
+where i.workspace_id = each.workspace_id                      -- postgres
+and i.delivery_id = each.id                                   -- postgres
+where i.delivery_id in (select id from each)                  -- sqlite
+");
+
+static ANSWERS: Sql = sql("
+each (workspace_id uuid, id uuid)
+delete from answers as a
+using each                                                    -- postgres
+where a.workspace_id = each.workspace_id                      -- postgres
+and a.delivery_id = each.id                                   -- postgres
+where a.delivery_id in (select id from each)                  -- sqlite
+");
+
+static QUEUE: Sql = sql("
+each (id uuid)
+delete from queue
+where delivery_id = any (array(select id from each))          -- postgres
+where delivery_id in (select id from each)                    -- sqlite
+");
+
+static CLAIMS: Sql = sql("
+delete from dedupe
+where (connection_id, key) in (
+  select connection_id, key from dedupe
+  where until_at < :before
+  limit :limit
+  for update skip locked -- postgres
+)");
+
+static REFERENCES: Sql = sql("
+delete from channel_refs
+where (connection_id, external_id) in (
+  select connection_id, external_id from channel_refs
+  where until_at < :before
+  order by until_at
+  limit :limit
+  for update skip locked -- postgres
+)");
+
+// Only counted where there are many; the index is all that is read.
+static UNKNOWN: Sql = sql("
+select count(*) as count
+from channel_refs
+where until_at is not null");
+
+static REQUESTS: Sql = sql("
+delete from idempotency
+where (partner_id, route, key) in (
+  select partner_id, route, key from idempotency
+  where until_at < :before
+  limit :limit
+  for update skip locked -- postgres
+)");
+
+static HOLDS: Sql = sql("
+delete from holds
+where (connection_id, contact_id) in (
+  select connection_id, contact_id from holds
+  where until_at < :before
+  limit :limit
+  for update skip locked -- postgres
+)");
+
+// Whoever asks for a batch's mark has long given up; by the database's clock, as it was
+// left.
+static MARKERS: Sql = sql("
+delete from commit_markers                                    -- postgres
+where batch_id in (                                           -- postgres
+  select batch_id from commit_markers                         -- postgres
+  where at < now() - interval '1 hour'                        -- postgres
+  order by at                                                 -- postgres
+  limit :limit                                                -- postgres
+  for update skip locked                                      -- postgres
+)                                                             -- postgres
+");
+
+/// Removes what is past its retention; how many rows.
+pub async fn sweep(
+    database: &Database,
+    retention: &Retention,
+    now: Micros,
+    limit: u32,
+) -> Result<u64, StoreError> {
+    let finished = now.plus(-retention.deliveries);
+    let quarantined = now.plus(-retention.quarantine);
+    let workspaces = database
+        .read(
+            Rows::Exempt,
+            steps!(|tx| agents::workspace_ids(tx).await),
+        )
+        .await?;
+    let mut removed = 0;
+    for some in workspaces.chunks(limits::WORKSPACES_AT_ONCE) {
+        for (sql, before) in [(&FINISHED, finished), (&QUARANTINED, quarantined)] {
+            removed += deliveries(database, some, sql, before, now, limit).await?;
+        }
+        // A step is bounded over all workspaces.
+        if removed >= u64::from(limit) {
+            break;
+        }
+    }
+    removed += database
+        .write(
+            Rows::All,
+            steps!(|tx| {
+                let args = args! { before: now, limit };
+                let mut ended = 0;
+                for sql in [&CLAIMS, &REFERENCES, &REQUESTS, &HOLDS, &MARKERS] {
+                    ended += tx.run(sql, &args).await?;
+                }
+                Ok(ended)
+            }),
+        )
+        .await?;
+    removed += too_many_references(database, limit).await?;
+    let forgotten = now.plus(-limits::TOMBSTONES_KEPT_MICROS);
+    removed += tombstones::forget(database, forgotten, limit).await?;
+    Ok(removed)
+}
+
+/// Of what is said of unknown messages the oldest goes though its time is not over,
+/// where it is more than is kept. Counted beside the writer: they may be many.
+async fn too_many_references(database: &Database, limit: u32) -> Result<u64, StoreError> {
+    let unknown = database
+        .read_many(
+            Rows::All,
+            steps!(|tx| {
+                tx.only(&UNKNOWN, &[], |row| row.number::<i64>("count"))
+                    .await
+            }),
+        )
+        .await?;
+    let too_many = unknown - i64::from(limits::REFERENCES_UNKNOWN);
+    if too_many <= 0 {
+        return Ok(0);
+    }
+    let some = too_many.min(i64::from(limit));
+    database
+        .write(
+            Rows::All,
+            steps!(|tx| {
+                let args = args! { before: Micros(i64::MAX), limit: some };
+                tx.run(&REFERENCES, &args).await
+            }),
+        )
+        .await
+}
+
+/// Of some workspaces, in a transaction of their own. They are sorted, and are all that
+/// lie between the first and the last.
+async fn deliveries(
+    database: &Database,
+    workspaces: &[WorkspaceId],
+    sql: &'static Sql,
+    before: Micros,
+    now: Micros,
+    limit: u32,
+) -> Result<u64, StoreError> {
+    let (Some(&first), Some(&last)) = (workspaces.first(), workspaces.last()) else {
+        return Ok(0);
+    };
+    database
+        .write(
+            Rows::Of(workspaces),
+            steps!(|tx| {
+                let args = args! { first, last, past: first_id_after(before), before, limit };
+                let old = tx.rows(sql, &args, delivery).await?;
+                remove(tx, &old, now).await
+            }),
+        )
+        .await
+}
+
+/// Removes deliveries with what belongs to them, and says how many: those that someone
+/// has locked or holds stay. The transaction names their workspaces.
+pub async fn remove(
+    tx: &mut Tx,
+    old: &[(WorkspaceId, DeliveryId)],
+    now: Micros,
+) -> Result<u64, StoreError> {
+    let old: Vec<_> = old
+        .iter()
+        .map(|&(workspace_id, id)| args! { workspace_id, id })
+        .collect();
+    let queued: HashSet<DeliveryId> = tx
+        .rows_each(&LOCK_QUEUE, &old, |row| row.id("delivery_id"))
+        .await?
+        .into_iter()
+        .collect();
+    let locked: Vec<_> = tx
+        .rows_each(&LOCK, &old, delivery)
+        .await?
+        .into_iter()
+        .map(|(workspace_id, id)| {
+            args! { workspace_id, id, locked: queued.contains(&id), now }
+        })
+        .collect();
+    let free: Vec<_> = tx
+        .rows_each(&FREE, &locked, delivery)
+        .await?
+        .into_iter()
+        .map(|(workspace_id, id)| args! { workspace_id, id })
+        .collect();
+    for of_them in [&ITEMS, &ANSWERS, &DELIVERIES, &QUEUE] {
+        tx.run_each(of_them, &free).await?;
+    }
+    Ok(u64::try_from(free.len()).unwrap_or(u64::MAX))
+}
+
+fn delivery(row: &Row<'_>) -> Result<(WorkspaceId, DeliveryId), StoreError> {
+    Ok((row.id("workspace_id")?, row.id("id")?))
+}
+
+/// Greater than every id made before this time: the next millisecond's first.
+fn first_id_after(time: Micros) -> Uuid {
+    let millis = u64::try_from(time.0).unwrap_or(0) / 1_000 + 1;
+    uuid::Builder::from_unix_timestamp_millis(millis, &[0; 10]).into_uuid()
+}
+
+pub const SQL: &[&Sql] = &[
+    &FINISHED,
+    &QUARANTINED,
+    &LOCK_QUEUE,
+    &LOCK,
+    &FREE,
+    &DELIVERIES,
+    &ITEMS,
+    &ANSWERS,
+    &QUEUE,
+    &CLAIMS,
+    &REFERENCES,
+    &UNKNOWN,
+    &REQUESTS,
+    &HOLDS,
+    &MARKERS,
+];
