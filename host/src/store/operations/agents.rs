@@ -5,8 +5,9 @@ use crate::domain::workspace::{Agent, Owner, Partner, Workspace};
 use crate::store::StoreError;
 use crate::store::database::Database;
 use crate::store::postgres::Rows;
+use crate::store::row::Columns as _;
 use crate::store::row::agents::{agent, owner, partner, workspace as workspace_of};
-use crate::store::sql::{Sql, args, sql, steps};
+use crate::store::sql::{Sql, Tx, args, sql, steps};
 
 static WORKSPACES: Sql = sql("
 select id, slug, name, region, time_zone, rate_limit
@@ -20,6 +21,16 @@ pub async fn workspaces(database: &Database) -> Result<Vec<Workspace>, StoreErro
             steps!(|tx| tx.rows(&WORKSPACES, &[], |row| workspace_of(row)).await),
         )
         .await
+}
+
+static WORKSPACE_IDS: Sql = sql("
+select id
+from workspaces
+order by id");
+
+/// Of every workspace that there is, for what names them in parts.
+pub async fn workspace_ids(tx: &mut Tx) -> Result<Vec<WorkspaceId>, StoreError> {
+    tx.rows(&WORKSPACE_IDS, &[], |row| row.id("id")).await
 }
 
 static PARTNERS: Sql = sql("
@@ -79,4 +90,4 @@ pub async fn owners(database: &Database, workspace: WorkspaceId) -> Result<Vec<O
         .await
 }
 
-pub const SQL: &[&Sql] = &[&WORKSPACES, &PARTNERS, &AGENTS, &OWNERS];
+pub const SQL: &[&Sql] = &[&WORKSPACES, &WORKSPACE_IDS, &PARTNERS, &AGENTS, &OWNERS];

@@ -95,7 +95,9 @@ and (workspace_id = :workspace_id) is true               -- sqlite
     };
 }
 
-pub(super) use {locked, removed, removed_in_workspace};
+pub(super) use locked;
+pub(super) use removed;
+pub(super) use removed_in_workspace;
 
 /// Whether it was there.
 pub async fn deal(

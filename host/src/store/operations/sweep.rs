@@ -77,14 +77,14 @@ for update of d skip locked -- postgres
 
 // A queue's row that is not locked by now is another's.
 static FREE: Sql = sql("
-each (workspace_id uuid, id uuid, locked truth, now time)
+each (workspace_id uuid, id uuid, queued truth, now time)
 select each.workspace_id, each.id
 from each
 left join queue as q
   on q.delivery_id = each.id
   and q.item = -1
 where q.delivery_id is null
-or (each.locked and (q.lease_until_at is null or q.lease_until_at <= each.now))");
+or (each.queued and (q.lease_until_at is null or q.lease_until_at <= each.now))");
 
 static DELIVERIES: Sql = sql("
 each (workspace_id uuid, id uuid)
@@ -294,7 +294,7 @@ pub async fn remove(
         .await?
         .into_iter()
         .map(|(workspace_id, id)| {
-            args! { workspace_id, id, locked: queued.contains(&id), now }
+            args! { workspace_id, id, queued: queued.contains(&id), now }
         })
         .collect();
     let free: Vec<_> = tx

@@ -1,13 +1,21 @@
 //! What is left of rows that are gone: a stamp of their feed each, told to who follows it
-//! within, never exported, and forgotten after a while.
+//! within, never exported, and forgotten after a while. A feed says how far it has
+//! forgotten, so that who comes later begins anew.
 //!
 //! Stamps come last, as everywhere: what is gone or changed is locked before.
 
+use std::collections::BTreeMap;
+
 use crate::domain::id::WorkspaceId;
+use crate::domain::time::Micros;
 use crate::store::StoreError;
+use crate::store::database::Database;
 use crate::store::gone::{Gone, Stamped};
 use crate::store::operations::stamp;
-use crate::store::sql::{Sql, Tx, args, sql};
+use crate::store::postgres::Rows;
+use crate::store::row::Columns as _;
+use crate::store::sql::{Sql, Tx, args, sql, steps};
+use crate::store::sqlite::threads::End;
 
 static BURY: Sql = sql("
 each (workspace_id uuid, entity number, cursor_us number, id uuid)
@@ -35,4 +43,75 @@ pub async fn bury(
     Ok(changed)
 }
 
-pub const SQL: &[&Sql] = &[&BURY];
+static OLD: Sql = sql("
+delete from tombstones
+where (workspace_id, entity, cursor_us) in (
+  select workspace_id, entity, cursor_us from tombstones
+  where cursor_us < :before
+  order by cursor_us
+  limit :limit
+  for update skip locked -- postgres
+)
+returning workspace_id, entity, cursor_us");
+
+// One row after the other, in the order in which every batch locks them.
+static CLOCKS: Sql = sql("
+each (workspace_id uuid, entity number)           -- postgres
+select clock.workspace_id                         -- postgres
+from feed_clock as clock                          -- postgres
+join each                                         -- postgres
+  on each.workspace_id = clock.workspace_id       -- postgres
+  and each.entity = clock.entity                  -- postgres
+order by clock.workspace_id, clock.entity         -- postgres
+for update of clock                               -- postgres
+");
+
+static FORGOTTEN: Sql = sql("
+each (workspace_id uuid, entity number, last_us number)
+update feed_clock as clock
+set forgotten_us = greatest(clock.forgotten_us, each.last_us)
+from each
+where each.workspace_id = clock.workspace_id
+and each.entity = clock.entity");
+
+/// Forgets tombstones from before this time, the oldest first; how many. The feed says
+/// so from then on.
+pub async fn forget(database: &Database, before: Micros, limit: u32) -> Result<u64, StoreError> {
+    database
+        .write_or_undo(
+            Rows::All,
+            steps!(|tx| {
+                // Stamps are microseconds, as a number.
+                let args = args! { before: before.0, limit };
+                let gone = tx
+                    .rows(&OLD, &args, |row| {
+                        let workspace: WorkspaceId = row.id("workspace_id")?;
+                        let entity: u8 = row.number("entity")?;
+                        let stamp: i64 = row.number("cursor_us")?;
+                        Ok(((workspace, entity), stamp))
+                    })
+                    .await?;
+                if gone.is_empty() {
+                    return Ok((0, End::Undo));
+                }
+                let mut last: BTreeMap<(WorkspaceId, u8), i64> = BTreeMap::new();
+                for (feed, stamp) in &gone {
+                    let of = last.entry(*feed).or_default();
+                    *of = (*stamp).max(*of);
+                }
+                let rows: Vec<_> = last
+                    .into_iter()
+                    .map(|((workspace_id, entity), last_us)| {
+                        args! { workspace_id, entity, last_us }
+                    })
+                    .collect();
+                tx.run_each(&CLOCKS, &rows).await?;
+                tx.run_each(&FORGOTTEN, &rows).await?;
+                let forgotten = u64::try_from(gone.len()).unwrap_or(u64::MAX);
+                Ok((forgotten, End::Commit))
+            }),
+        )
+        .await
+}
+
+pub const SQL: &[&Sql] = &[&BURY, &OLD, &CLOCKS, &FORGOTTEN];

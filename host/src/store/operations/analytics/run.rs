@@ -46,7 +46,7 @@ pub async fn begin(database: &Database, set: MetricSet) -> Result<Run, StoreErro
             }),
         )
         .await?;
-    let mut found = Vec::new();
+    let mut found: Vec<Build> = Vec::new();
     for some in workspaces.chunks(limits::WORKSPACES_AT_ONCE) {
         found.extend(begin_some(database, set, some).await?);
     }
