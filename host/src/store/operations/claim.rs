@@ -13,18 +13,13 @@ use crate::domain::id::{DeliveryId, MessageId, WorkspaceId};
 use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
 use crate::store::database::Database;
+use crate::store::operations::batch::load::{SEND, WHOLE};
 use crate::store::postgres::Rows;
 use crate::store::row::{Columns as _, deliveries, fetches, messages};
 use crate::store::sql::{Row, Sql, Tx, args, sql, steps};
 use crate::store::sqlite::threads::End;
 use crate::store::turns::{Candidate, Turns};
 use crate::store::{HeldDelivery, HeldFetch, HeldSend, Job, Lease, StoreError};
-
-/// The place of a delivery itself in the queue, beside those of its items' fetches.
-const WHOLE: i32 = -1;
-
-/// The place of a message that is not out yet, by its own id.
-const SEND: i32 = -2;
 
 /// What is in the queue: the id of a delivery, or of a message, and its place.
 type Piece = (Uuid, i32);

@@ -100,11 +100,7 @@ where (workspace_id, zone) in (
   for update of z skip locked -- postgres
 )");
 
-pub async fn due(
-    database: &Database,
-    tzdata: &str,
-    now: Micros,
-) -> Result<Vec<Cube>, StoreError> {
+pub async fn due(database: &Database, tzdata: &str, now: Micros) -> Result<Vec<Cube>, StoreError> {
     let workspaces = database
         .read(Rows::Exempt, steps!(|tx| workspace_ids(tx).await))
         .await?;
@@ -428,7 +424,8 @@ pub async fn add(
         let of_zone = of_zone.into_iter().filter(|(_, cells)| !cells.is_empty());
         days.extend(of_zone.map(|(day, cells)| ((zone.clone(), day), cells)));
     }
-    for (place, cells) in known(tx, build, &days).await? {
+    let known = known(tx, build, &days).await?;
+    for (place, cells) in known {
         if let Some(day) = days.get_mut(&place) {
             day.merge(&cells);
         }
