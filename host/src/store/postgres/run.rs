@@ -21,6 +21,9 @@ pub async fn execute(
     text: &'static Text,
     args: &[Arg<'_>],
 ) -> Result<u64, StoreError> {
+    if text.sql.is_empty() {
+        return Ok(0);
+    }
     let done = bind(text, args)?.execute(connection).await?;
     Ok(done.rows_affected())
 }

@@ -32,6 +32,9 @@ pub fn query(
     args: &[Arg<'_>],
     read: &mut dyn FnMut(&Row<'_>) -> Result<bool, StoreError>,
 ) -> Result<(), StoreError> {
+    if text.sql.is_empty() {
+        return Ok(());
+    }
     let mut statement = prepare(connection, text, args)?;
     let mut rows = statement.raw_query();
     while let Some(row) = rows.next()? {
