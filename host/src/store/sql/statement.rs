@@ -93,7 +93,7 @@ fn columns_of_each(text: &str) -> Option<(Vec<(&str, Kind)>, &str)> {
     let (columns, rest) = text
         .trim_start()
         .strip_prefix("each (")?
-        .split_once(")\n")?;
+        .split_once(')')?;
     let columns = columns.split(',').map(|column| {
         let (name, kind) = column.trim().split_once(' ').unwrap_or((column, ""));
         let kind = Kind::of(kind).unwrap_or_else(|| panic!("`{column}` in {text}"));
