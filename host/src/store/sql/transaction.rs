@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
-use super::statement::{Dialect, Sql};
+use super::statement::{Dialect, Sql, Text};
 use super::value::Arg;
 use crate::domain::id::WorkspaceId;
 use crate::domain::time::Micros;
@@ -67,10 +67,7 @@ impl Tx {
             Self::Sqlite(connection) => {
                 let mut found = Vec::new();
                 let text = sql.text(Dialect::Sqlite);
-                sqlite::run::query(connection, text, args, &mut |row| {
-                    found.push(read(&Row::Sqlite(row))?);
-                    Ok(true)
-                })?;
+                add_rows(connection, text, args, &mut read, &mut found)?;
                 Ok(found)
             }
             Self::Postgres(transaction) => {
@@ -167,10 +164,7 @@ impl Tx {
                 let text = sql.text(Dialect::Sqlite);
                 let mut found = Vec::new();
                 for row in rows {
-                    sqlite::run::query(connection, text, row, &mut |row| {
-                        found.push(read(&Row::Sqlite(row))?);
-                        Ok(true)
-                    })?;
+                    add_rows(connection, text, row, &mut read, &mut found)?;
                 }
                 Ok(found)
             }
@@ -181,6 +175,20 @@ impl Tx {
             }
         }
     }
+}
+
+/// Adds the rows that one execution on SQLite gives.
+fn add_rows<T>(
+    connection: &mut rusqlite::Connection,
+    text: &Text,
+    args: &[Arg<'_>],
+    read: &mut impl FnMut(&Row<'_>) -> Result<T, StoreError>,
+    found: &mut Vec<T>,
+) -> Result<(), StoreError> {
+    sqlite::run::query(connection, text, args, &mut |row| {
+        found.push(read(&Row::Sqlite(row))?);
+        Ok(true)
+    })
 }
 
 /// What each kind of row answers itself.

@@ -61,7 +61,7 @@ impl Db {
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
             .foreign_keys(true)
-            .busy_timeout(Duration::from_secs(5))
+            .busy_timeout(Duration::from_secs(limits::STORE_BUSY_SECONDS))
             .statement_cache_capacity(200)
             // The checkpointer does it: a commit never waits for the file to be tidied.
             .pragma("wal_autocheckpoint", "0")

@@ -67,6 +67,8 @@ pub struct Opening {
     writes: bool,
 }
 
+// The checkpointer moves the log: a commit never waits for the file to be tidied. What is
+// removed is overwritten, so that it is gone from the file too.
 const SETTINGS: &str = "
 pragma synchronous = full;
 pragma foreign_keys = on;

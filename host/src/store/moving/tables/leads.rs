@@ -187,7 +187,7 @@ pub const QUEUE_OF_DELIVERIES: Table = Table {
         same("body_bytes", Whole),
         // Only these two are taken up by themselves.
         renamed(
-            "case when status in ('queued', 'failed') then next_attempt_us end",
+            "case when status in ('queued', 'failed') then next_attempt_at end",
             "due_at",
             Time,
         ),
