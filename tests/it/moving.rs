@@ -14,10 +14,11 @@ use leadhost_tests::load::post;
 use leadhost_tests::postgres::{Database, empty_database};
 use leadhost_tests::service::{Service, command, leadhost};
 use leadhost_tests::{Ask, figures, until};
+use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
 use sqlx::postgres::PgConnection;
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions as _, Connection as _, Executor as _, Row as _};
+use sqlx::{Executor as _, Row as _};
+use uuid::Uuid;
 
 use crate::crash::start;
 
@@ -50,7 +51,7 @@ async fn a_move_that_is_cut_off_again_and_again_brings_everything_and_clients_go
     let cursor = page["next_cursor"].as_str().expect("more").to_owned();
     let first: Vec<_> = external_ids(&page);
     assert!(service.stop());
-    touch_up(&file).await;
+    touch_up(&file);
 
     let from = format!("sqlite://{}", file.display());
     let arguments = ["migrate", "--from", &from, "--to", database.url()];
@@ -396,9 +397,8 @@ secrets = {{ app-secret = "{APP_SECRET}", "page-token/{PAGE}" = "double-page-tok
 }
 
 /// What a host does not write yet, and what a database cannot hold.
-async fn touch_up(file: &Path) {
-    let options = SqliteConnectOptions::new().filename(file);
-    let mut connection = options.connect().await.unwrap();
+fn touch_up(file: &Path) {
+    let connection = Connection::open(file).unwrap();
     for sql in [
         "update contacts set name = 'Rita' || char(0) || 'Moura'
          where id = (select min(id) from contacts)",
@@ -412,20 +412,25 @@ async fn touch_up(file: &Path) {
            0, '{\"unansweredSeconds\": 60, \"channel\": \"whatsapp\"}', 1, 'moving house'
          from connections where name = 'portal'",
         "insert into conversations (workspace_id, cursor_us, id, contact_id, agent_id, status,
-           created_at, updated_at, props, transfer, respond_by, close_by, due_at)
-         select workspace_id, 5, '01990000-0000-7000-8000-000000000001', id, 1, 'open', 1, 2, '{}',
-           0, 9000000000000002, 9000000000000003, 9000000000000002
+           created_at, updated_at, props, transfer, respond_by, close_by)
+         select workspace_id, 5, x'01990000000070008000000000000001', id, 1, 'open', 1, 2, '{}',
+           0, 9000000000000002, 9000000000000003
          from contacts limit 1",
         "insert into messages (workspace_id, cursor_us, id, conversation_id, contact_id, agent_id,
            created_at, actor, kind, metadata, state)
-         select workspace_id, 7, '01990000-0000-7000-8000-000000000002', id, contact_id, agent_id, 3,
+         select workspace_id, 7, x'01990000000070008000000000000002', id, contact_id, agent_id, 3,
            'agent', 'text', '{\"b\": 1, \"a\":  [1e3, 12345678901234567890]}', 'waiting'
          from conversations",
         "insert into sends (workspace_id, message_id, conversation_id, contact_id, connection_id,
-           recipient, payload, state, attempts, due_at, until_at, lease, lease_until_at)
-         select workspace_id, '01990000-0000-7000-8000-00000000001' || column1, id, contact_id,
-           'channel000000000000001', '+5511987654321', '{\"name\":  \"hi\"}', column2, column1,
-           column3, 9000000000000009, 40 + column1, column4
+           recipient, payload, attempts, until_at)
+         select workspace_id, unhex('0199000000007000800000000000001' || column1), id, contact_id,
+           'channel000000000000001', '+5511987654321', '{\"name\":  \"hi\"}', column1,
+           9000000000000009
+         from conversations, (values (1), (2), (3), (4))",
+        "insert into queue (workspace_id, delivery_id, item, connection_id, status, due_at,
+           until_at, lease, lease_until_at)
+         select workspace_id, unhex('0199000000007000800000000000001' || column1), -2,
+           'channel000000000000001', column2, column3, 9000000000000009, 40 + column1, column4
          from conversations,
            (values (1, 'waiting', 9000000000000001, null), (2, 'waiting', 9000000000000001, 5),
              (3, 'sending', 9000000000000004, 9000000000000004), (4, 'unknown', null, null))",
@@ -437,10 +442,10 @@ async fn touch_up(file: &Path) {
          from messages, (values (1), (2))",
         "insert into holds (connection_id, contact_id, workspace_id, until_at)
          select 'channel000000000000001', column1, workspace_id, 9000000000000006
-         from conversations, (values (''), ('01990000-0000-7000-8000-000000000003'))",
+         from conversations, (values (zeroblob(16)), (x'01990000000070008000000000000003'))",
         "insert into message_errors (workspace_id, cursor_us, id, conversation_id, message_id,
            agent_id, code, title, occurred_at)
-         select workspace_id, 11, '01990000-0000-7000-8000-000000000004', conversation_id, id,
+         select workspace_id, 11, x'01990000000070008000000000000004', conversation_id, id,
            agent_id, '131026', 'odd ' || char(0), 8
          from messages",
         "insert into feed_clock (workspace_id, entity, last_us)
@@ -454,11 +459,11 @@ async fn touch_up(file: &Path) {
         "insert into idempotency (partner_id, route, key, workspace_id, fingerprint, message_id,
            answer, until_at)
          select partners.id, 'send-notification', 'once-' || column1, workspace_id, 'ab12',
-           '01990000-0000-7000-8000-000000000002', column2, 9000000000000008
+           x'01990000000070008000000000000002', column2, 9000000000000008
          from partners, (values (1, null), (2, '{\"status\":  200}'))",
         "update products set import_at = 9000000000000010, created_at = 14, updated_at = 15",
         "insert into tombstones (workspace_id, entity, cursor_us, id)
-         select workspace_id, 7, -1, '01990000-0000-7000-8000-000000000005' from messages",
+         select workspace_id, 7, -1, x'01990000000070008000000000000005' from messages",
         "update deals set partner_id = (select id from partners), owner_id = (select id from owners),
            status = 'won', stage_code = 'closed_won', edited = '[\"props.logs\"]'
          where id = (select min(id) from deals)",
@@ -467,22 +472,24 @@ async fn touch_up(file: &Path) {
          from deals, (values (1), (2)) where status = 'won'",
         "insert into deal_logs (workspace_id, id, deal_id, created_at, partner_id, key_id, kind,
            subject, description, metadata)
-         select workspace_id, '01990000-0000-7000-8000-000000000006', id, 17, partner_id,
-           '01990000-0000-7000-8000-000000000007', 'success', 'odd ' || char(0), null,
+         select workspace_id, x'01990000000070008000000000000006', id, 17, partner_id,
+           x'01990000000070008000000000000007', 'success', 'odd ' || char(0), null,
            '{\"n\":  1e3}'
          from deals where status = 'won'",
         "insert into tickets (workspace_id, cursor_us, id, conversation_id, deal_id, contact_id,
            agent_id, owner_id, status, special_instructions, opened_at, answered_at, resolved_at,
            updated_at)
-         select workspace_id, 11 + column1, '01990000-0000-7000-8000-00000000002' || column1,
-           iif(column1 = 1, '01990000-0000-7000-8000-000000000001', null), id, person_id, agent_id,
+         select workspace_id, 11 + column1, unhex('0199000000007000800000000000002' || column1),
+           iif(column1 = 1, x'01990000000070008000000000000001', null), id, person_id, agent_id,
            owner_id, column2, 'be kind', 18, column3, column3, 19
          from deals, (values (1, 'open', null), (2, 'resolved', 20)) where status = 'won'",
         "insert into refusals (origin, digest, reason, at) values ('x.wasm', null, 'no', 12)",
     ] {
-        (&mut connection).execute(sql).await.unwrap();
+        connection
+            .execute(sql, [])
+            .unwrap_or_else(|error| panic!("{error}: {sql}"));
     }
-    connection.close().await.unwrap();
+    connection.close().unwrap();
 }
 
 /// What messaging is once it is moved, beside the digests: a send waits in the
@@ -490,8 +497,9 @@ async fn touch_up(file: &Path) {
 const MESSAGING: &[(&str, i64)] = &[
     (
         "select count(*) from queue as q join sends as s on s.message_id = q.delivery_id
-         where q.item = -2 and q.lease = 0 and q.lease_until is null
-         and q.connection_id = s.connection_id and s.payload::text = '{\"name\":  \"hi\"}'",
+         where q.item = -2 and q.lease = 0 and q.lease_until_at is null
+         and q.until_at = s.until_at and q.connection_id = s.connection_id
+         and s.payload::text = '{\"name\":  \"hi\"}'",
         4,
     ),
     (
@@ -499,7 +507,8 @@ const MESSAGING: &[(&str, i64)] = &[
         2,
     ),
     (
-        "select count(*) from queue where item = -2 and status = 'sending' and due_at is not null",
+        "select count(*) from queue
+         where item = -2 and status = 'sending' and due_at = to_timestamp(9000000000.000004)",
         1,
     ),
     (
@@ -565,8 +574,8 @@ const MESSAGING: &[(&str, i64)] = &[
 
 /// Counts of both sides, asked of the databases themselves.
 async fn everything_arrived(file: &Path, database: &Database, report: &Value) {
-    let options = SqliteConnectOptions::new().filename(file).read_only(true);
-    let mut source = options.connect().await.unwrap();
+    let source = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+    let there = |sql: &str| -> i64 { source.query_row(sql, [], |row| row.get(0)).unwrap() };
     let mut arrived = database.connect().await;
     arrived.execute("set search_path = leadhost").await.unwrap();
     let mut count = async |sql: &str| -> i64 {
@@ -582,15 +591,16 @@ async fn everything_arrived(file: &Path, database: &Database, report: &Value) {
         let moved = table["rows"].as_i64().expect("a number");
         assert_eq!(table["digest"].as_str().map(str::len), Some(32), "{name}");
         rows += moved;
-        if name.starts_with("queue") {
-            continue;
-        }
         let sql = format!("select count(*) from {name}");
-        let row = (&mut source)
-            .fetch_one(sqlx::AssertSqlSafe(sql.clone()))
-            .await;
-        let there: i64 = row.unwrap().get(0);
-        assert_eq!((there, count(&sql).await), (moved, moved), "{name}");
+        assert_eq!((there(&sql), count(&sql).await), (moved, moved), "{name}");
+        // No column was forgotten: each has as many values.
+        for column in columns(&source, name) {
+            if (name, column.as_str()) == ("queue", "lease_until_at") {
+                continue;
+            }
+            let sql = format!("select count({column}) from {name}");
+            assert_eq!(there(&sql), count(&sql).await, "{name}.{column}");
+        }
     }
     assert!(rows > 5 * i64::try_from(LEADS).unwrap());
     for (sql, expect) in MESSAGING {
@@ -602,21 +612,38 @@ async fn everything_arrived(file: &Path, database: &Database, report: &Value) {
         };
         assert_eq!(count(sql).await, wanted, "{sql}");
     }
+    // What waits is in nobody's hands.
+    let held = "select count(*) from queue where lease <> 0 or lease_until_at is not null";
+    assert_eq!(count(held).await, 0);
     let waiting = "select count(*) from queue where item >= 0 and due_at is not null";
-    let fetches: i64 = (&mut source)
-        .fetch_one("select count(*) from fetches")
-        .await
-        .unwrap()
-        .get(0);
-    assert_eq!(count(waiting).await, fetches);
-    let id: String = (&mut source)
-        .fetch_one("select id from store")
-        .await
-        .unwrap()
-        .get(0);
-    let sql = format!("select count(*) from store where id = '{id}' and sealing_key is not null");
+    assert_eq!(count(waiting).await, there("select count(*) from fetches"));
+    // Numbers go on past the greatest.
+    for table in ["answers", "deal_history", "refusals"] {
+        let greatest = there(&format!("select coalesce(max(number), 0) from {table}"));
+        let next = format!("select nextval(pg_get_serial_sequence('{table}', 'number'))");
+        assert_eq!(count(&next).await, greatest + 1, "{table}");
+    }
+    let lease = there("select last_lease from store");
+    assert!(count("select nextval('leases')").await > lease);
+    let id: [u8; 16] = source
+        .query_row("select id from store", [], |row| row.get(0))
+        .unwrap();
+    let id = Uuid::from_bytes(id);
+    let sql = format!(
+        "select count(*) from store
+         where id = '{id}' and last_agent = {} and sealing_key is not null",
+        there("select last_agent from store"),
+    );
     assert_eq!(count(&sql).await, 1);
-    source.close().await.unwrap();
+    source.close().unwrap();
+}
+
+/// Those that a row is written with.
+fn columns(source: &Connection, table: &str) -> Vec<String> {
+    let sql = format!("select name from pragma_table_xinfo('{table}') where hidden = 0");
+    let mut statement = source.prepare(&sql).unwrap();
+    let names = statement.query_map([], |row| row.get(0)).unwrap();
+    names.map(|name| name.unwrap()).collect()
 }
 
 async fn deals(database: &Database) -> i64 {

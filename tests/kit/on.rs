@@ -9,8 +9,9 @@ use std::time::Duration;
 use leadhost::config::StoreUrl;
 use leadhost::domain::time::Micros;
 use leadhost::store::Location;
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _};
+use rusqlite::{Connection, OpenFlags};
+use sqlx::{AssertSqlSafe, Executor as _};
+use uuid::Uuid;
 
 use crate::postgres::{self, Database};
 
@@ -59,24 +60,23 @@ impl On {
     /// # Panics
     /// When it finds none.
     pub async fn count(&self, folder: &Path, query: &'static str) -> i64 {
-        let found = match self {
+        match self {
             Self::Sqlite => {
-                let mut connection = SqliteConnectOptions::new()
-                    .filename(folder.join("leadhost.db"))
-                    .read_only(true)
-                    .connect()
-                    .await
-                    .expect("the file is there");
-                sqlx::query_scalar(query).fetch_one(&mut connection).await
+                let file = folder.join("leadhost.db");
+                let connection =
+                    Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)
+                        .expect("the file is there");
+                let found = connection.query_row(query, [], |row| row.get(0));
+                found.expect("a query of one number")
             }
             Self::Postgres(database) => {
                 let mut connection = database.connect().await;
                 let there = connection.execute("set search_path = leadhost").await;
                 there.expect("the server answers");
-                sqlx::query_scalar(query).fetch_one(&mut connection).await
+                let found = sqlx::query_scalar(query).fetch_one(&mut connection).await;
+                found.expect("a query of one number")
             }
-        };
-        found.expect("a query of one number")
+        }
     }
 
     /// Changes what the store keeps, past all its verbs: statements that every store
@@ -87,16 +87,12 @@ impl On {
     pub async fn change(&self, folder: &Path, sql: &str) {
         match self {
             Self::Sqlite => {
-                let mut connection = SqliteConnectOptions::new()
-                    .filename(folder.join("leadhost.db"))
-                    .busy_timeout(Duration::from_secs(10))
-                    .connect()
-                    .await
-                    .expect("the file is there");
-                let whole = AssertSqlSafe(format!("begin immediate; {sql}; commit"));
-                let done = sqlx::raw_sql(whole).execute(&mut connection).await;
+                let connection = Connection::open(folder.join("leadhost.db"));
+                let connection = connection.expect("the file is there");
+                let patient = connection.busy_timeout(Duration::from_secs(10));
+                patient.expect("it waits");
+                let done = connection.execute_batch(&format!("begin immediate; {sql}; commit"));
                 done.expect("it changes");
-                connection.close().await.expect("it closes");
             }
             Self::Postgres(database) => {
                 let mut connection = database.connect().await;
@@ -104,6 +100,15 @@ impl On {
                 let done = sqlx::raw_sql(whole).execute(&mut connection).await;
                 done.expect("it changes");
             }
+        }
+    }
+
+    /// An id as a statement of [`On::change`] writes it.
+    pub fn id(&self, id: impl Into<Uuid>) -> String {
+        let id = id.into();
+        match self {
+            Self::Sqlite => format!("x'{}'", id.simple()),
+            Self::Postgres(_) => format!("'{id}'"),
         }
     }
 

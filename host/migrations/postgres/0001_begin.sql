@@ -1,18 +1,25 @@
--- Times are timestamptz, stamps of a feed are microseconds since the epoch, ids
--- are uuid (a connection's is text). JSON whose shape is ours is jsonb; JSON
--- that others wrote is json, which keeps it letter by letter: jsonb would order
--- its keys, rewrite its numbers and refuse some of its characters.
+-- Ids are uuid (a connection's is text), times are timestamptz, the stamps of a feed are
+-- microseconds since the epoch. JSON whose shape is ours is jsonb; JSON that others wrote is
+-- json, which keeps it letter by letter: jsonb would order its keys, rewrite its numbers and
+-- refuse some of its characters. Columns have the names that they have in SQLite.
 --
--- What belongs to a tenant leads with workspace_id, and shows itself only to a
--- transaction that names the workspace: see the end of this file. The tables on
--- a lead's way carry no foreign keys: the batch that writes them has just read
--- or made what they name.
+-- What belongs to a tenant leads with workspace_id, and shows itself only to a transaction
+-- that names the workspace: see the end of this file. The tables on a lead's way carry no
+-- foreign keys: the batch that writes them has just read or made what they name.
+--
+-- What is looked up by a key of its own has an index that leads with that: beside one that
+-- leads with the workspace, a table that is young would be read by the workspace.
 
 create table store (
   one boolean primary key default true check (one),
   id uuid not null,
   -- Agents are numbered without gaps, which a sequence cannot.
-  last_agent bigint not null default 0
+  last_agent bigint not null default 0,
+  -- Which key the secrets are sealed with: hosts with another one do not start.
+  sealing_key text,
+  -- Which server the store was on when it was last written: a store that finds itself on
+  -- another one was restored, or follows a fail-over.
+  server text
 );
 
 -- A lease is a number that grows with every claim.
@@ -28,6 +35,7 @@ create table commit_markers (
   batch_id uuid primary key,
   at timestamptz not null default clock_timestamp()
 );
+
 create index commit_markers_at on commit_markers (at);
 
 -- declarations
@@ -44,7 +52,7 @@ create table workspaces (
 
 create table partners (
   workspace_id uuid not null references workspaces (id),
-  id uuid not null primary key,
+  id uuid primary key,
   name text not null,
   created_at timestamptz not null,
   unique (workspace_id, name)
@@ -58,14 +66,13 @@ create table agents (
   kind text not null,
   channel text,
   adapter text,
-  config json not null,
   internal boolean not null,
   unique (workspace_id, name)
 );
 
 create table owners (
   workspace_id uuid not null references workspaces (id),
-  id uuid not null primary key,
+  id uuid primary key,
   name text not null,
   email text not null,
   unique (workspace_id, email)
@@ -73,17 +80,26 @@ create table owners (
 
 create table products (
   workspace_id uuid not null references workspaces (id),
-  id uuid not null primary key,
+  id uuid primary key,
   external_id text not null,
   name text not null,
   description text,
+  cursor_us bigint not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  -- the import that named it last
+  import_at timestamptz,
   unique (workspace_id, external_id)
 );
 
+create unique index products_feed on products (workspace_id, cursor_us);
+
 create table connections (
   workspace_id uuid not null references workspaces (id),
-  id text not null primary key,
-  partner_id uuid not null references partners (id),
+  id text primary key,
+  -- `source`, or `channel`
+  kind text not null,
+  partner_id uuid references partners (id),
   name text not null,
   plugin text not null,
   config json not null,
@@ -98,9 +114,10 @@ create table connections (
   region text not null,
   time_zone text not null,
   dedupe_by_content boolean not null,
+  settings jsonb not null,
   paused_at timestamptz,
   paused_reason text,
-  unique (workspace_id, name)
+  unique (workspace_id, kind, name)
 );
 
 create table keys (
@@ -127,6 +144,8 @@ create table plugins (
   checks json not null,
   golden bigint not null,
   origin text not null,
+  -- The first version of a name that serves ties the name to its publisher.
+  publisher text,
   stored_at timestamptz not null,
   wasm bytea not null
 );
@@ -153,32 +172,43 @@ create table feed_clock (
   workspace_id uuid not null,
   entity smallint not null,
   last_us bigint not null,
+  -- The greatest stamp of a tombstone that is no more: who follows from before it begins anew.
+  forgotten_us bigint not null default 0,
   primary key (workspace_id, entity)
 ) with (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 
--- What is not finished: deliveries (item -1) and fetches (their item's place).
--- The usual delivery is finished at once and was never in it. Who holds a piece
--- of work is written here alone, also for a finished delivery that is replayed.
--- It names no person, so that a host finds work without naming workspaces.
+-- What is not finished: deliveries (item -1), fetches (their item's place), and messages that
+-- are not out yet (item -2, by the message's id). The usual delivery is finished at once and
+-- was never in it. Who holds a piece of work is written here alone, also for a finished
+-- delivery that is replayed. It names no person, so that a host finds work without naming
+-- workspaces.
 create table queue (
   workspace_id uuid not null,
   delivery_id uuid not null,
   item integer not null,
   connection_id text not null,
-  -- The delivery's state, or `fetch`.
+  -- the delivery's state, `fetch`, or `waiting`, `sending`, `unknown`
   status text not null,
-  -- What the delivery was last tried with.
+  -- what the delivery was last tried with
   digest text,
   body_bytes bigint not null default 0,
   due_at timestamptz,
   lease bigint not null default 0,
-  lease_until timestamptz,
+  lease_until_at timestamptz,
+  -- of a send, when it is given up: also while it may not go out
+  until_at timestamptz,
   primary key (delivery_id, item)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500);
 
 create index queue_due on queue (due_at) where due_at is not null;
-create index queue_by_connection on queue (connection_id, status);
+-- With its bytes, so that what a connection's quarantine holds is summed without the rows.
+create index queue_by_connection on queue (connection_id, status) include (body_bytes);
 create index queue_by_status on queue (status, delivery_id);
+-- Connections take turns: what waits is found connection by connection.
+create index queue_conversions on queue (connection_id, due_at)
+  where item = -1 and due_at is not null;
+create index queue_calls on queue (connection_id, due_at)
+  where item <> -1 and due_at is not null;
 
 create table deliveries (
   workspace_id uuid not null,
@@ -197,6 +227,8 @@ create table deliveries (
   attempts bigint not null,
   next_attempt_at timestamptz,
   presented bytea,
+  -- whom an unproven delivery came from, by the owner of the network
+  peer text,
   body bytea not null,
   primary key (workspace_id, id)
 );
@@ -214,6 +246,8 @@ create table items (
   message text,
   primary key (workspace_id, delivery_id, item)
 );
+
+create index items_by_contact on items (contact_id) where contact_id is not null;
 
 create table fetches (
   workspace_id uuid not null,
@@ -234,9 +268,8 @@ create table fetches (
   primary key (workspace_id, delivery_id, item)
 );
 
--- What sources answered to the fetches of a delivery, kept for as long as the
--- delivery, so that a replay needs no second call. The number is the order in
--- which the fetches were settled.
+-- What sources answered to the fetches of a delivery, kept for as long as the delivery, so
+-- that a replay needs no second call. The number is the order in which they were settled.
 create table answers (
   number bigint generated always as identity primary key,
   workspace_id uuid not null,
@@ -290,6 +323,19 @@ create table contact_keys (
   primary key (workspace_id, key)
 );
 
+create index contact_keys_by_contact on contact_keys (contact_id);
+
+-- Keys of a contact that another one has had before: a person is found by every address and
+-- phone that is theirs, also one that two people share.
+create table shared_keys (
+  workspace_id uuid not null,
+  key text not null,
+  contact_id uuid not null,
+  primary key (workspace_id, key, contact_id)
+);
+
+create index shared_keys_by_contact on shared_keys (contact_id);
+
 create table deals (
   workspace_id uuid not null,
   cursor_us bigint not null,
@@ -308,6 +354,8 @@ create table deals (
   external_id text,
   connection_id text,
   delivery_id uuid,
+  -- Of a deal that a partner made; others are their connection's.
+  partner_id uuid,
   primary key (workspace_id, id)
 );
 
@@ -316,12 +364,39 @@ create index deals_by_person on deals (workspace_id, person_id, id);
 create index deals_by_external_id on deals (workspace_id, external_id)
   where external_id is not null;
 
+-- Who changed what of a deal.
+create table deal_history (
+  number bigint generated always as identity primary key,
+  workspace_id uuid not null,
+  deal_id uuid not null,
+  at timestamptz not null,
+  who json not null,
+  changes json not null
+);
+
+create index deal_history_by_deal on deal_history (deal_id, number);
+
+create table deal_logs (
+  workspace_id uuid not null,
+  id uuid primary key,
+  deal_id uuid not null,
+  created_at timestamptz not null,
+  partner_id uuid not null,
+  key_id uuid not null,
+  kind text not null,
+  subject text not null,
+  description text,
+  metadata json not null
+);
+
+create index deal_logs_by_deal on deal_logs (deal_id, id);
+
 -- what messaging writes
 
 create table conversations (
   workspace_id uuid not null,
   cursor_us bigint not null,
-  id uuid not null,
+  id uuid primary key,
   contact_id uuid not null,
   deal_id uuid,
   agent_id bigint,
@@ -339,45 +414,390 @@ create table conversations (
   appointment_at timestamptz,
   closed_at timestamptz,
   props json not null,
-  primary key (workspace_id, id)
+  -- when the first message of the instance was stored
+  messaged_at timestamptz,
+  -- transferred to people when it is not answered in time
+  transfer boolean not null default true,
+  -- unanswered by then it is no_response; idle until then it closes
+  respond_by timestamptz,
+  close_by timestamptz,
+  -- the earlier of the two; a column, since policies keep an index on an expression from
+  -- what it is for
+  due_at timestamptz generated always as (least(respond_by, close_by)) stored
 );
 
 create unique index conversations_feed on conversations (workspace_id, cursor_us);
+create unique index conversations_open on conversations (contact_id, agent_id)
+  where closed_at is null;
+create index conversations_due on conversations (due_at) where due_at is not null;
+create index conversations_by_contact on conversations (contact_id);
+create index conversations_by_deal on conversations (deal_id) where deal_id is not null;
 
 create table messages (
   workspace_id uuid not null,
   cursor_us bigint not null,
-  id uuid not null,
+  id uuid primary key,
   conversation_id uuid not null,
+  contact_id uuid not null,
+  agent_id bigint,
   created_at timestamptz not null,
   actor text not null,
   kind text not null,
   content text,
   metadata json not null,
+  state text not null default '',
   delivered_at timestamptz,
-  read_at timestamptz,
-  primary key (workspace_id, id)
+  read_at timestamptz
 );
 
 create unique index messages_feed on messages (workspace_id, cursor_us);
+create index messages_by_conversation on messages (conversation_id, id);
+create index messages_by_agent on messages (agent_id, id);
 
--- The second wall between tenants: these tables show rows only of workspaces
--- that the transaction names in app.ws, and none when it names none. The
--- sub-select makes PostgreSQL read the setting once a statement. Tables that are
--- not in this list hold nothing of a person and are read before the workspace is
--- known; a test holds that list. The owner is not bound, so that a dump by the
--- owner is whole; the service serves as a role that is no owner.
+-- Messages that are not out yet, or of which nobody knows whether they are. When each is due
+-- and who holds it is in the queue.
+create table sends (
+  workspace_id uuid not null,
+  message_id uuid not null,
+  conversation_id uuid not null,
+  contact_id uuid not null,
+  connection_id text not null,
+  recipient text not null,
+  payload json not null,
+  attempts bigint not null,
+  until_at timestamptz not null,
+  primary key (workspace_id, message_id)
+);
+
+-- Which message a channel's id is, or what was said of one that is not known.
+create table channel_refs (
+  workspace_id uuid not null,
+  connection_id text not null,
+  external_id text not null,
+  message_id uuid,
+  progress json,
+  recipient_id text,
+  until_at timestamptz,
+  primary key (connection_id, external_id)
+);
+
+-- With the workspace, so that they are counted without a look at the rows.
+create index channel_refs_end on channel_refs (until_at) include (workspace_id)
+  where until_at is not null;
+create index channel_refs_strays on channel_refs (recipient_id) where recipient_id is not null;
+
+-- Sends that have to wait: of a contact, or with the nil id of a whole number. It names no
+-- person, so that a host finds work without naming workspaces.
+create table holds (
+  workspace_id uuid not null,
+  connection_id text not null,
+  contact_id uuid not null,
+  until_at timestamptz not null,
+  primary key (connection_id, contact_id)
+);
+
+create index holds_end on holds (until_at);
+create index holds_of_numbers on holds (until_at)
+  where contact_id = '00000000-0000-0000-0000-000000000000';
+
+create table message_errors (
+  workspace_id uuid not null,
+  cursor_us bigint not null,
+  id uuid primary key,
+  conversation_id uuid,
+  deal_id uuid,
+  agent_id bigint,
+  message_id uuid,
+  external_id text,
+  recipient_id text,
+  code text not null,
+  title text,
+  description text,
+  details text,
+  template_name text,
+  channel text,
+  occurred_at timestamptz not null
+);
+
+create unique index message_errors_feed on message_errors (workspace_id, cursor_us);
+create index message_errors_by_conversation on message_errors (conversation_id, cursor_us);
+create index message_errors_by_deal on message_errors (deal_id, cursor_us);
+-- What channels say of messages that nobody knows names only who it is about.
+create index message_errors_strays on message_errors (recipient_id)
+  where message_id is null and recipient_id is not null;
+
+-- An instance's templates, as its provider listed them.
+create table template_lists (
+  workspace_id uuid not null,
+  connection_id text primary key,
+  synced_at timestamptz not null,
+  error text,
+  unlisted boolean not null,
+  templates json not null
+);
+
+create table idempotency (
+  workspace_id uuid not null,
+  partner_id uuid not null,
+  route text not null,
+  key text not null,
+  fingerprint text not null,
+  message_id uuid,
+  -- null while the first request is running
+  answer json,
+  until_at timestamptz not null,
+  primary key (partner_id, route, key)
+);
+
+create index idempotency_ends on idempotency (until_at);
+create index idempotency_by_message on idempotency (message_id) where message_id is not null;
+
+-- What is in people's hands.
+create table tickets (
+  workspace_id uuid not null,
+  cursor_us bigint not null,
+  id uuid primary key,
+  conversation_id uuid,
+  deal_id uuid,
+  contact_id uuid not null,
+  agent_id bigint,
+  -- who it came from, as it was when it opened
+  agent_type text,
+  source text,
+  owner_id uuid,
+  -- `open`, `answered`, `resolved`
+  status text not null,
+  special_instructions text,
+  opened_at timestamptz not null,
+  answered_at timestamptz,
+  resolved_at timestamptz,
+  updated_at timestamptz not null
+);
+
+create unique index tickets_feed on tickets (workspace_id, cursor_us);
+create index tickets_newest on tickets (workspace_id, id);
+create index tickets_by_status on tickets (workspace_id, status, id);
+create unique index tickets_live on tickets (conversation_id)
+  where resolved_at is null and conversation_id is not null;
+create unique index tickets_live_of_deals on tickets (deal_id)
+  where resolved_at is null and conversation_id is null;
+create index tickets_by_contact on tickets (contact_id);
+create index tickets_by_deal on tickets (deal_id) where deal_id is not null;
+
+-- What is gone: told to who follows a feed within, never exported. It names no person.
+create table tombstones (
+  workspace_id uuid not null,
+  entity smallint not null,
+  cursor_us bigint not null,
+  id uuid not null,
+  primary key (workspace_id, entity, cursor_us)
+);
+
+create index tombstones_oldest on tombstones (cursor_us);
+
+-- What was erased is remembered without saying who it was.
+create table erasures (
+  workspace_id uuid not null,
+  id uuid primary key,
+  contact_id uuid not null,
+  -- `id`, `phone`, `email`: what the contact was found by, not its value
+  found_by text not null,
+  -- the operator's key
+  key_id uuid not null,
+  began_at timestamptz not null,
+  -- null: it was interrupted, or goes on
+  done_at timestamptz,
+  -- how many of what
+  erased json not null,
+  -- what was found and left
+  remaining json not null
+);
+
+create index erasures_newest on erasures (workspace_id, id);
+create index erasures_by_contact on erasures (contact_id, id);
+
+-- Analytics: rollups that follow the feeds of conversations and tickets.
+
+-- Of a metric set: the last successful run. It belongs to no tenant.
+create table rollup_runs (
+  metric_set smallint primary key,
+  -- everything that was committed before is counted
+  as_of timestamptz not null,
+  finished_at timestamptz not null,
+  changes bigint not null
+);
+
+-- A whole rollup of a metric set of a workspace.
+create table rollup_builds (
+  workspace_id uuid not null,
+  metric_set smallint not null,
+  build bigint generated always as identity primary key,
+  -- `making`, `serving`, `retired`
+  state text not null,
+  -- the feed is counted up to this stamp
+  after_us bigint not null,
+  -- the feed's clock when the build began: what was removed by then was never counted
+  began_us bigint not null,
+  -- grows with each change of its tables
+  step bigint not null,
+  -- grows with each change of its counts
+  version bigint not null,
+  -- of a workspace that runs have failed for: what it is as of; null: nothing was counted
+  held_at timestamptz,
+  held boolean not null default false
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
+
+create unique index rollup_builds_serving on rollup_builds (workspace_id, metric_set)
+  where state = 'serving';
+create unique index rollup_builds_making on rollup_builds (workspace_id, metric_set)
+  where state = 'making';
+create index rollup_builds_of on rollup_builds (workspace_id, metric_set, build);
+
+-- What counts are told apart by; '' and 0 stand for none.
+create table rollup_keys (
+  workspace_id uuid not null,
+  key bigint generated always as identity primary key,
+  agent_type text not null,
+  agent_id bigint not null,
+  source text not null,
+  unique (workspace_id, agent_type, agent_id, source)
+);
+
+-- What was counted of a thing; `measured` has a bit for each measure. Facts, counts and days
+-- change several times after they were made: with room beside them they stay where they are.
+create table rollup_facts (
+  workspace_id uuid not null,
+  build bigint not null,
+  id uuid not null,
+  slot integer not null,
+  key bigint not null,
+  measured smallint not null,
+  primary key (build, id)
+) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02);
+
+-- The counts of a quarter of an hour, numbered from 1970-01-01.
+create table rollup_slots (
+  workspace_id uuid not null,
+  build bigint not null,
+  slot integer not null,
+  key bigint not null,
+  count_1 bigint not null,
+  count_2 bigint not null,
+  count_3 bigint not null,
+  count_4 bigint not null,
+  count_5 bigint not null,
+  primary key (build, slot, key)
+) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02);
+
+-- Local days of a zone, by the zone's rules of this version, from the slots before
+-- `filled_slot`.
+create table rollup_cubes (
+  workspace_id uuid not null,
+  build bigint not null,
+  zone text not null,
+  tzdata text not null,
+  filled_slot integer not null,
+  primary key (build, zone)
+);
+
+-- The counts of a local day, numbered from 1970-01-01: JSON, [[key, counts..]..].
+create table rollup_days (
+  workspace_id uuid not null,
+  build bigint not null,
+  zone text not null,
+  day integer not null,
+  cells text not null,
+  primary key (build, zone, day)
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
+
+-- Zones that are asked for.
+create table rollup_zones (
+  workspace_id uuid not null,
+  zone text not null,
+  requests bigint not null,
+  used_at timestamptz not null,
+  primary key (workspace_id, zone)
+);
+
+-- What hosts on one database tell each other. Nothing here belongs to a tenant or names a
+-- person. All times are the database's own.
+
+-- A row for each run of the service. What it serves and what it prepared is one report,
+-- written whole with every sign of life.
+create table hosts (
+  id uuid primary key,
+  name text not null,
+  version text not null,
+  started_at timestamptz not null default clock_timestamp(),
+  seen_at timestamptz not null default clock_timestamp(),
+  report json not null
+) with (fillfactor = 50);
+
+-- A version that every host shall prepare, before it serves on any: one for a plugin's name
+-- at a time. The number tells proposals of one digest apart.
+create table proposals (
+  name text primary key,
+  number bigint not null,
+  digest text not null references plugins (digest),
+  host_id uuid not null,
+  until_at timestamptz not null
+);
+
+-- Who does a periodic job. The fence grows whenever it changes hands.
+create table jobs (
+  name text primary key,
+  host_id uuid not null,
+  fence bigint not null,
+  until_at timestamptz not null
+) with (fillfactor = 50);
+
+-- When what a workspace asked for so far is paid off, in microseconds of feed_now(). It is
+-- not logged: a crash empties it, and every count starts anew.
+create unlogged table rates (
+  workspace_id uuid primary key,
+  due_us bigint not null,
+  refused boolean not null
+) with (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
+
+-- A store that moves in from elsewhere. The row is there from the move's first transaction
+-- on, and while it has no end the database is not served. How far the move is commits with
+-- the rows that it copied.
+create table moves (
+  one boolean primary key default true check (one),
+  -- The store that moves, by its id.
+  source uuid not null,
+  began_at timestamptz not null default clock_timestamp(),
+  done_at timestamptz,
+  progress json not null
+);
+
+-- The second wall between tenants: these tables show rows only of workspaces that the
+-- transaction names in app.ws, and none when it names none. The sub-select makes PostgreSQL
+-- read the setting once a statement. Tables that are not in this list hold nothing of a
+-- person and are read before the workspace is known; a test holds that list. The owner is
+-- not bound, so that a dump by the owner is whole; the service serves as a role that is no
+-- owner.
+--
+-- The wall judges the rows that a query has found and is no way to find them (`is true`). As
+-- a bare condition on workspace_id it would lead an index to all rows of a workspace, which
+-- looks cheap while a table is young: such a plan is kept, and joins each key that is looked
+-- for with every row of the workspace.
 do $$
 declare
   tenant text;
 begin
   foreach tenant in array array[
-    'agents', 'owners', 'products', 'deliveries', 'items', 'fetches', 'answers', 'dedupe',
-    'contacts', 'contact_keys', 'deals', 'conversations', 'messages'
+    'agents', 'owners', 'products',
+    'deliveries', 'items', 'fetches', 'answers', 'dedupe',
+    'contacts', 'contact_keys', 'shared_keys', 'deals', 'deal_history', 'deal_logs',
+    'conversations', 'messages', 'sends', 'channel_refs', 'message_errors', 'idempotency',
+    'tickets', 'tombstones', 'erasures',
+    'rollup_builds', 'rollup_keys', 'rollup_facts', 'rollup_slots', 'rollup_cubes',
+    'rollup_days', 'rollup_zones'
   ] loop
     execute format('alter table %I enable row level security', tenant);
     execute format(
-      'create policy named_workspaces on %I using (workspace_id = any ((select nullif(current_setting(''app.ws'', true), '''')::uuid[])::uuid[]))',
+      'create policy named_workspaces on %I using ((workspace_id = any ((select nullif(current_setting(''app.ws'', true), '''')::uuid[])::uuid[])) is true)',
       tenant
     );
   end loop;

@@ -1,68 +1,82 @@
--- Times are microseconds since the epoch, ids are text, JSON is text.
--- What belongs to a tenant leads with workspace_id. The tables on a lead's way
--- carry no foreign keys: the batch that writes them has just read or made what
--- they name, and each check would be a lookup for every lead.
+-- Ids are the 16 bytes of a uuid (a connection's is text), times are microseconds since the
+-- epoch, as are the stamps of a feed, JSON is text, truth is 0 or 1. Columns have the names
+-- that they have in PostgreSQL.
+--
+-- What belongs to a tenant leads with workspace_id. The tables on a lead's way carry no
+-- foreign keys: the batch that writes them has just read or made what they name, and each
+-- check would be a lookup for every lead. Rows that are small and looked up by their key
+-- lie in its order (`without rowid`), so that a new row touches one tree less.
 
 create table store (
   one integer primary key check (one = 1),
-  id text not null,
-  last_lease integer not null
+  id blob not null,
+  last_lease integer not null default 0,
+  -- Agents are numbered without gaps.
+  last_agent integer not null default 0
 ) strict;
 
 -- declarations
 
 create table workspaces (
-  id text primary key,
+  id blob primary key,
   slug text not null unique,
   name text not null,
   region text not null,
   time_zone text not null,
   rate_limit integer not null,
-  created_us integer not null
-) strict;
+  created_at integer not null
+) strict, without rowid;
 
 create table partners (
-  workspace_id text not null references workspaces (id),
-  id text not null primary key,
+  workspace_id blob not null references workspaces (id),
+  id blob primary key,
   name text not null,
-  created_us integer not null,
+  created_at integer not null,
   unique (workspace_id, name)
-) strict;
+) strict, without rowid;
 
 create table agents (
-  workspace_id text not null references workspaces (id),
-  id integer primary key autoincrement,
+  workspace_id blob not null references workspaces (id),
+  id integer primary key,
   name text not null,
   number text,
   kind text not null,
   channel text,
   adapter text,
-  config text not null,
   internal integer not null,
   unique (workspace_id, name)
 ) strict;
 
 create table owners (
-  workspace_id text not null references workspaces (id),
-  id text not null primary key,
+  workspace_id blob not null references workspaces (id),
+  id blob primary key,
   name text not null,
   email text not null,
   unique (workspace_id, email)
-) strict;
+) strict, without rowid;
 
 create table products (
-  workspace_id text not null references workspaces (id),
-  id text not null primary key,
+  workspace_id blob not null references workspaces (id),
+  id blob primary key,
   external_id text not null,
   name text not null,
   description text,
+  cursor_us integer not null,
+  created_at integer not null,
+  updated_at integer not null,
+  -- the import that named it last
+  import_at integer,
   unique (workspace_id, external_id)
-) strict;
+) strict, without rowid;
+
+create unique index products_feed on products (workspace_id, cursor_us);
 
 create table connections (
-  workspace_id text not null references workspaces (id),
-  id text not null primary key,
-  partner_id text not null references partners (id),
+  workspace_id blob not null references workspaces (id),
+  id text primary key,
+  -- `source`, or `channel`
+  kind text not null,
+  partner_id blob references partners (id),
   name text not null,
   plugin text not null,
   config text not null,
@@ -77,24 +91,25 @@ create table connections (
   region text not null,
   time_zone text not null,
   dedupe_by_content integer not null,
-  paused_us integer,
+  settings text not null,
+  paused_at integer,
   paused_reason text,
-  unique (workspace_id, name)
+  unique (workspace_id, kind, name)
 ) strict;
 
 create table keys (
-  id text primary key,
+  id blob primary key,
   digest blob not null unique,
   kind text not null,
-  workspace_id text references workspaces (id),
-  partner_id text references partners (id),
+  workspace_id blob references workspaces (id),
+  partner_id blob references partners (id),
   label text not null,
   hint text not null,
-  created_us integer not null,
-  expires_us integer,
-  revoked_us integer,
-  last_used_us integer
-) strict;
+  created_at integer not null,
+  expires_at integer,
+  revoked_at integer,
+  last_used_at integer
+) strict, without rowid;
 
 -- plugins
 
@@ -106,7 +121,9 @@ create table plugins (
   checks text not null,
   golden integer not null,
   origin text not null,
-  stored_us integer not null,
+  publisher text,
+  stored_at integer not null,
+  -- Last, so that no other column is read past it.
   wasm blob not null
 ) strict;
 
@@ -115,7 +132,7 @@ create table activations (
   digest text not null references plugins (digest),
   previous text references plugins (digest),
   generation integer not null,
-  activated_us integer not null
+  activated_at integer not null
 ) strict;
 
 create table refusals (
@@ -123,23 +140,55 @@ create table refusals (
   origin text not null,
   digest text,
   reason text not null,
-  at_us integer not null
+  at integer not null
 ) strict;
 
 -- the way of a lead
 
 create table feed_clock (
-  workspace_id text not null,
+  workspace_id blob not null,
   entity integer not null,
   last_us integer not null,
+  -- The greatest stamp of a tombstone that is no more: who follows from before it begins anew.
+  forgotten_us integer not null default 0,
   primary key (workspace_id, entity)
 ) strict, without rowid;
 
-create table deliveries (
-  workspace_id text not null,
-  id text not null unique,
+-- What is not finished: deliveries (item -1), fetches (their item's place), and messages that
+-- are not out yet (item -2, by the message's id). The usual delivery is finished at once and
+-- was never in it. Who holds a piece of work is written here alone, also for a finished
+-- delivery that is replayed.
+create table queue (
+  workspace_id blob not null,
+  delivery_id blob not null,
+  item integer not null,
   connection_id text not null,
-  received_us integer not null,
+  -- the delivery's state, `fetch`, or `waiting`, `sending`, `unknown`
+  status text not null,
+  -- what the delivery was last tried with
+  digest text,
+  body_bytes integer not null default 0,
+  due_at integer,
+  lease integer not null default 0,
+  lease_until_at integer,
+  -- of a send, when it is given up
+  until_at integer,
+  primary key (delivery_id, item)
+) strict, without rowid;
+
+create index queue_by_connection on queue (connection_id, status);
+create index queue_by_status on queue (status, delivery_id);
+-- Connections take turns: what waits is found connection by connection.
+create index queue_conversions on queue (connection_id, due_at)
+  where item = -1 and due_at is not null;
+create index queue_calls on queue (connection_id, due_at)
+  where item <> -1 and due_at is not null;
+
+create table deliveries (
+  workspace_id blob not null,
+  id blob not null unique,
+  connection_id text not null,
+  received_at integer not null,
   method text not null,
   path text not null,
   query text not null,
@@ -150,49 +199,42 @@ create table deliveries (
   notes text not null,
   ran text,
   attempts integer not null,
-  next_attempt_us integer,
-  lease integer not null,
-  lease_until_us integer,
+  next_attempt_at integer,
   presented blob,
+  -- whom an unproven delivery came from, by the owner of the network
+  peer text,
   -- Last, so that no other column is read past it.
   body blob not null
 ) strict;
 
 create index deliveries_by_connection on deliveries (connection_id, id);
--- The usual delivery is finished at once and is in neither of these. A query
--- uses the second only when it names one of its states as a literal.
-create index deliveries_due on deliveries (next_attempt_us)
-  where next_attempt_us is not null;
-create index deliveries_unfinished on deliveries (status, connection_id, id, body_bytes)
-  where status = 'queued' or status = 'failed' or status = 'parked'
-  or status = 'quarantined' or status = 'unrouted';
 
 create table items (
-  workspace_id text not null,
-  delivery_id text not null,
+  workspace_id blob not null,
+  delivery_id blob not null,
   item integer not null,
   status text not null,
   external_id text,
-  deal_id text,
-  contact_id text,
+  deal_id blob,
+  contact_id blob,
   message text,
   primary key (delivery_id, item)
 ) strict, without rowid;
 
+create index items_by_contact on items (contact_id) where contact_id is not null;
+
 create table fetches (
-  workspace_id text not null,
-  delivery_id text not null,
+  workspace_id blob not null,
+  delivery_id blob not null,
   item integer not null,
   connection_id text not null,
   dedupe_key text,
   external_id text,
   hop integer not null,
-  due_us integer not null,
-  until_us integer not null,
+  due_at integer not null,
+  until_at integer not null,
   attempts integer not null,
   ran text not null,
-  lease integer not null,
-  lease_until_us integer,
   request text not null,
   state blob not null,
   response_head text,
@@ -200,111 +242,445 @@ create table fetches (
   primary key (delivery_id, item)
 ) strict;
 
-create index fetches_due on fetches (due_us, connection_id);
+-- What sources answered to the fetches of a delivery, kept for as long as the delivery, so
+-- that a replay needs no second call. The number is the order in which they were settled.
+create table answers (
+  number integer primary key,
+  workspace_id blob not null,
+  delivery_id blob not null,
+  item integer not null,
+  hop integer not null,
+  external_id text,
+  request text not null,
+  response_head text not null,
+  -- Last, so that no other column is read past it.
+  response_body blob not null,
+  unique (delivery_id, item, hop)
+) strict;
 
 create table dedupe (
+  workspace_id blob not null,
   connection_id text not null,
   key text not null,
-  workspace_id text not null,
-  delivery_id text not null,
+  delivery_id blob not null,
   item integer not null,
-  until_us integer,
-  deal_id text,
-  contact_id text,
+  until_at integer,
+  deal_id blob,
+  contact_id blob,
   primary key (connection_id, key)
 ) strict, without rowid;
 
-create index dedupe_ends on dedupe (until_us) where until_us is not null;
+create index dedupe_ends on dedupe (until_at) where until_at is not null;
 
 create table contacts (
-  workspace_id text not null,
+  workspace_id blob not null,
   cursor_us integer not null,
-  id text not null unique,
+  id blob primary key,
   name text,
   email text,
   phone_number text,
-  banned_us integer,
+  banned_at integer,
   props text not null,
   -- Fields that a person edited: a JSON array of names, such as ["name"].
   edited text not null default '[]',
-  created_us integer not null,
-  updated_us integer not null
-) strict;
+  created_at integer not null,
+  updated_at integer not null
+) strict, without rowid;
 
 -- A stamp is unique within its workspace, so the id adds nothing to the order.
 create unique index contacts_feed on contacts (workspace_id, cursor_us);
 
 create table contact_keys (
-  workspace_id text not null,
+  workspace_id blob not null,
   key text not null,
-  contact_id text not null,
+  contact_id blob not null,
   primary key (workspace_id, key)
 ) strict, without rowid;
 
+create index contact_keys_by_contact on contact_keys (contact_id);
+
+-- Keys of a contact that another one has had before: a person is found by every address and
+-- phone that is theirs, also one that two people share.
+create table shared_keys (
+  workspace_id blob not null,
+  key text not null,
+  contact_id blob not null,
+  primary key (workspace_id, key, contact_id)
+) strict, without rowid;
+
+create index shared_keys_by_contact on shared_keys (contact_id);
+
 create table deals (
-  workspace_id text not null,
+  workspace_id blob not null,
   cursor_us integer not null,
-  id text not null unique,
-  person_id text not null,
+  id blob primary key,
+  person_id blob not null,
   agent_id integer,
-  owner_id text,
+  owner_id blob,
   status text not null,
   title text,
   props text not null,
   edited text not null default '[]',
-  created_us integer not null,
-  updated_us integer not null,
+  created_at integer not null,
+  updated_at integer not null,
   stage_code text not null,
-  product_id text,
+  product_id blob,
   external_id text,
   connection_id text,
-  delivery_id text
-) strict;
+  delivery_id blob,
+  -- Of a deal that a partner made; others are their connection's.
+  partner_id blob
+) strict, without rowid;
 
 create unique index deals_feed on deals (workspace_id, cursor_us);
 create index deals_by_person on deals (person_id, id);
 create index deals_by_external_id on deals (workspace_id, external_id)
   where external_id is not null;
 
+-- Who changed what of a deal; `who` and `changes` are JSON.
+create table deal_history (
+  number integer primary key,
+  workspace_id blob not null,
+  deal_id blob not null,
+  at integer not null,
+  who text not null,
+  changes text not null
+) strict;
+
+create index deal_history_by_deal on deal_history (deal_id, number);
+
+create table deal_logs (
+  workspace_id blob not null,
+  id blob primary key,
+  deal_id blob not null,
+  created_at integer not null,
+  partner_id blob not null,
+  key_id blob not null,
+  kind text not null,
+  subject text not null,
+  description text,
+  metadata text not null
+) strict;
+
+create index deal_logs_by_deal on deal_logs (deal_id, id);
+
 -- what messaging writes
 
 create table conversations (
-  workspace_id text not null,
+  workspace_id blob not null,
   cursor_us integer not null,
-  id text not null unique,
-  contact_id text not null,
-  deal_id text,
+  id blob primary key,
+  contact_id blob not null,
+  deal_id blob,
   agent_id integer,
   agent_type text,
   source text,
   channel text,
   status text not null,
-  created_us integer not null,
-  updated_us integer not null,
-  first_message_us integer,
-  answered_us integer,
-  last_message_us integer,
-  no_response_us integer,
-  transferred_us integer,
-  appointment_us integer,
-  closed_us integer,
-  props text not null
+  created_at integer not null,
+  updated_at integer not null,
+  first_message_at integer,
+  answered_at integer,
+  last_message_at integer,
+  no_response_at integer,
+  transferred_at integer,
+  appointment_at integer,
+  closed_at integer,
+  props text not null,
+  -- when the first message of the instance was stored
+  messaged_at integer,
+  -- transferred to people when it is not answered in time
+  transfer integer not null default 1,
+  -- unanswered by then it is no_response; idle until then it closes
+  respond_by integer,
+  close_by integer,
+  -- the earlier of the two
+  due_at integer generated always as (
+    case when respond_by is null or close_by < respond_by then close_by else respond_by end
+  ) stored
 ) strict;
 
 create unique index conversations_feed on conversations (workspace_id, cursor_us);
+create unique index conversations_open on conversations (contact_id, agent_id)
+  where closed_at is null;
+create index conversations_due on conversations (due_at) where due_at is not null;
+create index conversations_by_contact on conversations (contact_id);
+create index conversations_by_deal on conversations (deal_id) where deal_id is not null;
 
 create table messages (
-  workspace_id text not null,
+  workspace_id blob not null,
   cursor_us integer not null,
-  id text not null unique,
-  conversation_id text not null,
-  created_us integer not null,
+  id blob primary key,
+  conversation_id blob not null,
+  contact_id blob not null,
+  agent_id integer,
+  created_at integer not null,
   actor text not null,
   kind text not null,
   content text,
   metadata text not null,
-  delivered_us integer,
-  read_us integer
+  state text not null default '',
+  delivered_at integer,
+  read_at integer
 ) strict;
 
 create unique index messages_feed on messages (workspace_id, cursor_us);
+create index messages_by_conversation on messages (conversation_id, id);
+create index messages_by_agent on messages (agent_id, id);
+
+-- Messages that are not out yet, or of which nobody knows whether they are. When each is due
+-- and who holds it is in the queue.
+create table sends (
+  workspace_id blob not null,
+  message_id blob primary key,
+  conversation_id blob not null,
+  contact_id blob not null,
+  connection_id text not null,
+  recipient text not null,
+  payload text not null,
+  attempts integer not null,
+  until_at integer not null
+) strict;
+
+-- Which message a channel's id is, or what was said of one that is not known.
+create table channel_refs (
+  workspace_id blob not null,
+  connection_id text not null,
+  external_id text not null,
+  message_id blob,
+  progress text,
+  recipient_id text,
+  until_at integer,
+  primary key (connection_id, external_id)
+) strict, without rowid;
+
+create index channel_refs_end on channel_refs (until_at) where until_at is not null;
+create index channel_refs_strays on channel_refs (recipient_id) where recipient_id is not null;
+
+-- Sends that have to wait: of a contact, or with the nil id of a whole number.
+create table holds (
+  workspace_id blob not null,
+  connection_id text not null,
+  contact_id blob not null,
+  until_at integer not null,
+  primary key (connection_id, contact_id)
+) strict, without rowid;
+
+create index holds_end on holds (until_at);
+
+create table message_errors (
+  workspace_id blob not null,
+  cursor_us integer not null,
+  id blob primary key,
+  conversation_id blob,
+  deal_id blob,
+  agent_id integer,
+  message_id blob,
+  external_id text,
+  recipient_id text,
+  code text not null,
+  title text,
+  description text,
+  details text,
+  template_name text,
+  channel text,
+  occurred_at integer not null
+) strict;
+
+create unique index message_errors_feed on message_errors (workspace_id, cursor_us);
+create index message_errors_by_conversation on message_errors (conversation_id, cursor_us);
+create index message_errors_by_deal on message_errors (deal_id, cursor_us);
+-- What channels say of messages that nobody knows names only who it is about.
+create index message_errors_strays on message_errors (recipient_id)
+  where message_id is null and recipient_id is not null;
+
+-- An instance's templates, as its provider listed them.
+create table template_lists (
+  workspace_id blob not null,
+  connection_id text primary key,
+  synced_at integer,
+  error text,
+  unlisted integer not null,
+  templates text not null
+) strict;
+
+create table idempotency (
+  workspace_id blob not null,
+  partner_id blob not null,
+  route text not null,
+  key text not null,
+  fingerprint text not null,
+  message_id blob,
+  -- null while the first request is running
+  answer text,
+  until_at integer not null,
+  primary key (partner_id, route, key)
+) strict, without rowid;
+
+create index idempotency_ends on idempotency (until_at);
+create index idempotency_by_message on idempotency (message_id) where message_id is not null;
+
+-- What is in people's hands.
+create table tickets (
+  workspace_id blob not null,
+  cursor_us integer not null,
+  id blob primary key,
+  conversation_id blob,
+  deal_id blob,
+  contact_id blob not null,
+  agent_id integer,
+  -- who it came from, as it was when it opened
+  agent_type text,
+  source text,
+  owner_id blob,
+  -- `open`, `answered`, `resolved`
+  status text not null,
+  special_instructions text,
+  opened_at integer not null,
+  answered_at integer,
+  resolved_at integer,
+  updated_at integer not null
+) strict;
+
+create unique index tickets_feed on tickets (workspace_id, cursor_us);
+create index tickets_newest on tickets (workspace_id, id);
+create index tickets_by_status on tickets (workspace_id, status, id);
+create unique index tickets_live on tickets (conversation_id)
+  where resolved_at is null and conversation_id is not null;
+create unique index tickets_live_of_deals on tickets (deal_id)
+  where resolved_at is null and conversation_id is null;
+create index tickets_by_contact on tickets (contact_id);
+create index tickets_by_deal on tickets (deal_id) where deal_id is not null;
+
+-- What is gone: told to who follows a feed within, never exported. It names no person.
+create table tombstones (
+  workspace_id blob not null,
+  entity integer not null,
+  cursor_us integer not null,
+  id blob not null,
+  primary key (workspace_id, entity, cursor_us)
+) strict, without rowid;
+
+create index tombstones_oldest on tombstones (cursor_us);
+
+create table erasures (
+  workspace_id blob not null,
+  id blob primary key,
+  contact_id blob not null,
+  -- `id`, `phone`, `email`: what the contact was found by, not its value
+  found_by text not null,
+  -- the operator's key
+  key_id blob not null,
+  began_at integer not null,
+  -- null: it was interrupted, or goes on
+  done_at integer,
+  -- how many of what
+  erased text not null,
+  -- what was found and left
+  remaining text not null
+) strict;
+
+create index erasures_newest on erasures (workspace_id, id);
+create index erasures_by_contact on erasures (contact_id, id);
+
+-- Analytics: rollups that follow the feeds of conversations and tickets.
+
+-- Of a metric set: the last successful run. It belongs to no tenant.
+create table rollup_runs (
+  metric_set integer primary key,
+  -- everything that was committed before is counted
+  as_of integer not null,
+  finished_at integer not null,
+  changes integer not null
+) strict;
+
+-- A whole rollup of a metric set of a workspace.
+create table rollup_builds (
+  workspace_id blob not null,
+  metric_set integer not null,
+  build integer primary key autoincrement,
+  -- `making`, `serving`, `retired`
+  state text not null,
+  -- the feed is counted up to this stamp
+  after_us integer not null,
+  -- the feed's clock when the build began: what was removed by then was never counted
+  began_us integer not null,
+  -- grows with each change of its tables
+  step integer not null,
+  -- grows with each change of its counts
+  version integer not null,
+  -- of a workspace that runs have failed for: what it is as of; null: nothing was counted
+  held_at integer,
+  held integer not null default 0
+) strict;
+
+create unique index rollup_builds_serving on rollup_builds (workspace_id, metric_set)
+  where state = 'serving';
+create unique index rollup_builds_making on rollup_builds (workspace_id, metric_set)
+  where state = 'making';
+create index rollup_builds_of on rollup_builds (workspace_id, metric_set, build);
+
+-- What counts are told apart by; '' and 0 stand for none.
+create table rollup_keys (
+  workspace_id blob not null,
+  key integer primary key autoincrement,
+  agent_type text not null,
+  agent_id integer not null,
+  source text not null,
+  unique (workspace_id, agent_type, agent_id, source)
+) strict;
+
+-- What was counted of a thing; `measured` has a bit for each measure.
+create table rollup_facts (
+  workspace_id blob not null,
+  build integer not null,
+  id blob not null,
+  slot integer not null,
+  key integer not null,
+  measured integer not null,
+  primary key (build, id)
+) strict, without rowid;
+
+-- The counts of a quarter of an hour, numbered from 1970-01-01.
+create table rollup_slots (
+  workspace_id blob not null,
+  build integer not null,
+  slot integer not null,
+  key integer not null,
+  count_1 integer not null,
+  count_2 integer not null,
+  count_3 integer not null,
+  count_4 integer not null,
+  count_5 integer not null,
+  primary key (build, slot, key)
+) strict, without rowid;
+
+-- Local days of a zone, by the zone's rules of this version, from the slots before
+-- `filled_slot`.
+create table rollup_cubes (
+  workspace_id blob not null,
+  build integer not null,
+  zone text not null,
+  tzdata text not null,
+  filled_slot integer not null,
+  primary key (build, zone)
+) strict, without rowid;
+
+-- The counts of a local day, numbered from 1970-01-01: JSON, [[key, counts..]..].
+create table rollup_days (
+  workspace_id blob not null,
+  build integer not null,
+  zone text not null,
+  day integer not null,
+  cells text not null,
+  primary key (build, zone, day)
+) strict;
+
+-- Zones that are asked for.
+create table rollup_zones (
+  workspace_id blob not null,
+  zone text not null,
+  requests integer not null,
+  used_at integer not null,
+  primary key (workspace_id, zone)
+) strict, without rowid;

@@ -1,5 +1,6 @@
 //! The rows of the export, exactly as they leave: every key on every row, null
-//! where nothing is known, times with six digits.
+//! where nothing is known, times with six digits. Clients' schemas are made of these
+//! types; the stores write what serde would make of them (`store/row/export.rs`).
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -178,11 +179,9 @@ pub struct MessageErrorRow {
     pub occurred_at: Micros,
 }
 
-/// An exported row and its place in the feed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Of an exported row: its place in the feed, and how many bytes of JSON it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExportRow {
     pub stamp: i64,
-    pub id: String,
-    /// The row as JSON text, one line.
-    pub json: String,
+    pub bytes: usize,
 }

@@ -5,20 +5,23 @@
 //! page is the one whose `next_cursor` is null; another is short where its rows are
 //! long. A cursor belongs to its workspace, feed, filter and store.
 
+use std::iter;
+
 use hyper::StatusCode;
+use hyper::body::Bytes;
 use hyper::header::{HeaderValue, VARY};
 
 use super::auth::WorkspaceCaller;
 use super::error::ApiError;
 use super::lines::{self, NDJSON};
 use super::payload::Payload;
-use super::pieces::{Around, Pieces};
 use super::query::Query;
 use super::reply::{self, Reply};
 use super::router::Call;
 use crate::domain::cursor::Cursor;
-use crate::domain::row::{Entity, ExportRow};
+use crate::domain::row::Entity;
 use crate::domain::time::{self, Micros};
+use crate::limits;
 use crate::store::{ExportPage, Store};
 
 /// What a pull is of; a cursor of the one is none of the other.
@@ -138,7 +141,7 @@ impl Pull {
         } else {
             &ENVELOPE
         };
-        let payload = payload(page.rows, form, next.as_deref());
+        let payload = payload(page, form, next.as_deref());
         let mut reply = reply::of(StatusCode::OK, form.content_type, payload);
         reply
             .headers_mut()
@@ -191,20 +194,24 @@ const LINES: Form = Form {
     end: "}\n",
 };
 
-/// The rows are JSON already: they are put together as they are.
-fn payload(rows: Vec<ExportRow>, form: &Form, next: Option<&str>) -> Payload {
-    let mut end = form.after_rows[usize::from(rows.is_empty())].into();
-    tail(&mut end, rows.len(), next);
+/// The rows are JSON already: what the store has put together goes out as it is, a piece
+/// after the other. Only an answer that is short is copied, so that it is one.
+fn payload(page: ExportPage, form: &Form, next: Option<&str>) -> Payload {
+    let begin = Bytes::from_static(form.begin.as_bytes());
+    let mut end = form.after_rows[usize::from(page.rows.is_empty())].into();
+    tail(&mut end, page.rows.len(), next);
     end.extend_from_slice(form.end.as_bytes());
-    let around = Around {
-        begin: form.begin.as_bytes(),
-        between: form.between,
-        end,
-    };
-    let write = |row: &ExportRow, piece: &mut Vec<u8>| {
-        piece.extend_from_slice(row.json.as_bytes());
-    };
-    Pieces::new(around, rows, |row| row.json.len(), write).into_payload()
+    let rows = page.joined(form.between);
+    let of_rows: usize = rows.iter().map(Vec::len).sum();
+    let bytes = begin.len() + of_rows + end.len();
+    let pieces = iter::once(begin)
+        .chain(rows.into_iter().map(Bytes::from))
+        .chain(iter::once(Bytes::from(end)))
+        .filter(|piece| !piece.is_empty());
+    if bytes <= limits::PIECE_BYTES {
+        return Payload::whole(pieces.collect::<Vec<_>>().concat());
+    }
+    Payload::pieces(bytes, pieces)
 }
 
 fn tail(body: &mut Vec<u8>, count: usize, next: Option<&str>) {
@@ -223,24 +230,30 @@ fn tail(body: &mut Vec<u8>, count: usize, next: Option<&str>) {
 
 #[cfg(test)]
 mod tests {
-    use hyper::body::Bytes;
-
     use super::*;
-    use crate::limits;
+    use crate::domain::row::ExportRow;
 
-    fn row(json: &str) -> ExportRow {
-        ExportRow {
+    /// Each row is a piece.
+    fn page(rows: &[&str]) -> ExportPage {
+        let of = |json: &&str| ExportRow {
             stamp: 1,
-            id: String::new(),
-            json: json.to_owned(),
+            bytes: json.len(),
+        };
+        ExportPage {
+            rows: rows.iter().map(of).collect(),
+            pieces: rows
+                .iter()
+                .map(|json| format!("{json}\n").into_bytes())
+                .collect(),
+            ..ExportPage::default()
         }
     }
 
     #[test]
     fn pieces_put_together_are_the_answer_and_as_long_as_said() {
         let long = format!("\"{}\"", "a".repeat(limits::PIECE_BYTES));
-        let check = |rows: &[&str], form: &Form, next, expect: &str| {
-            let pieces = payload(rows.iter().map(|json| row(json)).collect(), form, next);
+        let check = |page: ExportPage, form: &Form, next, expect: &str| {
+            let pieces = payload(page, form, next);
             let bytes = pieces.bytes();
             let pieces: Vec<Bytes> = pieces.collect();
             assert_eq!(pieces.concat(), expect.as_bytes());
@@ -248,13 +261,20 @@ mod tests {
             pieces.len()
         };
         let empty = r#"{"data":[],"next_cursor":null,"count":0}"#;
-        assert_eq!(check(&[], &ENVELOPE, None, empty), 1);
+        assert_eq!(check(page(&[]), &ENVELOPE, None, empty), 1);
         let two = r#"{"data":[1,2],"next_cursor":"abc","count":2}"#;
-        assert_eq!(check(&["1", "2"], &ENVELOPE, Some("abc"), two), 1);
+        assert_eq!(check(page(&["1", "2"]), &ENVELOPE, Some("abc"), two), 1);
+        let in_one = ExportPage {
+            pieces: vec![b"1\n2\n".to_vec()],
+            ..page(&["1", "2"])
+        };
+        assert_eq!(check(in_one, &ENVELOPE, Some("abc"), two), 1);
         let empty = "{\"next_cursor\":null,\"count\":0}\n";
-        assert_eq!(check(&[], &LINES, None, empty), 1);
+        assert_eq!(check(page(&[]), &LINES, None, empty), 1);
         let two = format!("{long}\n{long}\n{{\"next_cursor\":null,\"count\":2}}\n");
-        assert_eq!(check(&[&long, &long], &LINES, None, &two), 3);
+        assert_eq!(check(page(&[&long, &long]), &LINES, None, &two), 3);
+        let two = format!("{{\"data\":[{long},{long}],\"next_cursor\":null,\"count\":2}}");
+        assert_eq!(check(page(&[&long, &long]), &ENVELOPE, None, &two), 4);
     }
 
     #[test]

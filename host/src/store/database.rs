@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use super::postgres::Rows;
 use super::postgres::reach::Reach;
-use super::sql::Tx;
+use super::sql::{Tx, steps};
 use super::sqlite::threads::{End, Length, Steps, ending};
-use super::{StoreError, postgres, sqlite};
+use super::{Batch, StoreError, Written, decide, operations, postgres, sqlite};
+use crate::clock::SharedClock;
 use crate::limits;
 
 /// A store's database.
@@ -107,6 +108,64 @@ impl Database {
                     let (value, how) = steps(&mut tx).await?;
                     end(tx, how).await?;
                     Ok(value)
+                })
+                .await
+            }
+        }
+    }
+
+    /// Commits a batch: all of it, or nothing.
+    pub async fn commit(
+        &self,
+        clock: &SharedClock,
+        batch: Batch,
+    ) -> Result<Vec<Written>, StoreError> {
+        if batch.is_empty() {
+            return Ok(Vec::new());
+        }
+        match self {
+            Self::Sqlite(db) => {
+                let clock = Arc::clone(clock);
+                db.write(ending(
+                    steps!(|tx| {
+                        let needs = decide::needs(&batch, |_| None);
+                        operations::batch::run(tx, clock.as_ref(), &batch, needs).await
+                    }),
+                    End::Commit,
+                ))
+                .await
+            }
+            Self::Postgres(db) => {
+                // It minds its time itself, so that its outcome is found out also when
+                // the database is lost, and is not counted: those who wait for it are.
+                db.reach().is_there()?;
+                let commit = postgres::commit(db, clock.as_ref(), &batch);
+                looked_into(db.reach(), commit.await)
+            }
+        }
+    }
+
+    /// After what was removed has been overwritten: forgets what a log beside the file
+    /// holds of it still.
+    pub async fn empty_log(&self) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(db) => sqlite::empty_log(db).await,
+            Self::Postgres(_) => Ok(()),
+        }
+    }
+
+    /// Writes by one statement what tells that the store can be written to: it does not
+    /// wait behind requests.
+    pub async fn write_aside<T, F>(&self, steps: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> Steps<'t, T> + Send + 'static,
+    {
+        match self {
+            Self::Sqlite(_) => self.write(Rows::Exempt, steps).await,
+            Self::Postgres(db) => {
+                aside(db.reach(), async {
+                    steps(&mut Tx::Postgres(db.alone_aside().await?)).await
                 })
                 .await
             }

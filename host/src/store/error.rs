@@ -1,8 +1,6 @@
 //! How a store fails, by what the caller does about it; and from the driver's
 //! errors to these, by the database that gave them.
 
-use sqlx::postgres::PgDatabaseError;
-
 use super::{postgres, sqlite};
 
 /// Why a verb gave nothing, split by what the caller does about it.
@@ -59,12 +57,7 @@ impl From<sqlx::Error> for StoreError {
         match &error {
             sqlx::Error::Database(database) => {
                 let code = database.code().unwrap_or_default().into_owned();
-                if database.try_downcast_ref::<PgDatabaseError>().is_some() {
-                    postgres::error::of(error, &code)
-                } else {
-                    let code = code.parse().unwrap_or_default();
-                    sqlite::error::of(code, Cause::Sqlx(error))
-                }
+                postgres::error::of(error, &code)
             }
             sqlx::Error::Io(io) if io.kind() == std::io::ErrorKind::StorageFull => Self::Full,
             sqlx::Error::PoolClosed => Self::Unavailable(Cause::Closed),

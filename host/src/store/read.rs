@@ -110,9 +110,13 @@ pub struct DealPage {
     pub more: bool,
 }
 
-#[derive(Clone, Debug)]
+/// A page of a feed, whose rows are in memory once: as the bytes that go out.
+#[derive(Clone, Debug, Default)]
 pub struct ExportPage {
     pub rows: Vec<ExportRow>,
+    /// The rows as JSON, each ended by a line's end. None is cut by a piece, so that
+    /// pieces are let go of one by one.
+    pub pieces: Vec<Vec<u8>>,
     /// Rows up to `upper` remain after these.
     pub more: bool,
     /// The bound that applied.
@@ -120,4 +124,41 @@ pub struct ExportPage {
     /// The feed clock in the same snapshot: below a cursor's bound, the store is
     /// behind or was restored.
     pub clock: i64,
+}
+
+impl ExportPage {
+    /// The pieces with this byte between rows, instead of a line's end behind each.
+    pub fn joined(mut self, between: u8) -> Vec<Vec<u8>> {
+        let mut rows = self.rows.iter();
+        for piece in &mut self.pieces {
+            let mut end = 0;
+            while end < piece.len() {
+                let Some(row) = rows.next() else { break };
+                end += row.bytes;
+                if let Some(byte) = piece.get_mut(end) {
+                    *byte = between;
+                }
+                end += 1;
+            }
+        }
+        if let Some(last) = self.pieces.last_mut() {
+            last.pop();
+        }
+        self.pieces
+    }
+
+    /// The rows, for who reads them one by one.
+    pub fn texts(&self) -> Vec<&str> {
+        let mut pieces = self.pieces.iter();
+        let mut left: &[u8] = &[];
+        let texts = self.rows.iter().map(|row| {
+            if left.is_empty() {
+                left = pieces.next().map_or(&[][..], Vec::as_slice);
+            }
+            let (text, rest) = left.split_at(row.bytes);
+            left = &rest[1..];
+            std::str::from_utf8(text).expect("JSON is text")
+        });
+        texts.collect()
+    }
 }

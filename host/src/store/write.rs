@@ -3,6 +3,8 @@
 
 use std::collections::HashSet;
 use std::net::IpAddr;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -53,6 +55,42 @@ pub enum Write {
     LogDeal(Box<NewDealLog>),
     /// The desk changes a ticket.
     PatchTicket(Box<TicketPatch>),
+}
+
+/// Writes that are committed together, in order. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    all: Arc<[Write]>,
+    part: Range<usize>,
+}
+
+impl Batch {
+    /// Its first and its second half.
+    pub fn halves(&self) -> (Self, Self) {
+        let middle = self.part.start + self.len() / 2;
+        let part = |part| Self {
+            all: Arc::clone(&self.all),
+            part,
+        };
+        (part(self.part.start..middle), part(middle..self.part.end))
+    }
+}
+
+impl Deref for Batch {
+    type Target = [Write];
+
+    fn deref(&self) -> &[Write] {
+        &self.all[self.part.clone()]
+    }
+}
+
+impl From<Vec<Write>> for Batch {
+    fn from(writes: Vec<Write>) -> Self {
+        Self {
+            part: 0..writes.len(),
+            all: Arc::from(writes),
+        }
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -16,7 +16,7 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::waiting::{Lines, Refused, Waiting};
-use super::{Cause, Store, StoreError, Write, Written};
+use super::{Batch, Cause, Store, StoreError, Write, Written};
 use crate::domain::id::ConnectionId;
 use crate::limits;
 
@@ -261,7 +261,7 @@ async fn run(store: Arc<dyn Store>, mut queues: Queues, watch: Watch, trouble: A
         if batch.is_empty() {
             break;
         }
-        let (writes, answers): (Vec<_>, Vec<_>) = batch
+        let (writes, answers): (Vec<Write>, Vec<_>) = batch
             .into_iter()
             .map(|waiting| (waiting.write, waiting.answer))
             .unzip();
@@ -270,7 +270,7 @@ async fn run(store: Arc<dyn Store>, mut queues: Queues, watch: Watch, trouble: A
         let (store, watch) = (Arc::clone(&store), Arc::clone(&watch));
         let trouble = Arc::clone(&trouble);
         let committing =
-            tokio::spawn(async move { commit(&*store, &writes, &watch, &trouble).await });
+            tokio::spawn(async move { commit(&*store, writes.into(), &watch, &trouble).await });
         match committing.await {
             Ok(results) => {
                 for (answer, result) in answers.into_iter().zip(results) {
@@ -286,16 +286,16 @@ async fn run(store: Arc<dyn Store>, mut queues: Queues, watch: Watch, trouble: A
 /// An answer for each write, whatever becomes of its neighbours.
 async fn commit(
     store: &dyn Store,
-    writes: &[Write],
+    batch: Batch,
     watch: &Watch,
     trouble: &Trouble,
 ) -> Vec<Result<Written, StoreError>> {
-    let mut answers = Vec::with_capacity(writes.len());
+    let mut answers = Vec::with_capacity(batch.len());
     // Parts still to commit, the next one last.
-    let mut parts = vec![writes];
+    let mut parts = vec![batch];
     while let Some(part) = parts.pop() {
         let started = Instant::now();
-        let result = store.commit(part).await;
+        let result = store.commit_batch(part.clone()).await;
         watch(&Commit {
             writes: part.len(),
             took: started.elapsed(),
@@ -308,7 +308,7 @@ async fn commit(
             }
             Err(error) if part.len() > 1 && may_be_one_writes_fault(&error) => {
                 tracing::warn!(%error, writes = part.len(), "a batch failed and is split");
-                let (left, right) = part.split_at(part.len() / 2);
+                let (left, right) = part.halves();
                 parts.push(right);
                 parts.push(left);
             }

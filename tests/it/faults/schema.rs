@@ -1,5 +1,5 @@
-//! The program is killed while it brings a store's schema up to date, or makes it: the
-//! next start finds it as it was or goes on from there.
+//! The program is killed while it makes a store's schema: the next start finds nothing
+//! yet, or all of it.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -9,10 +9,6 @@ use std::time::{Duration, Instant};
 use leadhost_tests::postgres::empty_database;
 use leadhost_tests::service::{Service, command};
 use leadhost_tests::{On, figures};
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions as _, Connection as _};
-
-use crate::store::{OLD, OLD_ROWS};
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
@@ -34,7 +30,6 @@ async fn a_schema_that_is_killed_half_way_is_whole_at_the_next_start(on: On) {
     let kills = kills(&on);
     let first = store(&on).await;
     let folder = tempfile::tempdir().expect("a folder");
-    old(&first, folder.path()).await;
     let begun = Instant::now();
     let whole = start(&first, folder.path());
     let takes = begun.elapsed();
@@ -45,7 +40,6 @@ async fn a_schema_that_is_killed_half_way_is_whole_at_the_next_start(on: On) {
     for kill in 0..kills {
         let on = store(&on).await;
         let folder = tempfile::tempdir().expect("a folder");
-        old(&on, folder.path()).await;
         let begun = begin(&on, folder.path(), takes * kill / kills);
         cut += u32::from(!begun);
         let service = start(&on, folder.path());
@@ -55,11 +49,11 @@ async fn a_schema_that_is_killed_half_way_is_whole_at_the_next_start(on: On) {
     }
     assert!(cut > 0, "every start was over before it was killed");
     let what = match on {
-        On::Sqlite => "a file of the first schema, brought up to date",
+        On::Sqlite => "a new file, its schema made",
         On::Postgres(_) => "an empty database, its schema made",
     };
     let figure = format!(
-        "{what}: killed at {kills} points of a start ({cut} before it was ready), each next start finds the whole schema and every row"
+        "{what}: killed at {kills} points of a start ({cut} before it was ready), each next start makes or finds the whole schema"
     );
     figures::tell("migration", Some(&on), None, &figure);
 }
@@ -75,20 +69,7 @@ async fn store(on: &On) -> On {
     }
 }
 
-/// A file as the first version left it; a database has nothing in it.
-async fn old(on: &On, folder: &Path) {
-    if !matches!(on, On::Sqlite) {
-        return;
-    }
-    let options = SqliteConnectOptions::new().filename(folder.join("leadhost.db"));
-    let mut connection = options.create_if_missing(true).connect().await.unwrap();
-    for sql in [OLD, OLD_ROWS] {
-        sqlx::raw_sql(sql).execute(&mut connection).await.unwrap();
-    }
-    connection.close().await.unwrap();
-}
-
-/// What a store has: tables with their columns, and rows of an operator's.
+/// What a store has: tables with their columns, what else its schema says, and its own row.
 async fn state(on: &On, folder: &Path) -> (i64, i64, i64) {
     let (columns, version) = match on {
         On::Sqlite => (
@@ -103,7 +84,7 @@ async fn state(on: &On, folder: &Path) -> (i64, i64, i64) {
     (
         on.count(folder, columns).await,
         on.count(folder, version).await,
-        on.count(folder, "select count(*) from connections").await,
+        on.count(folder, "select count(*) from store").await,
     )
 }
 

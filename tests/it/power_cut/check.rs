@@ -1,6 +1,6 @@
 //! What is in a data folder after the power came back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,9 +8,8 @@ use leadhost::clock::SystemClock;
 use leadhost::seal::{Environment, Sealer};
 use leadhost::store::{self, Location};
 use leadhost_tests::load::lead;
+use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{ConnectOptions as _, Connection as _};
 
 /// What is wrong with a folder: it is refused, or not whole, or acknowledged leads are
 /// not in it.
@@ -27,6 +26,7 @@ const REFERENCES: &str = "select count(*) from pragma_foreign_key_check";
 const NEWEST: &str = "select coalesce(max(last_us), 0) from feed_clock";
 const DELIVERIES: &str = "select id, status, body from deliveries";
 const DEALS: &str = "select external_id, delivery_id from deals";
+const QUEUED: &str = "select delivery_id from queue where item = -1";
 
 /// Opens the store and the key of its secrets as the service does, and compares it with
 /// what was acknowledged.
@@ -35,11 +35,11 @@ pub async fn check(folder: &Path, acknowledged: &[&str]) -> Result<(), Fault> {
     let location = Location::File(file.clone());
     let store = store::open_remembered(&location, Arc::new(SystemClock), folder).await?;
     Sealer::of_folder(folder, &Environment::default())?;
-    let options = SqliteConnectOptions::new().filename(&file).read_only(true);
-    let mut connection = options.connect().await?;
-    is_whole(&mut connection, folder).await?;
-    let leads = Leads::read(&mut connection).await?;
-    connection.close().await?;
+    let leads = {
+        let connection = Connection::open_with_flags(&file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        is_whole(&connection, folder)?;
+        Leads::read(&connection)?
+    };
     leads.are_consistent()?;
     let lost: Vec<_> = acknowledged.iter().filter(|id| !leads.have(id)).collect();
     if !lost.is_empty() {
@@ -49,24 +49,18 @@ pub async fn check(folder: &Path, acknowledged: &[&str]) -> Result<(), Fault> {
     Ok(())
 }
 
-async fn is_whole(connection: &mut SqliteConnection, folder: &Path) -> Result<(), Fault> {
-    let said: Vec<String> = sqlx::query_scalar(INTEGRITY)
-        .fetch_all(&mut *connection)
-        .await?;
+fn is_whole(connection: &Connection, folder: &Path) -> Result<(), Fault> {
+    let said: Vec<String> = all(connection, INTEGRITY, |row| row.get(0))?;
     if said != ["ok"] {
         return Err(Fault(said.join("; ")));
     }
-    let broken: i64 = sqlx::query_scalar(REFERENCES)
-        .fetch_one(&mut *connection)
-        .await?;
+    let broken: i64 = connection.query_row(REFERENCES, [], |row| row.get(0))?;
     if broken > 0 {
         return Err(Fault(format!("{broken} references to nothing")));
     }
     // A host that has seen more than there is takes the store for a restored one, and
     // writes nothing for a while.
-    let newest: i64 = sqlx::query_scalar(NEWEST)
-        .fetch_one(&mut *connection)
-        .await?;
+    let newest: i64 = connection.query_row(NEWEST, [], |row| row.get(0))?;
     if let Ok(sight) = std::fs::read(folder.join("store.seen")) {
         let sight: Value = serde_json::from_slice(&sight)?;
         if sight["newest"].as_i64() > Some(newest) {
@@ -77,28 +71,47 @@ async fn is_whole(connection: &mut SqliteConnection, folder: &Path) -> Result<()
     Ok(())
 }
 
+/// What every row of a query holds.
+fn all<T>(
+    connection: &Connection,
+    query: &str,
+    read: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
+) -> rusqlite::Result<Vec<T>> {
+    connection.prepare(query)?.query_map([], read)?.collect()
+}
+
+/// The bytes of a delivery's id.
+type Id = [u8; 16];
+
 struct Leads {
     /// Deliveries by what was sent: id and status.
-    deliveries: BTreeMap<Vec<u8>, Vec<(String, String)>>,
+    deliveries: BTreeMap<Vec<u8>, Vec<(Id, String)>>,
     /// The deliveries of deals by the lead's own id.
-    deals: BTreeMap<String, Vec<String>>,
+    deals: BTreeMap<String, Vec<Id>>,
+    /// Deliveries that will be converted.
+    queued: BTreeSet<Id>,
 }
 
 impl Leads {
-    async fn read(connection: &mut SqliteConnection) -> Result<Self, Fault> {
-        let rows: Vec<(String, String, Vec<u8>)> = sqlx::query_as(DELIVERIES)
-            .fetch_all(&mut *connection)
-            .await?;
-        let mut deliveries = BTreeMap::<_, Vec<_>>::new();
+    fn read(connection: &Connection) -> Result<Self, Fault> {
+        let rows = all(connection, DELIVERIES, |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })?;
+        let mut deliveries = BTreeMap::<Vec<u8>, Vec<(Id, String)>>::new();
         for (id, status, body) in rows {
             deliveries.entry(body).or_default().push((id, status));
         }
-        let rows: Vec<(String, String)> = sqlx::query_as(DEALS).fetch_all(&mut *connection).await?;
-        let mut deals = BTreeMap::<_, Vec<_>>::new();
+        let rows = all(connection, DEALS, |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let mut deals = BTreeMap::<String, Vec<Id>>::new();
         for (external_id, delivery) in rows {
             deals.entry(external_id).or_default().push(delivery);
         }
-        Ok(Self { deliveries, deals })
+        let queued = all(connection, QUEUED, |row| row.get(0))?;
+        Ok(Self {
+            deliveries,
+            deals,
+            queued: queued.into_iter().collect(),
+        })
     }
 
     /// Also of what was not acknowledged nothing is there by half.
@@ -130,7 +143,7 @@ impl Leads {
         };
         match self.deals.get(id).map(Vec::as_slice) {
             Some([of]) => of == delivery && status == "converted",
-            None => status == "queued",
+            None => status == "queued" && self.queued.contains(delivery),
             _ => false,
         }
     }

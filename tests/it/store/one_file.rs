@@ -1,55 +1,60 @@
 //! What holds for a store in one file: its lock, its schema, its disk.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use leadhost::clock::ManualClock;
-use leadhost::domain::connection::{ConnectionKind, Settings};
 use leadhost::domain::delivery::ItemStatus;
 use leadhost::domain::row::Entity;
-use leadhost::store::StoreError;
-use leadhost::store::sqlite::{self, SqliteStore};
+use leadhost::store::{Store, StoreError, backup, sqlite};
 use leadhost_tests::{On, figures, until};
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions as _, Connection as _};
+use rusqlite::Connection;
 
-use super::messages;
 use super::world::*;
 
 fn clock() -> Arc<ManualClock> {
     ManualClock::at(START)
 }
 
+async fn open(file: &Path) -> Result<Arc<dyn Store>, StoreError> {
+    Ok(sqlite::open(file, clock()).await?)
+}
+
+/// Why it is not opened.
+async fn refusal(file: &Path) -> String {
+    match open(file).await {
+        Err(StoreError::Open(message)) => message,
+        Err(error) => panic!("{error}"),
+        Ok(_) => panic!("it was opened"),
+    }
+}
+
 #[tokio::test]
 async fn a_file_is_served_by_one_process_at_a_time() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("leadhost.db");
-    let store = sqlite::open(&file, clock()).await.unwrap();
-    let Err(StoreError::Open(message)) = sqlite::open(&file, clock()).await else {
-        panic!("it was opened twice");
-    };
+    let store = open(&file).await.unwrap();
+    let message = refusal(&file).await;
     assert!(
         message.contains(&std::process::id().to_string()),
         "{message}"
     );
     drop(store);
-    sqlite::open(&file, clock()).await.unwrap();
+    until("the file is free", async || open(&file).await.ok()).await;
 }
 
 #[tokio::test]
 async fn what_was_committed_is_there_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("leadhost.db");
-    let store = sqlite::open(&file, clock()).await.unwrap();
+    let store = open(&file).await.unwrap();
     let id = store.id();
     let world = World::of(store, clock(), Box::new(())).await;
     let item = world.item(lead(world.known_as("L1"))).await;
     let (scope, before) = (world.scope, world.page(Entity::Deals, 0, None, 10).await);
     drop(world);
     // A process that another test has just started may still have the lock with it.
-    let store = until("the file is free", async || {
-        sqlite::open(&file, clock()).await.ok()
-    })
-    .await;
+    let store = until("the file is free", async || open(&file).await.ok()).await;
     store.ping().await.unwrap();
     assert_eq!(store.id(), id);
     let after = store
@@ -64,73 +69,64 @@ async fn what_was_committed_is_there_after_a_restart() {
     assert_eq!(repeat.deal_id, item.deal_id);
 }
 
+/// What a file holds, in the words of its schema.
+fn tables(file: &Path) -> (i64, i64) {
+    let connection = Connection::open(file).unwrap();
+    let ask = |query| connection.query_row(query, [], |row| row.get(0)).unwrap();
+    (
+        ask("select user_version from pragma_user_version"),
+        ask("select count(*) from sqlite_schema"),
+    )
+}
+
 #[tokio::test]
 async fn a_file_of_a_newer_version_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("leadhost.db");
-    drop(sqlite::open(&file, clock()).await.unwrap());
-    let options = SqliteConnectOptions::new().filename(&file);
-    let mut connection = options.connect().await.unwrap();
-    sqlx::query("pragma user_version = 9999")
-        .execute(&mut connection)
-        .await
-        .unwrap();
-    let Err(StoreError::Open(message)) = sqlite::open(&file, clock()).await else {
-        panic!("it was opened");
-    };
+    drop(open(&file).await.unwrap());
+    let connection = Connection::open(&file).unwrap();
+    let newer = "pragma user_version = 9999";
+    connection.execute_batch(newer).unwrap();
+    let message = refusal(&file).await;
     assert!(message.contains("9999"), "{message}");
+    assert!(message.contains("start the newer version"), "{message}");
 }
 
-/// A file as the first version made it, with what an operator had declared.
-pub(crate) const OLD: &str = include_str!("../../../host/migrations/sqlite/0001_begin.sql");
-
-pub(crate) const OLD_ROWS: &str = "
-insert into workspaces (id, slug, name, region, time_zone, rate_limit, created_us)
-values ('00000000-0000-7000-8000-000000000001', 'old', 'Old', 'BR', 'America/Sao_Paulo', 120, 1);
-insert into partners (workspace_id, id, name, created_us)
-select id, '00000000-0000-7000-8000-000000000002', 'Acme', 1 from workspaces;
-insert into agents (workspace_id, name, number, kind, channel, config, internal)
-select id, 'Ana', '+5511900000001', 'ai', 'whatsapp', '{}', 0 from workspaces;
-insert into connections (workspace_id, id, partner_id, name, plugin, config, config_version, allow,
-  checks, routes, secrets, sealed, fingerprint, region, time_zone, dedupe_by_content, paused_us,
-  paused_reason)
-select workspace_id, '0123456789012345678901', id, 'site', 'form', '{}', 3, '[]', '[]', '{}', '[]',
-  x'0102', 'f', 'BR', 'America/Sao_Paulo', 1, 5, 'by an operator' from partners;
-pragma user_version = 1";
-
 #[tokio::test]
-async fn a_file_of_an_older_version_is_brought_up_to_date() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("leadhost.db");
-    let options = SqliteConnectOptions::new().filename(&file);
-    let mut connection = options.create_if_missing(true).connect().await.unwrap();
-    for sql in [OLD, OLD_ROWS] {
-        sqlx::raw_sql(sql).execute(&mut connection).await.unwrap();
+async fn a_file_from_before_the_first_release_is_refused_and_left_as_it_is() {
+    for version in [1, 7, 11] {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("leadhost.db");
+        let old = format!(
+            "create table deliveries (id text primary key); pragma user_version = {version}"
+        );
+        Connection::open(&file)
+            .unwrap()
+            .execute_batch(&old)
+            .unwrap();
+        let before = tables(&file);
+        let message = refusal(&file).await;
+        for says in [
+            format!("(schema version {version})"),
+            "another data folder".to_owned(),
+        ] {
+            assert!(message.contains(&says), "{message}");
+        }
+        assert_eq!(tables(&file), before);
+        let copy = folder.path().join("copy.db");
+        let copied = backup(&file, &copy, |_, _| ()).await;
+        let refused = copied.expect_err("it cannot be read").to_string();
+        assert!(refused.contains(&message), "{refused}");
+        let left = std::fs::read_dir(folder.path()).unwrap();
+        let mut left = left.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        assert!(!left.any(|name| name.starts_with("copy")));
     }
-    connection.close().await.unwrap();
-    let store = sqlite::open(&file, clock()).await.unwrap();
-    let [kept] = store.connections(None).await.unwrap().try_into().unwrap();
-    assert_eq!(
-        (kept.kind, kept.config_version),
-        (ConnectionKind::Source, 3)
-    );
-    assert_eq!(kept.settings, Settings::default());
-    assert_eq!(kept.paused.expect("it is paused").reason, "by an operator");
-    let agents = store.agents(kept.workspace).await.unwrap();
-    assert_eq!((agents.len(), agents[0].name.as_str()), (1, "Ana"));
-    let world = World::of(store, clock(), Box::new(())).await;
-    let item = world.item(lead(world.known_as("L1"))).await;
-    assert_eq!(item.status, ItemStatus::Converted);
-    let answers = world.store.answers(world.delivery().id, 0, 1).await;
-    assert!(answers.unwrap().is_empty());
-    let new = messages::store(&world, messages::notification(&world, messages::PHONE)).await;
-    assert_eq!(messages::claim_send(&world).await.message, new.message);
 }
 
 #[tokio::test]
 async fn on_a_full_disk_writes_fail_reads_go_on_and_room_heals() {
     let folder = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(&folder.path().join("leadhost.db"), clock())
+    let store = sqlite::open(&folder.path().join("leadhost.db"), clock())
         .await
         .unwrap();
     let world = World::of(Arc::clone(&store) as _, clock(), Box::new(folder)).await;

@@ -409,9 +409,9 @@ pub fn object(value: Value) -> Map<String, Value> {
 }
 
 pub fn json_of(page: &ExportPage) -> Vec<Value> {
-    page.rows
-        .iter()
-        .map(|row| serde_json::from_str(&row.json).expect("a row is JSON"))
+    page.texts()
+        .into_iter()
+        .map(|text| serde_json::from_str(text).expect("a row is JSON"))
         .collect()
 }
 

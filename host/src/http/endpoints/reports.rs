@@ -155,10 +155,9 @@ const LONGEST: usize = 1_024;
 fn nothing(pull: &Pull) -> ExportPage {
     let upper = pull.upper.unwrap_or(pull.after);
     ExportPage {
-        rows: Vec::new(),
-        more: false,
         upper,
         clock: upper,
+        ..ExportPage::default()
     }
 }
 

@@ -1,46 +1,59 @@
-//! The store that moves: a SQLite file that nobody serves meanwhile. It is read
-//! in the order of each table's key, in pages bounded in rows and in bytes, so
-//! that a page can be asked for again from any row on.
+//! The store that moves: a SQLite file that nobody serves meanwhile. It is read on
+//! threads that may block, in the order of each table's key and in pages bounded in
+//! rows and in bytes: one is read while the one before it is written. From any
+//! page's last row on it can be read again.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rusqlite::types::{ToSqlOutput, Value as Owned, ValueRef};
+use rusqlite::{Connection, Row, ToSql, params_from_iter};
 use serde::{Deserialize, Serialize};
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
-use sqlx::{AssertSqlSafe, Row as _};
+use tokio::sync::mpsc;
 use uuid::Uuid;
 
-use super::tables::{Kind, Table};
 use super::value::{self, Cell};
 use crate::clock::Clock;
-use crate::store::StoreError;
-use crate::store::sqlite;
+use crate::limits;
+use crate::store::error::odd;
+use crate::store::schema::Table;
+use crate::store::{StoreError, sqlite};
 
 /// The name of a row: what its key's columns hold.
 pub type Key = Vec<Part>;
 
+/// Its kind is said with it: a text may look like an id.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(rename_all = "lowercase")]
 pub enum Part {
+    Id(Uuid),
     Number(i64),
     Text(String),
 }
 
 pub struct Source {
-    connection: SqliteConnection,
+    connection: Arc<Mutex<Connection>>,
     file: PathBuf,
     pub id: Uuid,
     _lock: File,
 }
 
 /// A page of rows, as they will be.
+#[derive(Debug, Default)]
 pub struct Page {
     pub rows: Vec<Vec<Cell>>,
-    /// The name of the last one.
+    /// The name of the last one; `None`: there are no rows after this page.
     pub last: Option<Key>,
     /// Characters that PostgreSQL cannot hold.
     pub replaced: u64,
 }
+
+/// The pages of a table, as they are read.
+pub struct Pages(mpsc::Receiver<Result<Page, StoreError>>);
+
+/// Pages that wait to be written.
+const READ_AHEAD: usize = 1;
 
 /// What the numbers of the store stand at, and by which it is seen that it was
 /// served since.
@@ -56,10 +69,17 @@ pub struct Counters {
 const COUNTERS: &str = "
 select
   (select last_lease from store) as last_lease,
-  coalesce((select seq from sqlite_sequence where name = 'agents'), 0) as last_agent,
+  (select last_agent from store) as last_agent,
   coalesce((select max(last_us) from feed_clock), 0) as last_stamp,
   (select count(*) from deliveries) as deliveries,
   coalesce((select sum(generation) from activations), 0) as activations";
+
+/// Columns that do not arrive as they were, by their tables, and what is read for them.
+/// Leases are dropped: who held work is not where the store arrives. A send whose call
+/// was under way is due when its lease would have ended: whoever takes it then finds
+/// that nobody knows its outcome.
+const MADE_ANEW: [(&str, &str, &str); 2] =
+    [("queue", "lease", "0"), ("queue", "lease_until_at", "null")];
 
 impl Source {
     /// Takes the store for itself. Its schema is brought up to date, and nothing
@@ -73,7 +93,7 @@ impl Source {
         }
         let (lock, id, connection) = sqlite::alone(file, clock).await?;
         Ok(Self {
-            connection,
+            connection: Arc::new(Mutex::new(connection)),
             file: file.to_owned(),
             id,
             _lock: lock,
@@ -85,147 +105,296 @@ impl Source {
         sqlite::leave(&self.file, to)
     }
 
-    pub async fn counters(&mut self) -> Result<Counters, StoreError> {
-        let row = sqlx::query(COUNTERS)
-            .fetch_one(&mut self.connection)
-            .await?;
-        Ok(Counters {
-            last_lease: row.try_get("last_lease")?,
-            last_agent: row.try_get("last_agent")?,
-            last_stamp: row.try_get("last_stamp")?,
-            deliveries: row.try_get("deliveries")?,
-            activations: row.try_get("activations")?,
+    pub async fn counters(&self) -> Result<Counters, StoreError> {
+        self.ask(|connection| {
+            let counters = connection.query_row(COUNTERS, [], |row| {
+                Ok(Counters {
+                    last_lease: row.get("last_lease")?,
+                    last_agent: row.get("last_agent")?,
+                    last_stamp: row.get("last_stamp")?,
+                    deliveries: row.get("deliveries")?,
+                    activations: row.get("activations")?,
+                })
+            })?;
+            Ok(counters)
         })
+        .await
     }
 
-    pub async fn count(&mut self, table: &Table) -> Result<u64, StoreError> {
-        let only = only(table, "where");
-        let sql = format!("select count(*) from {}{only}", table.from);
-        let row = sqlx::query(AssertSqlSafe(sql))
-            .fetch_one(&mut self.connection)
-            .await?;
-        let count: i64 = row.try_get(0)?;
-        Ok(u64::try_from(count).unwrap_or_default())
+    pub async fn count(&self, table: &Table) -> Result<u64, StoreError> {
+        let sql = format!("select count(*) from {}", table.name);
+        self.ask(move |connection| {
+            let count: i64 = connection.query_row(&sql, [], |row| row.get(0))?;
+            Ok(u64::try_from(count).unwrap_or_default())
+        })
+        .await
     }
 
-    /// The rows after this one, at most as many and as large as the bounds say,
-    /// and one where there is one.
-    pub async fn page(
-        &mut self,
-        table: &Table,
-        after: Option<&Key>,
-        rows: u32,
-        bytes: u64,
-    ) -> Result<Page, StoreError> {
-        let fits = self.fits(table, after, rows, bytes).await?;
-        let columns: Vec<_> = table.columns.iter().map(|column| column.from).collect();
-        let sql = format!(
-            "select {}, {} from {}{} order by {} limit {fits}",
-            columns.join(", "),
-            table.key.join(", "),
-            table.from,
-            past(table, after),
-            table.key.join(", "),
-        );
-        let found = self.fetch(sql, after).await?;
-        let mut page = Page {
-            rows: Vec::with_capacity(found.len()),
-            last: None,
-            replaced: 0,
-        };
-        for row in &found {
-            let row = value::of_sqlite(table, row, &mut page.replaced)?;
-            page.rows.push(row);
-        }
-        page.last = found.last().map(|row| key_of(table, row)).transpose()?;
-        Ok(page)
-    }
-
-    /// How many of the next rows stay within the bounds: at least one. Lengths
-    /// are found without reading what is long.
-    async fn fits(
-        &mut self,
-        table: &Table,
-        after: Option<&Key>,
-        rows: u32,
-        bytes: u64,
-    ) -> Result<i64, StoreError> {
-        let long = table.columns.iter().filter(|column| {
-            matches!(
-                column.kind,
-                Kind::Text | Kind::Json | Kind::Jsonb | Kind::Bytes
-            )
+    /// The rows after this one, in pages of at most so many. A page ends too once it has
+    /// the bytes that one may have.
+    pub fn pages(&self, table: &'static Table, after: Option<Key>, rows: u32) -> Pages {
+        let (give, given) = mpsc::channel(READ_AHEAD);
+        let connection = Arc::clone(&self.connection);
+        tokio::task::spawn_blocking(move || {
+            let connection = held(&connection);
+            let give_page = |page: Page| give.blocking_send(Ok(page)).is_ok();
+            if let Err(error) = read(&connection, table, after.as_ref(), rows, give_page) {
+                // Nobody may wait any more.
+                let _ = give.blocking_send(Err(error));
+            }
         });
-        let length: Vec<_> = long
-            .map(|column| format!("coalesce(octet_length({}), 0)", column.from))
-            .chain(["0".to_owned()])
-            .collect();
-        let key = table.key.join(", ");
-        let sql = format!(
-            "select count(*)
-             from (
-               select sum(bytes) over (order by {key} rows unbounded preceding) as so_far
-               from (
-                 select {key}, {} as bytes from {}{} order by {key} limit {rows}
-               )
-             )
-             where so_far <= {bytes}",
-            length.join(" + "),
-            table.from,
-            past(table, after),
-        );
-        let found = self.fetch(sql, after).await?;
-        let fits: i64 = match found.first() {
-            Some(row) => row.try_get(0)?,
-            None => 0,
-        };
-        Ok(fits.max(1))
+        Pages(given)
     }
 
-    async fn fetch(
-        &mut self,
-        sql: String,
-        after: Option<&Key>,
-    ) -> Result<Vec<SqliteRow>, StoreError> {
-        let mut query = sqlx::query(AssertSqlSafe(sql));
-        for part in after.into_iter().flatten() {
-            query = match part {
-                Part::Number(number) => query.bind(*number),
-                Part::Text(text) => query.bind(text.clone()),
-            };
+    async fn ask<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let connection = Arc::clone(&self.connection);
+        let asked = tokio::task::spawn_blocking(move || question(&held(&connection)));
+        asked.await.unwrap_or_else(|_| Err(ended_badly()))
+    }
+}
+
+impl Pages {
+    /// The next page. After the one that says that it is the last there is none.
+    pub async fn next(&mut self) -> Result<Page, StoreError> {
+        let next = self.0.recv().await;
+        next.unwrap_or_else(|| Err(ended_badly()))
+    }
+}
+
+fn held(connection: &Mutex<Connection>) -> MutexGuard<'_, Connection> {
+    connection.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn ended_badly() -> StoreError {
+    StoreError::Inconsistent {
+        what: "reading the file ended badly".to_owned(),
+    }
+}
+
+/// Gives the rows after this one page by page, for as long as somebody takes them.
+fn read(
+    connection: &Connection,
+    table: &Table,
+    after: Option<&Key>,
+    rows: u32,
+    mut give: impl FnMut(Page) -> bool,
+) -> Result<(), StoreError> {
+    let mut statement = connection.prepare(&select(table, after.is_some()))?;
+    let mut found = statement.query(params_from_iter(after.into_iter().flatten()))?;
+    let (mut page, mut bytes) = (Page::default(), 0);
+    while let Some(row) = found.next()? {
+        bytes += page.add(table, row)?;
+        if page.rows.len() >= rows as usize || bytes >= limits::MOVED_BYTES {
+            page.last = Some(key_of(table, row)?);
+            if !give(std::mem::take(&mut page)) {
+                return Ok(());
+            }
+            bytes = 0;
         }
-        Ok(query.fetch_all(&mut self.connection).await?)
     }
+    give(page);
+    Ok(())
 }
 
-fn only(table: &Table, word: &str) -> String {
-    table
-        .only
-        .map_or(String::new(), |only| format!(" {word} {only}"))
-}
-
-/// The condition on rows after the one that the parameters name.
-fn past(table: &Table, after: Option<&Key>) -> String {
-    if after.is_none() {
-        return only(table, "where");
-    }
-    let places: Vec<_> = (1..=table.key.len()).map(|n| format!("?{n}")).collect();
+/// Reads a table in the order of its key; past a row, whose key is the parameters.
+fn select(table: &Table, past_a_row: bool) -> String {
+    let columns = table.columns.iter().map(|column| {
+        let anew = MADE_ANEW
+            .iter()
+            .find(|(of, name, _)| *of == table.name && *name == column.name);
+        anew.map_or(column.name, |(_, _, read)| *read)
+    });
+    let key = table.key.join(", ");
+    let past = if past_a_row {
+        let places: Vec<_> = (1..=table.key.len()).map(|n| format!("?{n}")).collect();
+        format!(" where ({key}) > ({})", places.join(", "))
+    } else {
+        String::new()
+    };
     format!(
-        " where ({}) > ({}){}",
-        table.key.join(", "),
-        places.join(", "),
-        only(table, "and"),
+        "select {} from {}{past} order by {key}",
+        columns.collect::<Vec<_>>().join(", "),
+        table.name,
     )
 }
 
-fn key_of(table: &Table, row: &SqliteRow) -> Result<Key, StoreError> {
-    (0..table.key.len())
-        .map(|part| {
-            let place = table.columns.len() + part;
-            match row.try_get::<i64, _>(place) {
-                Ok(number) => Ok(Part::Number(number)),
-                Err(_) => Ok(Part::Text(row.try_get(place)?)),
+impl Page {
+    /// Answers the bytes of what is long in the row.
+    fn add(&mut self, table: &Table, row: &Row<'_>) -> Result<u64, StoreError> {
+        let mut bytes = 0;
+        let mut cells = Vec::with_capacity(table.columns.len());
+        for (place, column) in table.columns.iter().enumerate() {
+            let found = row.get_ref(place)?;
+            if let ValueRef::Text(long) | ValueRef::Blob(long) = found {
+                bytes += long.len() as u64;
             }
+            cells.push(value::of_sqlite(table, column, found, &mut self.replaced)?);
+        }
+        self.rows.push(cells);
+        Ok(bytes)
+    }
+}
+
+/// As it stands in the file: in the order there a character that is replaced has its
+/// own place.
+fn key_of(table: &Table, row: &Row<'_>) -> Result<Key, StoreError> {
+    let parts = table.key.iter().map(|name| part_of(table, name, row));
+    parts.collect()
+}
+
+fn part_of(table: &Table, name: &str, row: &Row<'_>) -> Result<Part, StoreError> {
+    match row.get_ref(name)? {
+        ValueRef::Integer(number) => Ok(Part::Number(number)),
+        ValueRef::Text(text) => match std::str::from_utf8(text) {
+            Ok(text) => Ok(Part::Text(text.to_owned())),
+            Err(error) => Err(odd(table.name, name, error)),
+        },
+        ValueRef::Blob(bytes) => match Uuid::from_slice(bytes) {
+            Ok(id) => Ok(Part::Id(id)),
+            Err(error) => Err(odd(table.name, name, error)),
+        },
+        other => Err(odd(table.name, name, other.data_type())),
+    }
+}
+
+impl ToSql for Part {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(match self {
+            Self::Id(id) => ToSqlOutput::Borrowed(ValueRef::Blob(id.as_bytes())),
+            Self::Number(number) => ToSqlOutput::Owned(Owned::Integer(*number)),
+            Self::Text(text) => ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes())),
         })
-        .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::SystemClock;
+    use crate::store::moving::TABLES;
+    use crate::store::schema;
+    use crate::store::sql::{Kind, Value};
+
+    /// A new store, and what keeps it.
+    async fn store() -> (tempfile::TempDir, File, Connection) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("t.db");
+        let (lock, _, connection) = sqlite::alone(&file, &SystemClock)
+            .await
+            .expect("a new store opens");
+        (folder, lock, connection)
+    }
+
+    fn pages(connection: &Connection, table: &Table, after: Option<&Key>, rows: u32) -> Vec<Page> {
+        let mut pages = Vec::new();
+        let give = |page| {
+            pages.push(page);
+            true
+        };
+        read(connection, table, after, rows, give).expect("it reads");
+        pages
+    }
+
+    #[tokio::test]
+    async fn rows_come_in_pages_and_go_on_after_any_of_these() {
+        let (_folder, _lock, connection) = store().await;
+        connection
+            .execute_batch(
+                "insert into shared_keys (workspace_id, key, contact_id)
+                 select unhex('0199000000007000800000000000000' || w.column1),
+                   k.column1, unhex('0199000000007000800000000000001' || c.column1)
+                 from (values (1), (2)) as w, (values ('a'), ('b')) as k,
+                   (values (1), (2), (3)) as c",
+            )
+            .expect("it inserts");
+        let table = &schema::SHARED_KEYS;
+        let all = pages(&connection, table, None, 100);
+        assert_eq!(all.len(), 1);
+        assert_eq!((all[0].rows.len(), &all[0].last), (12, &None));
+        for rows in 1..=13 {
+            let some = pages(&connection, table, None, rows);
+            let (last, before) = some.split_last().expect("a page");
+            assert!(last.last.is_none());
+            assert!(before.iter().all(|page| page.rows.len() == rows as usize));
+            let together: Vec<_> = some.iter().flat_map(|page| page.rows.clone()).collect();
+            assert_eq!(together, all[0].rows);
+            for (place, page) in before.iter().enumerate() {
+                let text = serde_json::to_string(&page.last).expect("JSON");
+                let after: Option<Key> = serde_json::from_str(&text).expect("a key");
+                assert_eq!(after, page.last);
+                let rest = pages(&connection, table, after.as_ref(), 100);
+                assert_eq!(rest[0].rows, together[(place + 1) * rows as usize..]);
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_page_ends_once_it_is_large() {
+        let (_folder, _lock, connection) = store().await;
+        for _ in 0..3 {
+            connection
+                .execute(
+                    "insert into refusals (origin, reason, at)
+                     values ('x', replace(hex(zeroblob(?1)), '00', 'x'), 1)",
+                    [limits::MOVED_BYTES.cast_signed()],
+                )
+                .expect("it inserts");
+        }
+        let found = pages(&connection, &schema::REFUSALS, None, 100);
+        let rows: Vec<_> = found.iter().map(|page| page.rows.len()).collect();
+        assert_eq!(rows, [1, 1, 1, 0]);
+        assert_eq!(found[2].last, Some(vec![Part::Number(3)]));
+    }
+
+    #[test]
+    fn a_text_that_looks_like_an_id_stays_a_text() {
+        let key = vec![Part::Text(Uuid::nil().to_string()), Part::Id(Uuid::nil())];
+        let text = serde_json::to_string(&key).expect("JSON");
+        assert_eq!(serde_json::from_str::<Key>(&text).expect("a key"), key);
+    }
+
+    // What is sorted first is in memory as a whole, with every body.
+    #[tokio::test]
+    async fn an_index_gives_the_order() {
+        let (_folder, _lock, connection) = store().await;
+        for table in TABLES {
+            for past_a_row in [false, true] {
+                let sql = format!("explain query plan {}", select(table, past_a_row));
+                let mut statement = connection.prepare(&sql).expect("it prepares");
+                let mut rows = statement.raw_query();
+                while let Some(row) = rows.next().expect("it explains") {
+                    let step: String = row.get("detail").expect("a text");
+                    assert!(!step.contains("TEMP B-TREE"), "{}: {step}", table.name);
+                }
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn leases_are_dropped() {
+        for (table, name, _) in MADE_ANEW {
+            let of = TABLES.into_iter().find(|of| of.name == table);
+            let columns = of.expect("a table that moves").columns;
+            assert!(columns.iter().any(|column| column.name == name), "{name}");
+        }
+        let (_folder, _lock, connection) = store().await;
+        connection
+            .execute_batch(
+                "insert into queue (workspace_id, delivery_id, item, connection_id, status, due_at,
+                   lease, lease_until_at)
+                 values (zeroblob(16), zeroblob(16), -2, 'c', 'sending', 5, 7, 5)",
+            )
+            .expect("it inserts");
+        let found = pages(&connection, &schema::QUEUE, None, 100);
+        let held = |name: &str| {
+            let place = schema::QUEUE.columns.iter().position(|of| of.name == name);
+            found[0].rows[0][place.expect("a column")].clone()
+        };
+        assert_eq!(held("lease"), Value::Number(0));
+        assert_eq!(held("lease_until_at"), Value::Null(Kind::Time));
+        assert_eq!(held("due_at"), Value::Time(crate::domain::time::Micros(5)));
+    }
 }

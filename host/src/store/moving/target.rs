@@ -11,14 +11,15 @@ use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, Postgres, Row as _};
 use uuid::Uuid;
 
+use super::TABLES;
 use super::source::{Counters, Key, Page};
-use super::tables::{Kind, TABLES, Table};
-use super::value::{self, Cell, Sum, Value};
+use super::value::{self, Cell, Sum};
 use crate::config::StoreUrl;
 use crate::limits;
-use crate::store::StoreError;
-use crate::store::postgres;
 use crate::store::postgres::columns::at;
+use crate::store::schema::{Column, Table};
+use crate::store::sql::{Kind, Value};
+use crate::store::{StoreError, postgres};
 
 /// How far a move is. Kept in the database itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -88,15 +89,6 @@ values ($1, $2, $3)
 on conflict (one) do update
 set id = excluded.id, last_agent = excluded.last_agent, sealing_key = excluded.sealing_key";
 const NUMBER_LEASES: &str = "select setval('leases', greatest($1, 1))";
-const NUMBER_ANSWERS: &str = "
-select setval(pg_get_serial_sequence('answers', 'number'),
-  (select coalesce(max(number), 0) + 1 from answers), false)";
-const NUMBER_REFUSALS: &str = "
-select setval(pg_get_serial_sequence('refusals', 'number'),
-  (select coalesce(max(number), 0) + 1 from refusals), false)";
-const NUMBER_HISTORY: &str = "
-select setval(pg_get_serial_sequence('deal_history', 'number'),
-  (select coalesce(max(number), 0) + 1 from deal_history), false)";
 const DONE: &str = "update moves set done_at = clock_timestamp(), progress = $1::json";
 
 impl Target {
@@ -176,21 +168,18 @@ impl Target {
         known.cloned().unwrap_or_default()
     }
 
-    /// Commits a page, and that it was the last one if it has no rows.
+    /// Commits a page, and that it was the last one where it is.
     pub async fn put(&mut self, table: &Table, page: &Page) -> Result<(), StoreError> {
         let mut of = self.of(table);
         of.rows += page.rows.len() as u64;
         of.replaced += page.replaced;
-        match &page.last {
-            Some(last) => of.last = Some(last.clone()),
-            None => of.copied = true,
-        }
+        of.last.clone_from(&page.last);
+        of.copied = page.last.is_none();
         let mut progress = self.progress.clone();
         progress.tables.insert(table.name.to_owned(), of);
         let mut transaction = self.connection.begin().await?;
         if !page.rows.is_empty() {
-            let sql = insert(table);
-            let mut query = sqlx::query(AssertSqlSafe(sql));
+            let mut query = sqlx::query(AssertSqlSafe(insert(table)));
             for (place, column) in table.columns.iter().enumerate() {
                 query = bind(query, column.kind, place, &page.rows);
             }
@@ -211,20 +200,13 @@ impl Target {
         table: &Table,
         mut seen: impl FnMut(u64),
     ) -> Result<Sum, StoreError> {
-        let columns: Vec<_> = table
-            .columns
-            .iter()
-            .map(|column| format!("{}{}", column.into, column.kind.back()))
-            .collect();
-        let arrived = table
-            .arrived
-            .map_or(String::new(), |only| format!(" where {only}"));
+        let columns: Vec<_> = table.columns.iter().map(value::read_back).collect();
         let mut transaction = self.connection.begin().await?;
         transaction
             .execute(AssertSqlSafe(format!(
-                "declare moved no scroll cursor for select {} from {}{arrived}",
+                "declare moved no scroll cursor for select {} from {}",
                 columns.join(", "),
-                table.into,
+                table.name,
             )))
             .await?;
         let large = table
@@ -270,8 +252,8 @@ impl Target {
         id: Uuid,
         sealing_key: Option<&str>,
     ) -> Result<Progress, StoreError> {
-        for table in &TABLES {
-            let sql = format!("analyze {}", table.into);
+        for table in TABLES {
+            let sql = format!("analyze {}", table.name);
             self.connection.execute(AssertSqlSafe(sql)).await?;
         }
         // This commit and all before it are on the disk when it returns.
@@ -290,9 +272,9 @@ impl Target {
             .bind(counters.last_lease)
             .execute(&mut *transaction)
             .await?;
-        transaction.execute(NUMBER_ANSWERS).await?;
-        transaction.execute(NUMBER_REFUSALS).await?;
-        transaction.execute(NUMBER_HISTORY).await?;
+        for sql in TABLES.into_iter().filter_map(number_on) {
+            transaction.execute(AssertSqlSafe(sql)).await?;
+        }
         sqlx::query(DONE)
             .bind(text_of(&self.progress)?)
             .execute(&mut *transaction)
@@ -322,15 +304,15 @@ async fn begin(
     source: Uuid,
     counters: &Counters,
 ) -> Result<Progress, StoreError> {
-    for table in &TABLES {
-        let sql = format!("select exists (select from {})", table.into);
+    for table in TABLES {
+        let sql = format!("select exists (select from {})", table.name);
         let row = sqlx::query(AssertSqlSafe(sql))
             .fetch_one(&mut *connection)
             .await?;
         if row.try_get(0)? {
             return Err(StoreError::Refused(format!(
                 "the database is not empty: there are rows in {schema}.{}. Move into an empty database; if what is there is not needed, `drop schema {schema} cascade` as its owner empties this one",
-                table.into,
+                table.name,
                 schema = postgres::SCHEMA,
             )));
         }
@@ -371,7 +353,7 @@ async fn refuse_served(
 
 /// Undoes what a move brought that nobody has served from.
 async fn empty(connection: &mut PgConnection) -> Result<(), StoreError> {
-    let tables: Vec<_> = TABLES.iter().map(|table| table.into).collect();
+    let tables: Vec<_> = TABLES.iter().map(|table| table.name).collect();
     let mut transaction = connection.begin().await?;
     // Other tables refer to these: they hold nothing that was not made by the move.
     let sql = format!(
@@ -389,38 +371,65 @@ fn text_of(progress: &Progress) -> Result<String, StoreError> {
     })
 }
 
+/// Where rows are numbered by the database: it goes on past the greatest number. It does
+/// nothing to a number that others give.
+fn number_on(table: &Table) -> Option<String> {
+    let [key] = table.key else {
+        return None;
+    };
+    let mut columns = table.columns.iter();
+    let is_number = columns.any(|column| column.name == *key && column.kind == Kind::Number);
+    is_number.then(|| {
+        format!(
+            "select setval(pg_get_serial_sequence('{name}', '{key}'),
+               (select coalesce(max({key}), 0) + 1 from {name}), false)",
+            name = table.name,
+        )
+    })
+}
+
 /// One statement a page: a parameter a column.
 fn insert(table: &Table) -> String {
-    let names: Vec<_> = table.columns.iter().map(|column| column.into).collect();
+    let names: Vec<_> = table.columns.iter().map(|column| column.name).collect();
     let values: Vec<_> = table
         .columns
         .iter()
-        .map(|column| format!("n.{}{}", column.into, column.kind.cast()))
+        .map(|column| format!("n.{}{}", column.name, cast(column)))
         .collect();
     let parameters: Vec<_> = table
         .columns
         .iter()
         .enumerate()
-        .map(|(place, column)| format!("${}::{}", place + 1, column.kind.array()))
+        .map(|(place, column)| format!("${}::{}[]", place + 1, column.kind.in_a_list()))
         .collect();
     // Numbers that are made by themselves elsewhere are carried along.
     format!(
         "insert into {} ({names}) overriding system value select {} from unnest({}) as n ({names})",
-        table.into,
+        table.name,
         values.join(", "),
         parameters.join(", "),
         names = names.join(", "),
     )
 }
 
-type Insert = Query<'static, Postgres, PgArguments>;
+/// From the parameter's type to the column's, where it is not made by itself: a number
+/// that is too great for its column is an error.
+fn cast(column: &Column) -> &'static str {
+    match (column.kind, column.is_jsonb) {
+        (Kind::Json, true) => "::jsonb",
+        (Kind::Json, false) => "::json",
+        _ => "",
+    }
+}
 
-fn bind(query: Insert, kind: Kind, place: usize, rows: &[Vec<Cell>]) -> Insert {
+type Insert<'q> = Query<'q, Postgres, PgArguments>;
+
+fn bind<'q>(query: Insert<'q>, kind: Kind, place: usize, rows: &'q [Vec<Cell>]) -> Insert<'q> {
     macro_rules! column {
         ($value:pat => $out:expr) => {
             rows.iter()
                 .map(|row| match &row[place] {
-                    Some($value) => Some($out),
+                    $value => Some($out),
                     _ => None,
                 })
                 .collect::<Vec<_>>()
@@ -428,14 +437,12 @@ fn bind(query: Insert, kind: Kind, place: usize, rows: &[Vec<Cell>]) -> Insert {
     }
     match kind {
         Kind::Uuid => query.bind(column!(Value::Uuid(id) => *id)),
-        Kind::Text | Kind::Json | Kind::Jsonb => {
-            query.bind(column!(Value::Text(text) => text.clone()))
+        Kind::Text | Kind::Json => {
+            query.bind(column!(Value::Text(text) | Value::Json(text) => &**text))
         }
-        Kind::Whole | Kind::Int | Kind::Small => {
-            query.bind(column!(Value::Number(number) => *number))
-        }
+        Kind::Number => query.bind(column!(Value::Number(number) => *number)),
         Kind::Truth => query.bind(column!(Value::Truth(truth) => *truth)),
         Kind::Time => query.bind(column!(Value::Time(time) => at(*time))),
-        Kind::Bytes => query.bind(column!(Value::Bytes(bytes) => bytes.clone())),
+        Kind::Bytes => query.bind(column!(Value::Bytes(bytes) => &**bytes)),
     }
 }

@@ -3,115 +3,120 @@
 //! which both sides are compared. The sum does not depend on the order, since
 //! the two databases sort texts differently.
 
+use std::borrow::Cow;
+
+use rusqlite::types::ValueRef;
 use serde_json::Value as Json;
+use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
-use sqlx::sqlite::SqliteRow;
 use uuid::Uuid;
 
-use super::tables::{Column, Kind, Table};
 use crate::domain::time::Micros;
 use crate::store::StoreError;
 use crate::store::error::odd;
 use crate::store::postgres::columns;
+use crate::store::schema::{Column, Table};
+use crate::store::sql::{Kind, Value};
 
-/// What a column holds; `None` is null.
-pub type Cell = Option<Value>;
-
-#[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    Uuid(Uuid),
-    Text(String),
-    Number(i64),
-    Truth(bool),
-    Time(Micros),
-    Bytes(Vec<u8>),
-}
+/// What a column holds.
+pub type Cell = Value<'static>;
 
 /// Of SQLite's row, as it will be; `replaced` counts characters that PostgreSQL
 /// cannot hold.
 pub fn of_sqlite(
     table: &Table,
-    row: &SqliteRow,
-    replaced: &mut u64,
-) -> Result<Vec<Cell>, StoreError> {
-    let cells = table.columns.iter().enumerate();
-    cells
-        .map(|(place, column)| sqlite_cell(table, column, row, place, replaced))
-        .collect()
-}
-
-fn sqlite_cell(
-    table: &Table,
     column: &Column,
-    row: &SqliteRow,
-    place: usize,
+    found: ValueRef<'_>,
     replaced: &mut u64,
 ) -> Result<Cell, StoreError> {
-    let wrong = |found: &str| odd(table.from, column.into, found);
-    let text = || row.try_get::<Option<String>, _>(place);
-    let number = || row.try_get::<Option<i64>, _>(place);
-    Ok(match column.kind {
-        Kind::Uuid => text()?
-            .map(|text| Uuid::parse_str(&text).map_err(|_| wrong(&text)))
-            .transpose()?
-            .map(Value::Uuid),
-        Kind::Text => text()?.map(|text| Value::Text(without_zero(text, replaced))),
-        Kind::Json => text()?
-            .map(
-                |text| match serde_json::from_str::<&serde_json::value::RawValue>(&text) {
-                    Ok(_) => Ok(Value::Text(text)),
-                    Err(error) => Err(wrong(&error.to_string())),
-                },
-            )
-            .transpose()?,
-        Kind::Jsonb => text()?
-            .map(|text| canonical(&text, replaced).ok_or_else(|| wrong(&text)))
-            .transpose()?
-            .map(Value::Text),
-        Kind::Whole => number()?.map(Value::Number),
-        Kind::Int => number()?
-            .map(|number| i32::try_from(number).map_err(|_| wrong(&number.to_string())))
-            .transpose()?
-            .map(|number| Value::Number(number.into())),
-        Kind::Small => number()?
-            .map(|number| i16::try_from(number).map_err(|_| wrong(&number.to_string())))
-            .transpose()?
-            .map(|number| Value::Number(number.into())),
-        Kind::Truth => number()?.map(|number| Value::Truth(number != 0)),
+    let wrong = |found: &str| odd(table.name, column.name, found);
+    Ok(match (column.kind, found) {
+        (kind, ValueRef::Null) if column.is_nullable => Value::Null(kind),
+        (Kind::Uuid, ValueRef::Blob(bytes)) => {
+            let id = Uuid::from_slice(bytes).map_err(|error| wrong(&error.to_string()))?;
+            Value::Uuid(id)
+        }
+        (Kind::Text | Kind::Json, ValueRef::Text(text)) => {
+            let text = std::str::from_utf8(text).map_err(|error| wrong(&error.to_string()))?;
+            match column.kind {
+                Kind::Json if column.is_jsonb => {
+                    let text = canonical(text, replaced).ok_or_else(|| wrong(text))?;
+                    Value::Json(Cow::Owned(text))
+                }
+                // Letter by letter.
+                Kind::Json => {
+                    serde_json::from_str::<&RawValue>(text)
+                        .map_err(|error| wrong(&error.to_string()))?;
+                    Value::Json(Cow::Owned(text.to_owned()))
+                }
+                _ => Value::Text(Cow::Owned(without_zero(text.to_owned(), replaced))),
+            }
+        }
+        (Kind::Number, ValueRef::Integer(number)) => Value::Number(number),
+        (Kind::Truth, ValueRef::Integer(number)) => Value::Truth(number != 0),
         // Times past what the database can hold become its last.
-        Kind::Time => number()?.map(|us| Value::Time(columns::micros(columns::at(Micros(us))))),
-        Kind::Bytes => row.try_get::<Option<Vec<u8>>, _>(place)?.map(Value::Bytes),
+        (Kind::Time, ValueRef::Integer(us)) => {
+            Value::Time(columns::micros(columns::at(Micros(us))))
+        }
+        (Kind::Bytes, ValueRef::Blob(bytes)) => Value::Bytes(Cow::Owned(bytes.to_vec())),
+        (_, other) => return Err(wrong(&other.data_type().to_string())),
     })
+}
+
+/// How PostgreSQL's column is read back.
+pub fn read_back(column: &Column) -> String {
+    match column.kind {
+        // It keeps small ones in types of their own.
+        Kind::Number => format!("{}::bigint", column.name),
+        Kind::Json => format!("{}::text", column.name),
+        Kind::Uuid | Kind::Text | Kind::Truth | Kind::Time | Kind::Bytes => column.name.to_owned(),
+    }
 }
 
 /// Of PostgreSQL's row, read back.
 pub fn of_postgres(table: &Table, row: &PgRow) -> Result<Vec<Cell>, StoreError> {
     let cells = table.columns.iter().enumerate();
     cells
-        .map(|(place, column)| {
-            Ok(match column.kind {
-                Kind::Uuid => row.try_get::<Option<_>, _>(place)?.map(Value::Uuid),
-                Kind::Text | Kind::Json => row.try_get::<Option<_>, _>(place)?.map(Value::Text),
-                Kind::Jsonb => row
-                    .try_get::<Option<&str>, _>(place)?
-                    .map(|text| {
-                        canonical(text, &mut 0).ok_or_else(|| odd(table.into, column.into, text))
-                    })
-                    .transpose()?
-                    .map(Value::Text),
-                Kind::Whole | Kind::Int | Kind::Small => {
-                    row.try_get::<Option<_>, _>(place)?.map(Value::Number)
-                }
-                Kind::Truth => row.try_get::<Option<_>, _>(place)?.map(Value::Truth),
-                Kind::Time => row
-                    .try_get::<Option<_>, _>(place)?
-                    .map(|time| Value::Time(columns::micros(time))),
-                Kind::Bytes => row.try_get::<Option<_>, _>(place)?.map(Value::Bytes),
-            })
-        })
+        .map(|(place, column)| postgres_cell(table, column, row, place))
         .collect()
+}
+
+fn postgres_cell(
+    table: &Table,
+    column: &Column,
+    row: &PgRow,
+    place: usize,
+) -> Result<Cell, StoreError> {
+    let cell = match column.kind {
+        Kind::Uuid => row.try_get::<Option<Uuid>, _>(place)?.map(Value::Uuid),
+        Kind::Text => {
+            let text: Option<String> = row.try_get(place)?;
+            text.map(|text| Value::Text(Cow::Owned(text)))
+        }
+        Kind::Json => {
+            let text: Option<String> = row.try_get(place)?;
+            let text = match text {
+                Some(text) if column.is_jsonb => {
+                    let read = canonical(&text, &mut 0);
+                    Some(read.ok_or_else(|| odd(table.name, column.name, text))?)
+                }
+                text => text,
+            };
+            text.map(|text| Value::Json(Cow::Owned(text)))
+        }
+        Kind::Number => row.try_get::<Option<i64>, _>(place)?.map(Value::Number),
+        Kind::Truth => row.try_get::<Option<bool>, _>(place)?.map(Value::Truth),
+        Kind::Time => row
+            .try_get::<Option<_>, _>(place)?
+            .map(|time| Value::Time(columns::micros(time))),
+        Kind::Bytes => {
+            let bytes: Option<Vec<u8>> = row.try_get(place)?;
+            bytes.map(|bytes| Value::Bytes(Cow::Owned(bytes)))
+        }
+    };
+    Ok(cell.unwrap_or(Value::Null(column.kind)))
 }
 
 fn without_zero(text: String, replaced: &mut u64) -> String {
@@ -199,13 +204,13 @@ fn feed(hash: &mut Sha256, cell: &Cell) {
         hash.update(bytes);
     };
     match cell {
-        None => part(0, &[]),
-        Some(Value::Uuid(id)) => part(1, id.as_bytes()),
-        Some(Value::Text(text)) => part(2, text.as_bytes()),
-        Some(Value::Number(number)) => part(3, &number.to_be_bytes()),
-        Some(Value::Truth(truth)) => part(4, &[u8::from(*truth)]),
-        Some(Value::Time(time)) => part(5, &time.0.to_be_bytes()),
-        Some(Value::Bytes(bytes)) => part(6, bytes),
+        Value::Null(_) => part(0, &[]),
+        Value::Uuid(id) => part(1, id.as_bytes()),
+        Value::Text(text) | Value::Json(text) => part(2, text.as_bytes()),
+        Value::Number(number) => part(3, &number.to_be_bytes()),
+        Value::Truth(truth) => part(4, &[u8::from(*truth)]),
+        Value::Time(time) => part(5, &time.0.to_be_bytes()),
+        Value::Bytes(bytes) => part(6, bytes),
     }
 }
 
@@ -227,9 +232,9 @@ mod tests {
     fn a_sum_knows_its_rows_and_not_their_order() {
         let row = |text: &str, number| {
             vec![
-                Some(Value::Text(text.to_owned())),
-                Some(Value::Number(number)),
-                None,
+                Cell::from(text.to_owned()),
+                Value::Number(number),
+                Value::Null(Kind::Text),
             ]
         };
         let sum = |rows: &[Vec<Cell>]| {
@@ -246,7 +251,7 @@ mod tests {
         assert_ne!(sum(&[a.clone(), a.clone()]), sum(&[b.clone(), b.clone()]));
         // A text and the next column's do not run together.
         let two = |one: &str, other: &str| {
-            let text = |text: &str| Some(Value::Text(text.to_owned()));
+            let text = |text: &str| Cell::from(text.to_owned());
             sum(&[vec![text(one), text(other)]])
         };
         assert_ne!(two("ab", "c"), two("a", "bc"));

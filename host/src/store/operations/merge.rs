@@ -28,7 +28,8 @@ select count(*) = 2
   and not exists (select 1 from tickets where contact_id = :gone) as is_empty
 from contacts
 where workspace_id = :workspace
-and (id = :stays or id = :gone and edited = '[]' and banned_at is null)");
+and id in (:stays, :gone)
+and (id = :stays or edited = '[]' and banned_at is null)");
 
 static KEYS: Sql = sql("
 update contact_keys

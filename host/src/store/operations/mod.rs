@@ -1,42 +1,74 @@
 //! What the store does, each operation written once for both databases.
 
 pub mod agents;
+pub mod alive;
+pub mod analytics;
 pub mod answers;
 pub mod apply;
+pub mod batch;
+pub mod claim;
 pub mod connections;
 pub mod deals;
+pub mod deliveries;
 pub mod desk;
+pub mod erase;
+pub mod export;
 pub mod keys;
 pub mod merge;
+pub mod messages;
 pub mod plugins;
 pub mod products;
+pub mod remove;
 pub mod stamp;
+pub mod sweep;
 pub mod templates;
 pub mod tombstones;
 
 use super::sql::{Dialect, Sql};
 
-const STATEMENTS: &[(&str, &[&Sql])] = &[
-    ("agents", agents::SQL),
-    ("answers", answers::SQL),
-    ("apply", apply::SQL),
-    ("connections", connections::SQL),
-    ("deals", deals::SQL),
-    ("desk", desk::SQL),
-    ("keys", keys::SQL),
-    ("merge", merge::SQL),
-    ("plugins", plugins::SQL),
-    ("products", products::SQL),
-    ("stamp", stamp::SQL),
-    ("templates", templates::SQL),
-    ("tombstones", tombstones::SQL),
-];
+fn areas() -> Vec<(&'static str, Vec<&'static Sql>)> {
+    vec![
+        ("agents", agents::SQL.to_vec()),
+        ("alive", alive::SQL.to_vec()),
+        ("analytics", analytics::builds::SQL.to_vec()),
+        ("analytics", analytics::cells::SQL.to_vec()),
+        ("analytics", analytics::clear::SQL.to_vec()),
+        ("analytics", analytics::cubes::SQL.to_vec()),
+        ("analytics", analytics::run::SQL.to_vec()),
+        ("analytics", analytics::status::SQL.to_vec()),
+        ("analytics", analytics::step::SQL.to_vec()),
+        ("answers", answers::SQL.to_vec()),
+        ("apply", apply::SQL.to_vec()),
+        ("claim", claim::SQL.to_vec()),
+        ("connections", connections::SQL.to_vec()),
+        ("deals", deals::SQL.to_vec()),
+        ("deliveries", deliveries::SQL.to_vec()),
+        ("desk", desk::SQL.to_vec()),
+        ("erase", erase::SQL.concat()),
+        ("export", export::SQL.to_vec()),
+        ("keys", keys::SQL.to_vec()),
+        ("load", batch::load::SQL.to_vec()),
+        ("load", batch::load::leads::SQL.to_vec()),
+        ("load", batch::load::dialogue::SQL.to_vec()),
+        ("load", batch::load::desk::SQL.to_vec()),
+        ("merge", merge::SQL.to_vec()),
+        ("messages", messages::SQL.to_vec()),
+        ("plugins", plugins::SQL.to_vec()),
+        ("products", products::SQL.to_vec()),
+        ("remove", remove::SQL.to_vec()),
+        ("save", batch::save::statements()),
+        ("stamp", stamp::SQL.to_vec()),
+        ("sweep", sweep::SQL.to_vec()),
+        ("templates", templates::SQL.to_vec()),
+        ("tombstones", tombstones::SQL.to_vec()),
+    ]
+}
 
 /// Every statement for a database by its area: for tests, which ask it how it runs them.
 pub fn statements(dialect: Dialect) -> impl Iterator<Item = (&'static str, &'static str)> {
-    let all = STATEMENTS.iter().flat_map(move |(area, statements)| {
-        let texts = statements.iter().map(move |sql| sql.text(dialect));
-        texts.map(move |text| (*area, text.sql.as_str()))
+    let all = areas().into_iter().flat_map(move |(area, statements)| {
+        let texts = statements.into_iter().map(move |sql| sql.text(dialect));
+        texts.map(move |text| (area, text.sql.as_str()))
     });
     all.filter(|(_, text)| !text.is_empty())
 }
@@ -46,11 +78,13 @@ pub fn statements(dialect: Dialect) -> impl Iterator<Item = (&'static str, &'sta
 pub fn is_of_few(text: &str) -> bool {
     let whole = [
         agents::SQL,
+        alive::SQL,
         apply::SQL,
         connections::SQL,
         plugins::SQL,
         keys::WHOLE,
         deals::WHOLE,
+        deliveries::WHOLE,
     ]
     .concat();
     whole

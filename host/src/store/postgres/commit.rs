@@ -10,14 +10,15 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::db::{Db, Rows, Transaction};
+use super::db::{Db, Rows, Trace, Transaction};
+use super::error;
 use super::outcome::{self, Outcome};
-use super::save::Trace;
-use super::{error, load, save, stamp};
 use crate::clock::Clock;
 use crate::domain::id::{WorkspaceId, uuid_at};
 use crate::limits;
-use crate::store::decide::{self, Needs};
+use crate::store::decide;
+use crate::store::operations::batch;
+use crate::store::sql::Tx;
 use crate::store::{StoreError, Write, Written};
 
 pub async fn commit(
@@ -25,9 +26,6 @@ pub async fn commit(
     clock: &dyn Clock,
     writes: &[Write],
 ) -> Result<Vec<Written>, StoreError> {
-    if writes.is_empty() {
-        return Ok(Vec::new());
-    }
     let deadline = Instant::now() + Duration::from_secs(limits::STORE_SECONDS);
     let mut attempt = 1;
     loop {
@@ -130,9 +128,15 @@ struct Prepared {
 async fn prepare(db: &Db, clock: &dyn Clock, writes: &[Write]) -> Result<Prepared, StoreError> {
     let needs = decide::needs(writes, |_| None);
     let named: Vec<WorkspaceId> = needs.workspaces.iter().copied().collect();
-    let mut transaction = db.begin_batch(Rows::Of(&named)).await?;
-    match in_transaction(&mut transaction, clock, writes, needs).await {
-        Ok((written, trace)) => Ok(Prepared {
+    let mark = uuid_at(clock.now());
+    let (transaction, trace) = db.begin_batch(Rows::Of(&named), mark).await?;
+    let mut tx = Tx::Postgres(transaction);
+    let result = batch::run(&mut tx, clock, writes, needs).await;
+    let Tx::Postgres(transaction) = tx else {
+        unreachable!("it was put in");
+    };
+    match result {
+        Ok(written) => Ok(Prepared {
             transaction,
             written,
             trace,
@@ -153,26 +157,4 @@ fn is_lost_race(error: &StoreError) -> bool {
         StoreError::Unavailable(cause) => error::driver_of(cause).is_some_and(error::is_lost_race),
         _ => false,
     }
-}
-
-async fn in_transaction(
-    transaction: &mut Transaction,
-    clock: &dyn Clock,
-    writes: &[Write],
-    needs: Needs,
-) -> Result<(Vec<Written>, Trace), StoreError> {
-    let locked = load::work(transaction, &needs.deliveries).await?;
-    let of_work = locked.workspaces();
-    if !of_work.is_subset(&needs.workspaces) {
-        let named: Vec<WorkspaceId> = needs.workspaces.union(&of_work).copied().collect();
-        transaction.name(&named).await?;
-    }
-    let (mut known, locked) = load::all(transaction, writes, needs, locked).await?;
-    known.now = clock.now();
-    let written = decide::all(&mut known, writes)?;
-    let batch = uuid_at(known.now);
-    let trace = save::new(transaction, &known, &locked, writes, batch).await?;
-    save::changes(transaction, &known, &locked, writes).await?;
-    stamp::changed(transaction, &known).await?;
-    Ok((written, trace))
 }

@@ -14,8 +14,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::pool::PoolConnection;
-use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Executor as _, Postgres};
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions, PgRow};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Executor as _, Postgres, Row as _};
+use uuid::Uuid;
 
 use super::error;
 use super::reach::Reach;
@@ -68,6 +69,18 @@ pub struct Db {
     reach: Arc<Reach>,
     seen: Arc<Seen>,
 }
+
+/// How a transaction is found again when the answer to its commit was lost.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    pub batch: Uuid,
+    /// The server's process that has it, and the number that it gave to it.
+    pub backend: i32,
+    pub number: String,
+}
+
+const TRACE: &str =
+    "returning pg_backend_pid() as backend, pg_current_xact_id()::xid::text as number";
 
 /// The workspaces whose rows a transaction may see.
 #[derive(Clone, Copy)]
@@ -197,9 +210,28 @@ impl Db {
         Box::pin(self.start(&self.pool, "begin", rows, true)).await
     }
 
-    /// A transaction for a batch of leads, on a connection that nobody reads with.
-    pub async fn begin_batch(&self, rows: Rows<'_>) -> Result<Transaction, StoreError> {
-        Box::pin(self.start(&self.writers, "begin", rows, true)).await
+    /// A transaction for a batch of leads, on a connection that nobody reads with. It
+    /// leaves this mark, by which its outcome is found out if the answer to its commit
+    /// is lost.
+    pub async fn begin_batch(
+        &self,
+        rows: Rows<'_>,
+        mark: Uuid,
+    ) -> Result<(Transaction, Trace), StoreError> {
+        let mut sql = String::from("begin");
+        rows.name(&mut sql);
+        write!(sql, "; insert into commit_markers (batch_id) values ('{mark}') {TRACE}")
+            .expect("a string takes all");
+        let (transaction, row) = Box::pin(self.begun(&self.writers, &sql, true)).await?;
+        let row = row.ok_or_else(|| StoreError::Inconsistent {
+            what: "a batch without its mark".to_owned(),
+        })?;
+        let trace = Trace {
+            batch: mark,
+            backend: row.try_get("backend")?,
+            number: row.try_get("number")?,
+        };
+        Ok((transaction, trace))
     }
 
     /// A transaction that reads, all of it from one snapshot.
@@ -221,6 +253,16 @@ impl Db {
     ) -> Result<Transaction, StoreError> {
         let mut sql = String::from(begin);
         rows.name(&mut sql);
+        Ok(self.begun(pool, &sql, writes).await?.0)
+    }
+
+    /// The transaction, and the last row that its first words gave.
+    async fn begun(
+        &self,
+        pool: &PgPool,
+        sql: &str,
+        writes: bool,
+    ) -> Result<(Transaction, Option<PgRow>), StoreError> {
         let mut dead = 0;
         loop {
             if writes {
@@ -237,9 +279,9 @@ impl Db {
                 unread: false,
             };
             // One round trip. What is put in are ids of ours: digits and hyphens.
-            let begun = transaction.execute(AssertSqlSafe(sql.as_str())).await;
+            let begun = transaction.fetch_all(AssertSqlSafe(sql)).await;
             match begun {
-                Ok(_) => return Ok(transaction),
+                Ok(rows) => return Ok((transaction, rows.into_iter().next_back())),
                 Err(error) if dead <= self.connections && error::is_connection_lost(&error) => {
                     dead += 1;
                 }

@@ -18,22 +18,11 @@ use crate::store::StoreError;
 use crate::store::seen::Sight;
 
 /// In order; a migration is added, never edited.
-const MIGRATIONS: [&str; 14] = [
-    include_str!("../../../migrations/postgres/0001_begin.sql"),
-    include_str!("../../../migrations/postgres/0002_fleet.sql"),
-    include_str!("../../../migrations/postgres/0003_moving.sql"),
-    include_str!("../../../migrations/postgres/0004_server.sql"),
-    include_str!("../../../migrations/postgres/0005_policies.sql"),
-    include_str!("../../../migrations/postgres/0006_messages.sql"),
-    include_str!("../../../migrations/postgres/0007_gateway.sql"),
-    include_str!("../../../migrations/postgres/0008_product_feed.sql"),
-    include_str!("../../../migrations/postgres/0009_analytics.sql"),
-    include_str!("../../../migrations/postgres/0010_deletion.sql"),
-    include_str!("../../../migrations/postgres/0011_publishers.sql"),
-    include_str!("../../../migrations/postgres/0012_turns.sql"),
-    include_str!("../../../migrations/postgres/0013_shares.sql"),
-    include_str!("../../../migrations/postgres/0014_shared_keys.sql"),
-];
+const MIGRATIONS: [&str; 1] = [include_str!("../../../migrations/postgres/0001_begin.sql")];
+
+/// The schema version of a database with the first migration. Versions before the first
+/// release counted from 1 and had other columns.
+const FIRST: usize = 100;
 
 /// The oldest server that is tried.
 const OLDEST_SERVER: i32 = 150_000;
@@ -295,20 +284,14 @@ async fn migrate(owner: &mut PgConnection) -> Result<(), StoreError> {
         .fetch_one(&mut *owner)
         .await?
         .try_get(0)?;
-    let done = usize::try_from(found).unwrap_or(usize::MAX);
-    if done > MIGRATIONS.len() {
-        return Err(StoreError::Open(format!(
-            "the database has schema version {found}, this program knows up to {}: start the newer version that wrote it",
-            MIGRATIONS.len()
-        )));
-    }
+    let done = migrations_done(found)?;
     for (number, sql) in MIGRATIONS.iter().enumerate().skip(done) {
         // Several statements in one text are one transaction: a migration is whole or not at all.
         owner
             .execute(AssertSqlSafe(format!(
                 "{sql};
                  insert into schema_versions (version) values ({})",
-                number + 1
+                FIRST + number
             )))
             .await
             .map_err(|error| {
@@ -333,6 +316,23 @@ async fn migrate(owner: &mut PgConnection) -> Result<(), StoreError> {
             ))
         })?;
     Ok(())
+}
+
+/// How many migrations a database of this schema version has had.
+fn migrations_done(found: i32) -> Result<usize, StoreError> {
+    if found == 0 {
+        return Ok(0);
+    }
+    let newest = FIRST + MIGRATIONS.len() - 1;
+    match usize::try_from(found) {
+        Ok(version) if version > newest => Err(StoreError::Open(format!(
+            "the database has schema version {found}, this program knows up to {newest}: start the newer version that wrote it"
+        ))),
+        Ok(version) if version >= FIRST => Ok(version - FIRST + 1),
+        _ => Err(StoreError::Open(format!(
+            "the schema {SCHEMA} of the database was made by a version from before the first release, which this one does not read (schema version {found}): export what you need with that version, then give store.url another database, or let its owner run `drop schema {SCHEMA} cascade` and start again"
+        ))),
+    }
 }
 
 /// What the pool's connections are after their first words: nobody special.
@@ -368,6 +368,27 @@ pub(super) const SQL: &[&str] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_database_of_another_version_is_refused_and_says_why() {
+        let newest = i32::try_from(FIRST + MIGRATIONS.len() - 1).expect("a number");
+        assert_eq!(migrations_done(0).ok(), Some(0));
+        assert_eq!(migrations_done(100).ok(), Some(1));
+        assert_eq!(migrations_done(newest).ok(), Some(MIGRATIONS.len()));
+        for (found, says) in [
+            (newest + 1, "start the newer version"),
+            (i32::MAX, "start the newer version"),
+            (1, "before the first release"),
+            (14, "(schema version 14)"),
+            (99, "another database"),
+            (-1, "before the first release"),
+        ] {
+            let refused = migrations_done(found)
+                .expect_err("it is refused")
+                .to_string();
+            assert!(refused.contains(says), "{found}: {refused}");
+        }
+    }
 
     #[test]
     fn a_server_that_is_too_old_is_refused_by_its_version() {

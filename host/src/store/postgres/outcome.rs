@@ -9,8 +9,7 @@ use sqlx::postgres::PgConnection;
 use sqlx::{Connection as _, Row as _};
 use tokio::time::Instant;
 
-use super::db::Db;
-use super::save::Trace;
+use super::db::{Db, Trace};
 use crate::limits;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -38,4 +38,4 @@ pub async fn pay(db: &Db, workspace: WorkspaceId, price: Price) -> Result<Debt, 
     })
 }
 
-pub(super) const SQL: &[&str] = &[PAY];
+pub const SQL: &[&str] = &[PAY];

@@ -1,17 +1,155 @@
-//! How a row of each feed leaves: letter by letter the same from either store.
-//! Columns are read by place, since a page has many rows: their order is that of
-//! the stores' queries. Properties leave as they are stored: no number loses a
-//! digit, no key its place.
+//! How a row of each feed leaves: letter by letter the same from either store, and as
+//! serde would write the types of `domain::row`, which tell clients what a row is.
+//!
+//! A row goes from its columns straight into the bytes of the answer. A page has a
+//! thousand rows, and a text of its own for each value costs more than reading them all.
+//! JSON leaves as it is stored, and is not read for that: no number loses a digit, no key
+//! its place.
+//!
+//! Columns are read by place: the fields below are in the order of the queries in
+//! `operations::export`. A stamp that does not leave is behind them.
 
-use serde::Serialize;
+use std::io::Write as _;
+use std::mem;
 
-use super::Columns;
-use crate::domain::row::{
-    ContactRow, ConversationRow, DealRow, Entity, ExportRow, IdRow, MessageErrorRow, MessageRow,
-};
+use uuid::Uuid;
+
+use super::{Column, Columns, unread};
+use crate::domain::row::{Entity, ExportRow};
 use crate::domain::time::Micros;
+use crate::limits;
 use crate::memory;
 use crate::store::{ExportPage, StoreError};
+
+/// What is written of a row: its columns in their order.
+pub type Fields = &'static [Field];
+
+pub struct Field {
+    /// With what stands around it.
+    key: &'static str,
+    kind: Kind,
+    nullable: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Id,
+    /// A number that leaves as a time.
+    Stamp,
+    Text,
+    Number,
+    Time,
+    Json,
+}
+
+const fn always(key: &'static str, kind: Kind) -> Field {
+    Field {
+        key,
+        kind,
+        nullable: false,
+    }
+}
+
+const fn nullable(key: &'static str, kind: Kind) -> Field {
+    Field {
+        key,
+        kind,
+        nullable: true,
+    }
+}
+
+macro_rules! fields {
+    ($($key:literal: $of:ident($kind:ident)),+ $(,)?) => {
+        &[$($of(concat!(",\"", $key, "\":"), Kind::$kind)),+]
+    };
+}
+
+/// That a row is there, and no more.
+pub const ID: Fields = fields! { "id": always(Id) };
+
+pub const CONTACT: Fields = fields! {
+    "id": always(Id),
+    "workspace_id": always(Id),
+    "cursor_at": always(Stamp),
+    "name": nullable(Text),
+    "email": nullable(Text),
+    "phone_number": nullable(Text),
+    "banned_at": nullable(Time),
+    "props": always(Json),
+};
+
+pub const DEAL: Fields = fields! {
+    "id": always(Id),
+    "workspace_id": always(Id),
+    "cursor_at": always(Stamp),
+    "person_id": always(Id),
+    "agent_id": nullable(Number),
+    "owner_id": nullable(Id),
+    "status": always(Text),
+    "title": nullable(Text),
+    "props": always(Json),
+    "created_at": always(Time),
+    "updated_at": always(Time),
+    "stage_code": always(Text),
+    "product_id": nullable(Id),
+    "external_id": nullable(Text),
+};
+
+pub const MESSAGE: Fields = fields! {
+    "id": always(Id),
+    "workspace_id": always(Id),
+    "cursor_at": always(Stamp),
+    "conversation_id": always(Id),
+    "created_at": always(Time),
+    "actor": always(Text),
+    "type": always(Text),
+    "content": nullable(Text),
+    "metadata": always(Json),
+    "delivered_at": nullable(Time),
+    "read_at": nullable(Time),
+};
+
+pub const CONVERSATION: Fields = fields! {
+    "id": always(Id),
+    "workspace_id": always(Id),
+    "cursor_at": always(Stamp),
+    "contact_id": always(Id),
+    "deal_id": nullable(Id),
+    "agent_id": nullable(Number),
+    "agent_type": nullable(Text),
+    "source": nullable(Text),
+    "channel": nullable(Text),
+    "status": always(Text),
+    "created_at": always(Time),
+    "updated_at": always(Time),
+    "first_message_at": nullable(Time),
+    "answered_at": nullable(Time),
+    "last_message_at": nullable(Time),
+    "no_response_at": nullable(Time),
+    "transferred_at": nullable(Time),
+    "appointment_at": nullable(Time),
+    "closed_at": nullable(Time),
+    "props": always(Json),
+};
+
+pub const MESSAGE_ERROR: Fields = fields! {
+    "id": always(Id),
+    "workspace_id": always(Id),
+    "cursor_at": always(Stamp),
+    "recipient_id": nullable(Text),
+    "deal_id": nullable(Id),
+    "conversation_id": nullable(Id),
+    "agent_id": nullable(Number),
+    "message_id": nullable(Id),
+    "external_id": nullable(Text),
+    "error_code": always(Text),
+    "error_title": nullable(Text),
+    "error_description": nullable(Text),
+    "error_details": nullable(Text),
+    "template_name": nullable(Text),
+    "channel": nullable(Text),
+    "occurred_at": always(Time),
+};
 
 /// A feed that is followed within and never leaves.
 pub fn not_exported(entity: Entity) -> StoreError {
@@ -20,99 +158,66 @@ pub fn not_exported(entity: Entity) -> StoreError {
     }
 }
 
-/// The page that rows make of which the store may have been asked for one more than
-/// `limit`: that one tells whether rows remain.
-pub fn page<R: Columns>(
-    entity: Entity,
-    found: &[R],
-    limit: u32,
-    upper: i64,
-    clock: i64,
-) -> Result<ExportPage, StoreError> {
-    page_of(found, limit, upper, clock, |row| self::row(entity, row))
-}
-
-/// A row of the feed as it leaves.
-pub fn row(entity: Entity, row: &impl Columns) -> Result<ExportRow, StoreError> {
-    match entity {
-        Entity::Contacts => contact(row),
-        Entity::Deals => deal(row),
-        Entity::Messages => message(row),
-        Entity::Conversations => conversation(row),
-        Entity::MessageErrors => message_error(row),
-        Entity::Tickets | Entity::Products => Err(not_exported(entity)),
-    }
-}
-
-/// The same of a feed's ids: each row is an id and a stamp.
-pub fn ids<R: Columns>(
-    found: &[R],
-    limit: u32,
-    upper: i64,
-    clock: i64,
-) -> Result<ExportPage, StoreError> {
-    page_of(found, limit, upper, clock, |row| {
-        let id = row.id_text(0)?;
-        exported(row.number(1)?, id.clone(), &IdRow { id })
-    })
-}
-
-fn page_of<R>(
-    found: &[R],
-    limit: u32,
-    upper: i64,
-    clock: i64,
-    row_of: impl Fn(&R) -> Result<ExportRow, StoreError>,
-) -> Result<ExportPage, StoreError> {
-    let mut page = Filling::new(limit);
-    for row in found {
-        if !page.add(|| row_of(row))? {
-            break;
-        }
-    }
-    Ok(page.done(upper, clock))
-}
-
 /// A page as it fills: so many rows, and so many bytes of them. A row that is longer
 /// than a page may be has a page of its own.
 pub struct Filling {
-    rows: Vec<ExportRow>,
+    fields: Fields,
     limit: usize,
     bytes: usize,
+    rows: Vec<ExportRow>,
+    pieces: Vec<Vec<u8>>,
+    /// The piece that rows are written into.
+    piece: Vec<u8>,
     more: bool,
 }
 
 impl Filling {
-    pub fn new(limit: u32) -> Self {
+    pub fn new(fields: Fields, limit: u32) -> Self {
         Self {
-            rows: Vec::new(),
+            fields,
             limit: usize::try_from(limit).unwrap_or(usize::MAX),
             bytes: 0,
+            rows: Vec::new(),
+            pieces: Vec::new(),
+            piece: Vec::new(),
             more: false,
         }
     }
 
-    /// False: the page is full, and this row is on the next.
-    pub fn add(
-        &mut self,
-        row: impl FnOnce() -> Result<ExportRow, StoreError>,
-    ) -> Result<bool, StoreError> {
-        if self.rows.len() < self.limit {
-            let row = row()?;
-            let bytes = self.bytes + row.json.len();
-            if self.rows.is_empty() || bytes <= memory::page_bytes() {
-                self.bytes = bytes;
-                self.rows.push(row);
-                return Ok(true);
-            }
+    /// False: no other row is wanted. It is not said of the row after the last, which is
+    /// the end of what was asked for: a connection keeps nothing unread, and stays.
+    pub fn add(&mut self, row: &impl Columns) -> Result<bool, StoreError> {
+        if self.rows.len() >= self.limit {
+            self.more = true;
+            return Ok(true);
         }
-        self.more = true;
-        Ok(false)
+        // By the row before: most of a feed are alike, and no piece grows past its room.
+        let before = self.rows.last().map_or(0, |row| row.bytes);
+        if self.piece.len() + before >= limits::PIECE_BYTES {
+            let next = Vec::with_capacity(limits::PIECE_BYTES);
+            self.pieces.push(mem::replace(&mut self.piece, next));
+        }
+        let begin = self.piece.len();
+        let stamp = write(self.fields, row, &mut self.piece)?;
+        let bytes = self.piece.len() - begin;
+        if !self.rows.is_empty() && self.bytes + bytes > memory::page_bytes() {
+            self.piece.truncate(begin);
+            self.more = true;
+            return Ok(false);
+        }
+        self.piece.push(b'\n');
+        self.bytes += bytes;
+        self.rows.push(ExportRow { stamp, bytes });
+        Ok(true)
     }
 
-    pub fn done(self, upper: i64, clock: i64) -> ExportPage {
+    pub fn done(mut self, upper: i64, clock: i64) -> ExportPage {
+        if !self.piece.is_empty() {
+            self.pieces.push(self.piece);
+        }
         ExportPage {
             rows: self.rows,
+            pieces: self.pieces,
             more: self.more,
             upper,
             clock,
@@ -120,131 +225,350 @@ impl Filling {
     }
 }
 
-fn contact(row: &impl Columns) -> Result<ExportRow, StoreError> {
-    let id = row.id_text(0)?;
-    let stamp = row.number(2)?;
-    exported(
-        stamp,
-        id.clone(),
-        &ContactRow {
-            id,
-            workspace_id: row.id_text(1)?,
-            cursor_at: Micros(stamp),
-            name: row.text_if(3)?,
-            email: row.text_if(4)?,
-            phone_number: row.text_if(5)?,
-            banned_at: row.time_if(6)?,
-            props: row.json(7)?,
-        },
-    )
+/// Adds a row as JSON, and gives its stamp.
+fn write(fields: Fields, row: &impl Columns, to: &mut Vec<u8>) -> Result<i64, StoreError> {
+    let leaves = |field: &Field| matches!(field.kind, Kind::Stamp);
+    let stamp = row.number(fields.iter().position(leaves).unwrap_or(fields.len()))?;
+    let begin = to.len();
+    for (place, field) in fields.iter().enumerate() {
+        let column = Column::At(place);
+        to.extend_from_slice(field.key.as_bytes());
+        if !write_value(field.kind, row, column, to)? {
+            if !field.nullable {
+                return Err(unread(column, "null"));
+            }
+            to.extend_from_slice(b"null");
+        }
+    }
+    // No comma stands in front of the first key.
+    to[begin] = b'{';
+    to.push(b'}');
+    Ok(stamp)
 }
 
-fn deal(row: &impl Columns) -> Result<ExportRow, StoreError> {
-    let id = row.id_text(0)?;
-    let stamp = row.number(2)?;
-    exported(
-        stamp,
-        id.clone(),
-        &DealRow {
-            id,
-            workspace_id: row.id_text(1)?,
-            cursor_at: Micros(stamp),
-            person_id: row.id_text(3)?,
-            agent_id: row.number_if(4)?,
-            owner_id: row.id_text_if(5)?,
-            status: row.text(6)?,
-            title: row.text_if(7)?,
-            props: row.json(13)?,
-            created_at: row.time(8)?,
-            updated_at: row.time(9)?,
-            stage_code: row.text(10)?,
-            product_id: row.id_text_if(11)?,
-            external_id: row.text_if(12)?,
-        },
-    )
+/// False: it is null.
+fn write_value(
+    kind: Kind,
+    row: &impl Columns,
+    column: Column,
+    to: &mut Vec<u8>,
+) -> Result<bool, StoreError> {
+    let written = match kind {
+        Kind::Id => row.uuid_if(column)?.map(|id| write_id(id, to)),
+        Kind::Stamp => row
+            .great_if(column)?
+            .map(|stamp| write_time(Micros(stamp), to)),
+        Kind::Text => row.str_if(column)?.map(|text| write_text(text, to)),
+        Kind::Number => row.great_if(column)?.map(|number| write_number(number, to)),
+        Kind::Time => row.micros_if(column)?.map(|time| write_time(time, to)),
+        Kind::Json => row
+            .str_if(column)?
+            .map(|json| to.extend_from_slice(json.as_bytes())),
+    };
+    Ok(written.is_some())
 }
 
-fn message(row: &impl Columns) -> Result<ExportRow, StoreError> {
-    let id = row.id_text(0)?;
-    let stamp = row.number(2)?;
-    exported(
-        stamp,
-        id.clone(),
-        &MessageRow {
-            id,
-            workspace_id: row.id_text(1)?,
-            cursor_at: Micros(stamp),
-            conversation_id: row.id_text(3)?,
-            created_at: row.time(4)?,
-            actor: row.text(5)?,
-            kind: row.text(6)?,
-            content: row.text_if(7)?,
-            metadata: row.json(10)?,
-            delivered_at: row.time_if(8)?,
-            read_at: row.time_if(9)?,
-        },
-    )
+// Memory takes all that is written: none of these fails.
+
+fn write_id(id: Uuid, to: &mut Vec<u8>) {
+    let mut text = Uuid::encode_buffer();
+    to.push(b'"');
+    to.extend_from_slice(id.hyphenated().encode_lower(&mut text).as_bytes());
+    to.push(b'"');
 }
 
-fn conversation(row: &impl Columns) -> Result<ExportRow, StoreError> {
-    let id = row.id_text(0)?;
-    let stamp = row.number(2)?;
-    exported(
-        stamp,
-        id.clone(),
-        &ConversationRow {
-            id,
-            workspace_id: row.id_text(1)?,
-            cursor_at: Micros(stamp),
-            contact_id: row.id_text(3)?,
-            deal_id: row.id_text_if(4)?,
-            agent_id: row.number_if(5)?,
-            agent_type: row.text_if(6)?,
-            source: row.text_if(7)?,
-            channel: row.text_if(8)?,
-            status: row.text(9)?,
-            created_at: row.time(10)?,
-            updated_at: row.time(11)?,
-            first_message_at: row.time_if(12)?,
-            answered_at: row.time_if(13)?,
-            last_message_at: row.time_if(14)?,
-            no_response_at: row.time_if(15)?,
-            transferred_at: row.time_if(16)?,
-            appointment_at: row.time_if(17)?,
-            closed_at: row.time_if(18)?,
-            props: row.json(19)?,
-        },
-    )
+fn write_time(time: Micros, to: &mut Vec<u8>) {
+    write!(to, "\"{time}\"").expect("memory takes all");
 }
 
-fn message_error(row: &impl Columns) -> Result<ExportRow, StoreError> {
-    let id = row.id_text(0)?;
-    let stamp = row.number(2)?;
-    exported(
-        stamp,
-        id.clone(),
-        &MessageErrorRow {
-            id,
-            workspace_id: row.id_text(1)?,
-            cursor_at: Micros(stamp),
-            recipient_id: row.text_if(3)?,
-            deal_id: row.id_text_if(4)?,
-            conversation_id: row.id_text_if(5)?,
-            agent_id: row.number_if(6)?,
-            message_id: row.id_text_if(7)?,
-            external_id: row.text_if(8)?,
-            error_code: row.text(9)?,
-            error_title: row.text_if(10)?,
-            error_description: row.text_if(11)?,
-            error_details: row.text_if(12)?,
-            template_name: row.text_if(13)?,
-            channel: row.text_if(14)?,
-            occurred_at: row.time(15)?,
-        },
-    )
+fn write_number(number: i64, to: &mut Vec<u8>) {
+    write!(to, "{number}").expect("memory takes all");
 }
 
-fn exported<T: Serialize>(stamp: i64, id: String, row: &T) -> Result<ExportRow, StoreError> {
-    let json = super::json(row)?;
-    Ok(ExportRow { stamp, id, json })
+fn write_text(text: &str, to: &mut Vec<u8>) {
+    serde_json::to_writer(to, text).expect("memory takes all");
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Serialize;
+    use serde_json::value::RawValue;
+
+    use super::*;
+    use crate::domain::row::{
+        ContactRow, ConversationRow, DealRow, IdRow, MessageErrorRow, MessageRow,
+    };
+    use crate::store::sql::{Row, Value};
+
+    const ID_OF_ALL: Uuid = Uuid::from_u128(0x0198_0000_abcd_7000_8000_0123_4567_89ab);
+    const STAMP: i64 = 1_700_000_000_120_000;
+    const TIME: Micros = Micros(1_893_456_000_000_001);
+    const TEXT: &str = "\u{1}\t\"\\/ é😀\u{2028}\u{7f}";
+    const JSON: &str = r#"{"z":1e400,"a":[1.50,null],"big":123456789012345678901234567890}"#;
+
+    /// A row of SQLite with these columns.
+    fn with_row<T>(columns: &[Value<'_>], read: impl FnOnce(&Row<'_>) -> T) -> T {
+        let connection = rusqlite::Connection::open_in_memory().expect("memory");
+        let places: Vec<_> = (1..=columns.len()).map(|at| format!("?{at}")).collect();
+        let sql = format!("select {}", places.join(", "));
+        let mut statement = connection.prepare(&sql).expect("it prepares");
+        let columns = rusqlite::params_from_iter(columns);
+        let mut rows = statement.query(columns).expect("it runs");
+        let row = rows.next().expect("it reads").expect("a row");
+        read(&Row::Sqlite(row))
+    }
+
+    fn check<T: Serialize>(fields: Fields, columns: &[Value<'_>], expect: &T) {
+        let (stamp, json) = with_row(columns, |row| {
+            let mut json = Vec::new();
+            (write(fields, row, &mut json).expect("it reads"), json)
+        });
+        let expect = serde_json::to_string(expect).expect("a row is JSON");
+        assert_eq!(String::from_utf8(json).expect("text"), expect);
+        assert_eq!(stamp, STAMP);
+    }
+
+    #[test]
+    fn a_row_is_what_serde_makes_of_its_type() {
+        let props = || RawValue::from_string(JSON.to_owned()).expect("it is JSON");
+        let (known, known_time, json) = (
+            || ID_OF_ALL.to_string(),
+            || Value::Time(TIME),
+            || Value::Json(JSON.into()),
+        );
+        let word = || Value::from(TEXT);
+        let uuid = || Value::from(ID_OF_ALL);
+        let stamp = || Value::from(STAMP);
+        for full in [true, false] {
+            let number = full.then_some(-7_i64);
+            let time = full.then_some(TIME);
+            let text_of = full.then_some(TEXT);
+            let id_of = full.then_some(ID_OF_ALL);
+            let text = || text_of.map(str::to_owned);
+            let id = || id_of.map(|id| id.to_string());
+            check(ID, &[uuid(), stamp()], &IdRow { id: known() });
+            check(
+                CONTACT,
+                &[
+                    uuid(),
+                    uuid(),
+                    stamp(),
+                    text_of.into(),
+                    text_of.into(),
+                    text_of.into(),
+                    time.into(),
+                    json(),
+                ],
+                &ContactRow {
+                    id: known(),
+                    workspace_id: known(),
+                    cursor_at: Micros(STAMP),
+                    name: text(),
+                    email: text(),
+                    phone_number: text(),
+                    banned_at: time,
+                    props: props(),
+                },
+            );
+            check(
+                DEAL,
+                &[
+                    uuid(),
+                    uuid(),
+                    stamp(),
+                    uuid(),
+                    number.into(),
+                    id_of.into(),
+                    word(),
+                    text_of.into(),
+                    json(),
+                    known_time(),
+                    known_time(),
+                    word(),
+                    id_of.into(),
+                    text_of.into(),
+                ],
+                &DealRow {
+                    id: known(),
+                    workspace_id: known(),
+                    cursor_at: Micros(STAMP),
+                    person_id: known(),
+                    agent_id: number,
+                    owner_id: id(),
+                    status: TEXT.to_owned(),
+                    title: text(),
+                    props: props(),
+                    created_at: TIME,
+                    updated_at: TIME,
+                    stage_code: TEXT.to_owned(),
+                    product_id: id(),
+                    external_id: text(),
+                },
+            );
+            check(
+                MESSAGE,
+                &[
+                    uuid(),
+                    uuid(),
+                    stamp(),
+                    uuid(),
+                    known_time(),
+                    word(),
+                    word(),
+                    text_of.into(),
+                    json(),
+                    time.into(),
+                    time.into(),
+                ],
+                &MessageRow {
+                    id: known(),
+                    workspace_id: known(),
+                    cursor_at: Micros(STAMP),
+                    conversation_id: known(),
+                    created_at: TIME,
+                    actor: TEXT.to_owned(),
+                    kind: TEXT.to_owned(),
+                    content: text(),
+                    metadata: props(),
+                    delivered_at: time,
+                    read_at: time,
+                },
+            );
+            check(
+                CONVERSATION,
+                &[
+                    uuid(),
+                    uuid(),
+                    stamp(),
+                    uuid(),
+                    id_of.into(),
+                    number.into(),
+                    text_of.into(),
+                    text_of.into(),
+                    text_of.into(),
+                    word(),
+                    known_time(),
+                    known_time(),
+                    time.into(),
+                    time.into(),
+                    time.into(),
+                    time.into(),
+                    time.into(),
+                    time.into(),
+                    time.into(),
+                    json(),
+                ],
+                &ConversationRow {
+                    id: known(),
+                    workspace_id: known(),
+                    cursor_at: Micros(STAMP),
+                    contact_id: known(),
+                    deal_id: id(),
+                    agent_id: number,
+                    agent_type: text(),
+                    source: text(),
+                    channel: text(),
+                    status: TEXT.to_owned(),
+                    created_at: TIME,
+                    updated_at: TIME,
+                    first_message_at: time,
+                    answered_at: time,
+                    last_message_at: time,
+                    no_response_at: time,
+                    transferred_at: time,
+                    appointment_at: time,
+                    closed_at: time,
+                    props: props(),
+                },
+            );
+            check(
+                MESSAGE_ERROR,
+                &[
+                    uuid(),
+                    uuid(),
+                    stamp(),
+                    text_of.into(),
+                    id_of.into(),
+                    id_of.into(),
+                    number.into(),
+                    id_of.into(),
+                    text_of.into(),
+                    word(),
+                    text_of.into(),
+                    text_of.into(),
+                    text_of.into(),
+                    text_of.into(),
+                    text_of.into(),
+                    known_time(),
+                ],
+                &MessageErrorRow {
+                    id: known(),
+                    workspace_id: known(),
+                    cursor_at: Micros(STAMP),
+                    recipient_id: text(),
+                    deal_id: id(),
+                    conversation_id: id(),
+                    agent_id: number,
+                    message_id: id(),
+                    external_id: text(),
+                    error_code: TEXT.to_owned(),
+                    error_title: text(),
+                    error_description: text(),
+                    error_details: text(),
+                    template_name: text(),
+                    channel: text(),
+                    occurred_at: TIME,
+                },
+            );
+        }
+    }
+
+    #[test]
+    fn what_has_to_be_there_and_is_null_is_no_row() {
+        let columns = [Value::from(None::<Uuid>), Value::from(STAMP)];
+        let read = with_row(&columns, |row| write(ID, row, &mut Vec::new()));
+        assert!(read.is_err());
+    }
+
+    /// A contact whose row is this and some two hundred bytes.
+    fn contact_of(bytes: usize) -> Vec<Value<'static>> {
+        vec![
+            ID_OF_ALL.into(),
+            ID_OF_ALL.into(),
+            STAMP.into(),
+            "n".repeat(bytes).into(),
+            Value::from(None::<&str>),
+            Value::from(None::<&str>),
+            Value::from(None::<Micros>),
+            Value::Json("{}".into()),
+        ]
+    }
+
+    #[test]
+    fn rows_fill_pieces_and_none_is_cut() {
+        let check = |sizes: &[usize], limit: u32, expect: &[usize], more: bool| {
+            let mut page = Filling::new(CONTACT, limit);
+            for bytes in sizes {
+                let goes_on = with_row(&contact_of(*bytes), |row| page.add(row));
+                assert!(goes_on.expect("it reads"));
+            }
+            let page = page.done(9, 10);
+            assert_eq!((page.more, page.upper, page.clock), (more, 9, 10));
+            for (text, bytes) in page.texts().into_iter().zip(sizes) {
+                assert!(text.starts_with("{\"id\":\"") && text.ends_with(",\"props\":{}}"));
+                assert!(text.len() > *bytes && text.len() < bytes + 400, "{bytes}");
+            }
+            let in_pieces = page.pieces.iter().map(|piece| {
+                assert_eq!(piece.last(), Some(&b'\n'));
+                piece.iter().filter(|byte| **byte == b'\n').count()
+            });
+            assert_eq!(in_pieces.collect::<Vec<_>>(), expect);
+        };
+        let piece = limits::PIECE_BYTES;
+        check(&[], 10, &[], false);
+        check(&[1, 1, 1], 3, &[3], false);
+        check(&[1, 1, 1], 2, &[2], true);
+        check(&[piece / 3; 5], 10, &[2, 2, 1], false);
+        check(&[2 * piece, 1, 1, 2 * piece, 1], 10, &[1, 3, 1], false);
+    }
 }

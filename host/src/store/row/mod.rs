@@ -28,7 +28,6 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sqlx::ColumnIndex;
 use sqlx::postgres::PgRow;
-use sqlx::sqlite::SqliteRow;
 use uuid::Uuid;
 
 use super::StoreError;
@@ -65,15 +64,6 @@ impl fmt::Display for Column {
 
 impl ColumnIndex<PgRow> for Column {
     fn index(&self, row: &PgRow) -> Result<usize, sqlx::Error> {
-        match self {
-            Self::Named(name) => name.index(row),
-            Self::At(place) => place.index(row),
-        }
-    }
-}
-
-impl ColumnIndex<SqliteRow> for Column {
-    fn index(&self, row: &SqliteRow) -> Result<usize, sqlx::Error> {
         match self {
             Self::Named(name) => name.index(row),
             Self::At(place) => place.index(row),

@@ -140,7 +140,7 @@ pub static TEMPLATE_LISTS: Table = Table {
     columns: &[
         column("workspace_id", Uuid),
         column("connection_id", Text),
-        nullable("synced_at", Time),
+        column("synced_at", Time),
         nullable("error", Text),
         column("unlisted", Truth),
         column("templates", Json),

@@ -69,6 +69,52 @@ const fn nullable_jsonb(name: &'static str) -> Column {
     }
 }
 
+/// Every table that both databases have.
+pub static TABLES: [&Table; 42] = [
+    &WORKSPACES,
+    &PARTNERS,
+    &AGENTS,
+    &OWNERS,
+    &PRODUCTS,
+    &CONNECTIONS,
+    &KEYS,
+    &PLUGINS,
+    &ACTIVATIONS,
+    &REFUSALS,
+    &FEED_CLOCK,
+    &QUEUE,
+    &DELIVERIES,
+    &ITEMS,
+    &FETCHES,
+    &ANSWERS,
+    &DEDUPE,
+    &CONTACTS,
+    &CONTACT_KEYS,
+    &SHARED_KEYS,
+    &DEALS,
+    &DEAL_HISTORY,
+    &DEAL_LOGS,
+    &CONVERSATIONS,
+    &MESSAGES,
+    &SENDS,
+    &CHANNEL_REFS,
+    &HOLDS,
+    &MESSAGE_ERRORS,
+    &TEMPLATE_LISTS,
+    &IDEMPOTENCY,
+    &TICKETS,
+    &TOMBSTONES,
+    &ERASURES,
+    &ROLLUP_RUNS,
+    &ROLLUP_BUILDS,
+    &ROLLUP_KEYS,
+    &ROLLUP_FACTS,
+    &ROLLUP_SLOTS,
+    &ROLLUP_CUBES,
+    &ROLLUP_DAYS,
+    &ROLLUP_ZONES,
+];
+
 /// What happens to a row whose key is there already.
 #[derive(Clone, Copy)]
 pub enum Met {
@@ -90,7 +136,9 @@ impl Table {
             Met::Never => String::new(),
             Met::Kept => "\non conflict do nothing".to_owned(),
             Met::Changed(changed) => {
-                let set = changed.iter().map(|name| format!("{name} = excluded.{name}"));
+                let set = changed
+                    .iter()
+                    .map(|name| format!("{name} = excluded.{name}"));
                 let own = self.key.join(", ");
                 let led = match self.leads_with_workspace {
                     true => format!("{WORKSPACE}, {own}"),
@@ -198,4 +246,140 @@ fn each(columns: &[&Column]) -> String {
         .iter()
         .map(|column| format!("{} {}", column.name, column.kind.word()));
     format!("each ({})\n", columns.collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::{Connection, Params};
+
+    use super::*;
+
+    /// Tables of a SQLite file that are not described, and why.
+    const OWN: [(&str, &str); 1] = [("store", "one row, and of each database its own")];
+
+    /// Columns that the database fills in.
+    const FILLED_IN: [&str; 1] = ["conversations.due_at"];
+
+    fn migrated() -> Connection {
+        let database = Connection::open_in_memory().expect("a database in memory");
+        let begin = include_str!("../../../migrations/sqlite/0001_begin.sql");
+        database.execute_batch(begin).expect("it is applied");
+        database
+    }
+
+    /// The first column of each row.
+    fn texts(database: &Connection, sql: &str, parameters: impl Params) -> Vec<String> {
+        let mut statement = database.prepare(sql).expect(sql);
+        let rows = statement.query_map(parameters, |row| row.get(0));
+        let rows = rows.expect(sql).map(|text| text.expect(sql));
+        rows.collect()
+    }
+
+    fn tables(database: &Connection) -> Vec<String> {
+        let sql = "
+select name
+from sqlite_schema
+where type = 'table'
+and name not like 'sqlite%'
+order by name";
+        texts(database, sql, [])
+    }
+
+    /// Each as `name type`, with `null` where it may be.
+    fn columns(database: &Connection, table: &str, filled_in: bool) -> Vec<String> {
+        let sql = "
+select name || ' ' || lower(type) || iif(\"notnull\" or pk > 0, '', ' null')
+from pragma_table_xinfo(?1)
+where (hidden > 0) = ?2
+order by cid";
+        texts(database, sql, (table, filled_in))
+    }
+
+    fn described(column: &Column) -> String {
+        let kind = match column.kind {
+            Kind::Uuid | Kind::Bytes => "blob",
+            Kind::Text | Kind::Json => "text",
+            Kind::Number | Kind::Truth | Kind::Time => "integer",
+        };
+        let null = if column.is_nullable { " null" } else { "" };
+        format!("{} {kind}{null}", column.name)
+    }
+
+    /// The primary key, and what else finds one row at most.
+    fn keys(database: &Connection, table: &str) -> Vec<Vec<String>> {
+        let primary = "select name from pragma_table_xinfo(?1) where pk > 0 order by pk";
+        let unique = "
+select name
+from pragma_index_list(?1)
+where \"unique\"
+and not partial";
+        let of_index = "select name from pragma_index_info(?1) order by seqno";
+        let mut keys = vec![texts(database, primary, [table])];
+        for index in texts(database, unique, [table]) {
+            keys.push(texts(database, of_index, [index]));
+        }
+        keys
+    }
+
+    #[test]
+    fn a_sqlite_file_has_the_tables_that_are_described_and_few_more() {
+        let mut known: Vec<&str> = TABLES.iter().map(|table| table.name).collect();
+        known.extend(OWN.iter().map(|(table, _)| *table));
+        known.sort_unstable();
+        assert_eq!(tables(&migrated()), known);
+    }
+
+    #[test]
+    fn a_sqlite_file_has_the_columns_and_keys_that_are_described() {
+        let database = migrated();
+        let mut filled_in = Vec::new();
+        for table in TABLES {
+            let expected: Vec<String> = table.columns.iter().map(described).collect();
+            let found = columns(&database, table.name, false);
+            assert_eq!(found, expected, "{}", table.name);
+            let keys = keys(&database, table.name);
+            let is_one = keys.iter().any(|key| key == table.key);
+            assert!(is_one, "{}: {keys:?}", table.name);
+            for column in columns(&database, table.name, true) {
+                let name = column.split(' ').next().unwrap_or_default();
+                filled_in.push(format!("{}.{name}", table.name));
+            }
+        }
+        assert_eq!(filled_in, FILLED_IN);
+    }
+
+    #[test]
+    fn what_is_named_as_a_time_is_one() {
+        let database = migrated();
+        for table in tables(&database) {
+            for filled_in in [false, true] {
+                for column in columns(&database, &table, filled_in) {
+                    let mut words = column.split(' ');
+                    let (name, kind) = (words.next(), words.next());
+                    if name.is_some_and(|name| name.ends_with("_at")) {
+                        assert_eq!(kind, Some("integer"), "{table}.{column}");
+                    }
+                }
+            }
+        }
+        for table in TABLES {
+            for column in table.columns {
+                if column.name.ends_with("_at") {
+                    assert_eq!(column.kind, Kind::Time, "{}.{}", table.name, column.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_table_of_a_feed_has_its_stamp_and_a_key_has_columns() {
+        for table in TABLES {
+            let has = |name: &str| table.columns.iter().any(|column| column.name == name);
+            assert!(table.key.iter().all(|name| has(name)), "{}", table.name);
+            assert!(!table.key.is_empty(), "{}", table.name);
+            if table.feed.is_some() {
+                assert!(has("cursor_us") && has(WORKSPACE), "{}", table.name);
+            }
+        }
+    }
 }

@@ -9,13 +9,17 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
+use rusqlite::{Connection, InterruptHandle};
 use rustix::fs::{CWD, RenameFlags};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{ConnectOptions as _, Connection as _, Row as _};
+use uuid::Uuid;
 
 use super::open;
+use super::threads::{Opening, beside};
+use crate::clock::SystemClock;
 use crate::domain::time::Micros;
 use crate::store::{Backup, StoreError};
 
@@ -50,29 +54,27 @@ pub async fn backup(
     }
     open::refuse_foreign_log(file)?;
     let part = Part::begin(to)?;
-    let mut source = connect(file).await?;
-    let about: i64 = sqlx::query(SIZE).fetch_one(&mut source).await?.try_get(0)?;
-    let about = u64::try_from(about).unwrap_or_default();
-    let written = part.path.to_str().ok_or_else(|| {
-        StoreError::Refused(format!(
-            "{}: SQLite takes names in UTF-8 only",
-            to.display()
-        ))
-    })?;
-    let mut copying = Box::pin(sqlx::query(COPY).bind(written).execute(&mut source));
-    let mut tick = tokio::time::interval(LOOK);
-    loop {
-        tokio::select! {
-            copied = &mut copying => {
-                copied?;
-                break;
-            }
-            _ = tick.tick() => progress(part.bytes(), about),
-        }
-    }
-    drop(copying);
-    source.close().await?;
-    let (contents, bytes) = (look_into(&part.path).await?, part.bytes());
+    // From its root: SQLite takes a name that begins with `file:` for an address.
+    let written = std::path::absolute(&part.path)
+        .ok()
+        .and_then(|path| path.into_os_string().into_string().ok())
+        .ok_or_else(|| {
+            StoreError::Refused(format!(
+                "{}: SQLite takes names in UTF-8 only",
+                to.display()
+            ))
+        })?;
+    let from = file.to_owned();
+    let (source, about) = beside(move || {
+        let source = connect(from)?;
+        open::refuse_old(&source)?;
+        let about: i64 = source.query_row(SIZE, [], |row| row.get(0))?;
+        Ok((source, u64::try_from(about).unwrap_or_default()))
+    })
+    .await?;
+    copy(source, written.clone(), || progress(part.bytes(), about)).await?;
+    let contents = beside(move || look_into(PathBuf::from(written))).await?;
+    let bytes = part.bytes();
     part.keep_as(to)?;
     Ok(Backup { bytes, ..contents })
 }
@@ -80,22 +82,51 @@ pub async fn backup(
 /// Between two looks at how far the copy is.
 const LOOK: Duration = Duration::from_millis(250);
 
-async fn connect(file: &Path) -> Result<SqliteConnection, StoreError> {
-    let options = SqliteConnectOptions::new()
-        .filename(file)
-        .read_only(true)
-        .create_if_missing(false)
-        .busy_timeout(Duration::from_secs(5))
-        .disable_statement_logging();
-    Ok(options.connect().await?)
+/// It never writes to what it reads, and stamps nothing, which would ask the clock.
+fn connect(file: PathBuf) -> Result<Connection, StoreError> {
+    Opening::to_read(file, Arc::new(SystemClock)).open()
 }
 
+async fn copy(source: Connection, to: String, mut look: impl FnMut()) -> Result<(), StoreError> {
+    let _unless_given_up = Interrupt(source.get_interrupt_handle());
+    let mut copying = pin!(beside(move || {
+        source.execute(COPY, [to])?;
+        Ok(())
+    }));
+    let mut tick = tokio::time::interval(LOOK);
+    loop {
+        tokio::select! {
+            copied = &mut copying => return copied,
+            _ = tick.tick() => look(),
+        }
+    }
+}
+
+/// Ends a copy that nobody waits for any more.
+struct Interrupt(InterruptHandle);
+
+impl Drop for Interrupt {
+    fn drop(&mut self) {
+        self.0.interrupt();
+    }
+}
+
+const COUNTED: [&str; 6] = [
+    "workspaces",
+    "deliveries",
+    "contacts",
+    "deals",
+    "conversations",
+    "messages",
+];
+
 /// What the copy holds; one that is damaged is an error.
-async fn look_into(copy: &Path) -> Result<Backup, StoreError> {
-    let mut connection = connect(copy).await?;
-    let complaints = sqlx::query(CHECK).fetch_all(&mut connection).await?;
-    for row in &complaints {
-        let text: String = row.try_get(0)?;
+fn look_into(copy: PathBuf) -> Result<Backup, StoreError> {
+    let connection = connect(copy)?;
+    let mut check = connection.prepare(CHECK)?;
+    let mut complaints = check.query([])?;
+    while let Some(row) = complaints.next()? {
+        let text: String = row.get(0)?;
         if text != "ok" {
             return Err(StoreError::Inconsistent {
                 what: format!(
@@ -104,28 +135,22 @@ async fn look_into(copy: &Path) -> Result<Backup, StoreError> {
             });
         }
     }
-    let row = sqlx::query(CONTENTS).fetch_one(&mut connection).await?;
-    let newest: Option<i64> = row.try_get("newest")?;
-    let mut rows = Vec::new();
-    for kind in [
-        "workspaces",
-        "deliveries",
-        "contacts",
-        "deals",
-        "conversations",
-        "messages",
-    ] {
-        let count: i64 = row.try_get(kind)?;
-        rows.push((kind, u64::try_from(count).unwrap_or_default()));
-    }
-    let store: String = row.try_get("store")?;
-    connection.close().await?;
-    Ok(Backup {
-        store,
-        bytes: 0,
-        rows,
-        newest: newest.map(Micros),
-    })
+    let contents = connection.query_row(CONTENTS, [], |row| {
+        let store: [u8; 16] = row.get("store")?;
+        let newest: Option<i64> = row.get("newest")?;
+        let mut rows = Vec::with_capacity(COUNTED.len());
+        for kind in COUNTED {
+            let count: i64 = row.get(kind)?;
+            rows.push((kind, u64::try_from(count).unwrap_or_default()));
+        }
+        Ok(Backup {
+            store: Uuid::from_bytes(store).to_string(),
+            bytes: 0,
+            rows,
+            newest: newest.map(Micros),
+        })
+    })?;
+    Ok(contents)
 }
 
 /// The copy until it is whole: a file of its owner's only, removed if it comes to nothing.
@@ -225,6 +250,3 @@ fn taken(to: &Path) -> StoreError {
         to.display()
     ))
 }
-
-#[cfg(test)]
-pub(super) const SQL: &[&str] = &[SIZE, COPY, CHECK, CONTENTS];

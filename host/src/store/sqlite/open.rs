@@ -1,46 +1,36 @@
-//! Opens the store: takes the folder for itself, brings the schema up to date
-//! and starts the checkpointer. A file that another process serves, that a newer
-//! version wrote, or that this SQLite could damage is refused with words that
-//! say what to do.
+//! Opens the store: takes the folder for itself and brings the schema up to date. A
+//! file that another process serves, that another version wrote, or that this SQLite
+//! could damage is refused with words that say what to do.
 
 use std::fs::{File, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::Path;
 use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use sqlx::sqlite::SqliteConnection;
-use sqlx::{Connection as _, Row as _};
+use rusqlite::{Connection, TransactionBehavior};
 use uuid::Uuid;
 
 use super::db::Db;
-use crate::clock::Clock;
+use super::threads::{End, Length, Opening, beside, connection, ending, log_of};
+use crate::clock::{Clock, SystemClock};
 use crate::domain::id::uuid_at;
 use crate::limits;
 use crate::store::StoreError;
-use crate::store::error::odd;
 use crate::store::seen::Seen;
+use crate::store::sql::steps;
 
 /// In order; a migration is added, never edited.
-const MIGRATIONS: [&str; 11] = [
-    include_str!("../../../migrations/sqlite/0001_begin.sql"),
-    include_str!("../../../migrations/sqlite/0002_answers.sql"),
-    include_str!("../../../migrations/sqlite/0003_messages.sql"),
-    include_str!("../../../migrations/sqlite/0004_gateway.sql"),
-    include_str!("../../../migrations/sqlite/0005_analytics.sql"),
-    include_str!("../../../migrations/sqlite/0006_deletion.sql"),
-    include_str!("../../../migrations/sqlite/0007_publishers.sql"),
-    include_str!("../../../migrations/sqlite/0008_turns.sql"),
-    include_str!("../../../migrations/sqlite/0009_shares.sql"),
-    include_str!("../../../migrations/sqlite/0010_shared_keys.sql"),
-    include_str!("../../../migrations/sqlite/0011_times.sql"),
-];
+const MIGRATIONS: [&str; 1] = [include_str!("../../../migrations/sqlite/0001_begin.sql")];
+
+/// The schema version of a file with the first migration. Versions before the first
+/// release counted from 1 and had other tables.
+const FIRST: usize = 100;
 
 /// The first version without the fault by which two connections that write and
 /// checkpoint at the same moment can damage the file.
-const OLDEST_SQLITE: (u32, u32, u32) = (3, 51, 3);
+const OLDEST_SQLITE: i32 = 3_051_003;
 
-const SQLITE_VERSION: &str = "select sqlite_version()";
 const SCHEMA_VERSION: &str = "pragma user_version";
 const STORE_ID: &str = "select id from store";
 const NEW_STORE: &str = "
@@ -88,9 +78,7 @@ pub fn lock(database: &Path) -> Result<File, StoreError> {
 /// one's log: SQLite would write the log into it. A copy made by `backup` has
 /// never had a log, and its header says so.
 pub fn refuse_foreign_log(database: &Path) -> Result<(), StoreError> {
-    let mut log = database.as_os_str().to_owned();
-    log.push("-wal");
-    let log = std::path::PathBuf::from(log);
+    let log = log_of(database);
     let log_bytes = std::fs::metadata(&log).map_or(0, |log| log.len());
     if log_bytes == 0 || has_had_a_log(database) {
         return Ok(());
@@ -151,57 +139,93 @@ pub fn refuse_moved(database: &Path) -> Result<(), StoreError> {
 
 /// Brings the schema up to date and answers the store's id.
 pub async fn prepare(db: &Db, clock: &dyn Clock) -> Result<Uuid, StoreError> {
-    let mut transaction = db.begin().await?;
-    let connection = &mut transaction.connection;
-    check_version(connection).await?;
-    migrate(connection).await?;
-    sqlx::query(NEW_STORE)
-        .bind(uuid_at(clock.now()).to_string())
-        .execute(&mut *connection)
-        .await?;
-    let id: String = sqlx::query(STORE_ID)
-        .fetch_one(&mut *connection)
-        .await?
-        .try_get(0)?;
-    transaction.commit().await?;
-    id.parse().map_err(|_| odd("store", "id", id))
+    let new = uuid_at(clock.now());
+    db.write(ending(
+        steps!(|tx| prepare_on(connection(tx)?, new)),
+        End::Commit,
+    ))
+    .await
 }
 
-async fn check_version(connection: &mut SqliteConnection) -> Result<(), StoreError> {
-    let text: String = sqlx::query(SQLITE_VERSION)
-        .fetch_one(connection)
-        .await?
-        .try_get(0)?;
-    let mut parts = text.split('.').map(|part| part.parse().unwrap_or(0));
-    let mut next = || parts.next().unwrap_or(0);
-    let found = (next(), next(), next());
-    if found < OLDEST_SQLITE {
+/// The file for somebody who reads all of it, with nobody else on it: its lock, its
+/// store's id, a connection. The schema is brought up to date.
+pub async fn alone(
+    database: &Path,
+    clock: &dyn Clock,
+) -> Result<(File, Uuid, Connection), StoreError> {
+    let lock = lock(database)?;
+    refuse_foreign_log(database)?;
+    // Nothing is stamped, which would ask the clock.
+    let opening = Opening::to_write(database.to_owned(), Arc::new(SystemClock));
+    let new = uuid_at(clock.now());
+    let (id, connection) = beside(move || {
+        let mut connection = opening.open()?;
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let id = prepare_on(&transaction, new)?;
+        transaction.commit()?;
+        Ok((id, connection))
+    })
+    .await?;
+    Ok((lock, id, connection))
+}
+
+/// In a transaction. A store that has no id yet gets this one.
+fn prepare_on(connection: &Connection, new: Uuid) -> Result<Uuid, StoreError> {
+    check_version()?;
+    migrate(connection)?;
+    connection.execute(NEW_STORE, [new.as_bytes()])?;
+    let id: [u8; 16] = connection.query_row(STORE_ID, [], |row| row.get(0))?;
+    Ok(Uuid::from_bytes(id))
+}
+
+fn check_version() -> Result<(), StoreError> {
+    if rusqlite::version_number() < OLDEST_SQLITE {
         return Err(StoreError::Open(format!(
-            "the SQLite in this binary is {text}, which can damage a file under load: build it with 3.51.3 or newer"
+            "the SQLite in this binary is {}, which can damage a file under load: build it with 3.51.3 or newer",
+            rusqlite::version()
         )));
     }
     Ok(())
 }
 
-async fn migrate(connection: &mut SqliteConnection) -> Result<(), StoreError> {
-    let found: i64 = sqlx::query(SCHEMA_VERSION)
-        .fetch_one(&mut *connection)
-        .await?
-        .try_get(0)?;
-    let done = usize::try_from(found).unwrap_or(usize::MAX);
-    if done > MIGRATIONS.len() {
-        return Err(StoreError::Open(format!(
-            "the database has schema version {found}, this program knows up to {}: start the newer version that wrote it",
-            MIGRATIONS.len()
-        )));
-    }
+fn migrate(connection: &Connection) -> Result<(), StoreError> {
+    let done = migrations_done(schema_version(connection)?)?;
     for (number, sql) in MIGRATIONS.iter().enumerate().skip(done) {
-        sqlx::raw_sql(*sql).execute(&mut *connection).await?;
+        connection.execute_batch(sql)?;
         // A pragma takes no parameters; what is put in is a number of ours.
-        let version = format!("pragma user_version = {}", number + 1);
-        sqlx::raw_sql(sqlx::AssertSqlSafe(version))
-            .execute(&mut *connection)
-            .await?;
+        connection.execute_batch(&format!("pragma user_version = {}", FIRST + number))?;
+    }
+    Ok(())
+}
+
+fn schema_version(connection: &Connection) -> Result<i64, StoreError> {
+    Ok(connection.query_row(SCHEMA_VERSION, [], |row| row.get(0))?)
+}
+
+/// How many migrations a file of this schema version has had.
+fn migrations_done(found: i64) -> Result<usize, StoreError> {
+    if found == 0 {
+        return Ok(0);
+    }
+    let newest = FIRST + MIGRATIONS.len() - 1;
+    match usize::try_from(found) {
+        Ok(version) if version > newest => Err(StoreError::Open(format!(
+            "the database has schema version {found}, this program knows up to {newest}: start the newer version that wrote it"
+        ))),
+        Ok(version) if version >= FIRST => Ok(version - FIRST + 1),
+        _ => Err(StoreError::Open(format!(
+            "the database was written by a version from before the first release, whose files this one does not read (schema version {found}): export what you need with that version, or start with another data folder"
+        ))),
+    }
+}
+
+/// For who only reads it: a file from before the first release is refused by name. What a
+/// newer version added is not in the way.
+pub fn refuse_old(connection: &Connection) -> Result<(), StoreError> {
+    let found = schema_version(connection)?;
+    let has_our_tables = usize::try_from(found).is_ok_and(|found| found >= FIRST);
+    if !has_our_tables {
+        migrations_done(found)?;
     }
     Ok(())
 }
@@ -210,8 +234,15 @@ const NEWEST: &str = "select coalesce(max(last_us), 0) from feed_clock";
 
 /// The newest stamp of any feed.
 pub async fn newest(db: &Db) -> Result<i64, StoreError> {
-    let row = sqlx::query(NEWEST).fetch_one(db.readers()).await?;
-    Ok(row.try_get(0)?)
+    db.read(
+        Length::Short,
+        steps!(|tx| {
+            let connection = connection(tx)?;
+            let newest: i64 = connection.query_row(NEWEST, [], |row| row.get(0))?;
+            Ok(newest)
+        }),
+    )
+    .await
 }
 
 /// Notes now and then how far the store is. Ends with the store.
@@ -234,128 +265,28 @@ pub async fn keep_noting(db: Weak<Db>, seen: Arc<Seen>) {
     }
 }
 
-const IMPATIENT: &str = "pragma busy_timeout = 10";
-const PASSIVE: &str = "pragma wal_checkpoint(passive)";
-const RESTART: &str = "pragma wal_checkpoint(restart)";
-const TRUNCATE: &str = "pragma wal_checkpoint(truncate)";
-
-/// Between two words about checkpoints that fail for the same reason again and again.
-const TOLD_EVERY: Duration = Duration::from_secs(60);
-
-/// Moves committed pages from the log into the file, beside the writer. Ends
-/// with the store.
-pub async fn checkpoint(db: Weak<Db>, log: std::path::PathBuf) {
-    let mut seen = 0;
-    let mut connection: Option<SqliteConnection> = None;
-    let mut told: Option<Instant> = None;
-    let mut tick = tokio::time::interval(Duration::from_millis(limits::CHECKPOINT_EVERY_MS));
-    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    loop {
-        tick.tick().await;
-        let Some(db) = db.upgrade() else { break };
-        let commits = db.commits();
-        let done = if commits != seen {
-            checkpoint_once(&db, &mut connection).await
-        } else if is_large(&log) {
-            // Giving back so much of a file takes a while: not while others write.
-            truncate(&db, &mut connection).await
-        } else {
-            continue;
-        };
-        match done {
-            Ok(()) => {
-                seen = commits;
-                told = None;
-            }
-            Err(error) => {
-                // The log grows until a later one gets through; nothing is lost by it.
-                if told.is_none_or(|told| told.elapsed() >= TOLD_EVERY) {
-                    tracing::warn!(%error, "a checkpoint did not get through; it is tried again");
-                    told = Some(Instant::now());
-                }
-                connection = None;
-            }
-        }
-    }
-    if let Some(connection) = connection {
-        drop(connection.close().await);
-    }
-}
-
-/// Moves all that is committed into the file, and forgets the log, unless somebody
-/// reads it right now: then a later one does.
-pub async fn empty_log(db: &Db) -> Result<(), StoreError> {
-    let mut connection = db.another().await?;
-    sqlx::query(IMPATIENT).execute(&mut connection).await?;
-    for _ in 0..limits::LOG_EMPTIED_ATTEMPTS {
-        let row = sqlx::query(TRUNCATE).fetch_one(&mut connection).await?;
-        let is_busy: i64 = row.try_get(0)?;
-        if is_busy == 0 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(limits::CHECKPOINT_EVERY_MS)).await;
-    }
-    drop(connection.close().await);
-    Ok(())
-}
-
-fn is_large(log: &Path) -> bool {
-    std::fs::metadata(log).is_ok_and(|log| log.len() > limits::LOG_BYTES)
-}
-
-async fn impatient<'a>(
-    db: &Arc<Db>,
-    connection: &'a mut Option<SqliteConnection>,
-) -> Result<&'a mut SqliteConnection, StoreError> {
-    match connection {
-        Some(connection) => Ok(connection),
-        none => {
-            let connection = none.insert(db.another().await?);
-            // Waiting for long reads, as a backup's, it would hold up the writer.
-            sqlx::query(IMPATIENT).execute(&mut *connection).await?;
-            Ok(connection)
-        }
-    }
-}
-
-async fn checkpoint_once(
-    db: &Arc<Db>,
-    connection: &mut Option<SqliteConnection>,
-) -> Result<(), StoreError> {
-    let connection = impatient(db, connection).await?;
-    let row = sqlx::query(PASSIVE).fetch_one(&mut *connection).await?;
-    let pages: i64 = row.try_get(1)?;
-    // A log that never rests is never reused from its start: past a size the
-    // writer waits once, and begins anew.
-    if u64::try_from(pages).unwrap_or(0) * limits::LOG_PAGE_BYTES > limits::LOG_BYTES {
-        // It waits until all is moved: what was written during the first pass goes in
-        // a second one, and so on, so that little is left for which it waits.
-        for _ in 0..limits::CHECKPOINT_PASSES {
-            sqlx::query(PASSIVE).execute(&mut *connection).await?;
-        }
-        sqlx::query(RESTART).execute(&mut *connection).await?;
-    }
-    Ok(())
-}
-
-async fn truncate(
-    db: &Arc<Db>,
-    connection: &mut Option<SqliteConnection>,
-) -> Result<(), StoreError> {
-    let connection = impatient(db, connection).await?;
-    sqlx::query(TRUNCATE).execute(connection).await?;
-    Ok(())
-}
-
 #[cfg(test)]
-pub(super) const SQL: &[&str] = &[
-    SQLITE_VERSION,
-    SCHEMA_VERSION,
-    STORE_ID,
-    NEW_STORE,
-    NEWEST,
-    IMPATIENT,
-    PASSIVE,
-    RESTART,
-    TRUNCATE,
-];
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_another_version_is_refused_and_says_why() {
+        let newest = i64::try_from(FIRST + MIGRATIONS.len() - 1).expect("a number");
+        assert_eq!(migrations_done(0).ok(), Some(0));
+        assert_eq!(migrations_done(100).ok(), Some(1));
+        assert_eq!(migrations_done(newest).ok(), Some(MIGRATIONS.len()));
+        for (found, says) in [
+            (newest + 1, "start the newer version"),
+            (i64::from(i32::MAX), "start the newer version"),
+            (1, "before the first release"),
+            (11, "(schema version 11)"),
+            (99, "another data folder"),
+            (-1, "before the first release"),
+        ] {
+            let refused = migrations_done(found)
+                .expect_err("it is refused")
+                .to_string();
+            assert!(refused.contains(says), "{found}: {refused}");
+        }
+    }
+}

@@ -1,4 +1,4 @@
-//! Runs statements on a connection of SQLite, and reads their rows: ids are text, JSON
+//! Runs statements on a connection of SQLite, and reads their rows: ids are 16 bytes, JSON
 //! is text, times are microseconds.
 
 use rusqlite::types::{ToSqlOutput, Value as Owned, ValueRef};
@@ -52,7 +52,9 @@ fn prepare<'c>(
 ) -> Result<CachedStatement<'c>, StoreError> {
     let mut statement = connection.prepare_cached(&text.sql)?;
     for (place, name) in text.names.iter().enumerate() {
-        let value = args.iter().find(|(known, _)| known == name);
+        // Mostly they come in the order in which the statement names them.
+        let same = args.get(place).filter(|(known, _)| known == name);
+        let value = same.or_else(|| args.iter().find(|(known, _)| known == name));
         let (_, value) = value.ok_or_else(|| StoreError::Inconsistent {
             what: format!("a statement without its parameter `{name}`"),
         })?;
@@ -65,7 +67,7 @@ impl ToSql for Value<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(match self {
             Self::Null(_) => ToSqlOutput::Owned(Owned::Null),
-            Self::Uuid(id) => ToSqlOutput::Owned(Owned::Text(id.to_string())),
+            Self::Uuid(id) => ToSqlOutput::Borrowed(ValueRef::Blob(id.as_bytes())),
             Self::Text(text) | Self::Json(text) => {
                 ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes()))
             }
@@ -97,9 +99,13 @@ impl Columns for Row<'_> {
     }
 
     fn uuid_if(&self, column: Column) -> Result<Option<Uuid>, StoreError> {
-        self.str_if(column)?
-            .map(|text| Uuid::try_parse(text).map_err(|_| unread(column, text)))
-            .transpose()
+        match value(self, column)? {
+            ValueRef::Null => Ok(None),
+            ValueRef::Blob(bytes) => Uuid::from_slice(bytes)
+                .map(Some)
+                .map_err(|error| unread(column, error)),
+            other => Err(unread(column, other.data_type())),
+        }
     }
 
     fn micros_if(&self, column: Column) -> Result<Option<Micros>, StoreError> {

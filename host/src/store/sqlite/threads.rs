@@ -1,5 +1,6 @@
-//! The threads that hold connections to the file: one that writes, a few that read.
-//! An operation runs from its start to its end on its thread, in one transaction.
+//! How connections to the file are opened, and the threads that hold them: one that
+//! writes, a few that read. An operation runs from its start to its end on its thread,
+//! in one transaction.
 //!
 //! A transaction that fails is rolled back; a connection that cannot roll back, or
 //! whose operation panicked, is closed, which does the same, and the next operation
@@ -8,8 +9,9 @@
 use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::thread;
@@ -19,6 +21,7 @@ use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, InterruptHandle, OpenFlags};
 use tokio::sync::oneshot;
 
+use super::checkpoint::Commits;
 use crate::clock::SharedClock;
 use crate::limits;
 use crate::store::StoreError;
@@ -59,23 +62,46 @@ pub enum Length {
     Long,
 }
 
-/// How a connection is opened.
+/// How a connection is opened. What one is set to stands here, for all of them.
 #[derive(Clone)]
 pub struct Opening {
     file: PathBuf,
     clock: SharedClock,
     writes: bool,
+    /// Pages that the file may have; 0: as many as the disk has room for. Connections
+    /// that come later have the same bound.
+    max_pages: Arc<AtomicU32>,
 }
 
-// The checkpointer moves the log: a commit never waits for the file to be tidied. What is
-// removed is overwritten, so that it is gone from the file too.
-const SETTINGS: &str = "
-pragma synchronous = full;
-pragma foreign_keys = on;
-pragma wal_autocheckpoint = 0;
-pragma secure_delete = on;
-pragma temp_store = memory;
-pragma cache_size = -16000";
+/// Bytes of a page of a file that is made now; one that is there keeps its own. Whole pages
+/// go to the log and are synced, and most rows are far smaller than one: it is SQLite's own
+/// default.
+const PAGE_BYTES: u32 = 4 << 10;
+
+/// As many pages as SQLite lets a file have.
+const MOST_PAGES: u32 = 4_294_967_294;
+
+/// What every connection is set to.
+const SETTINGS: [(&str, &str); 7] = [
+    // An answer says that the commit is on the disk: with less than this, it may be gone
+    // when the power was.
+    ("synchronous", "full"),
+    // SQLite looks after references only where a connection asks for it.
+    ("foreign_keys", "on"),
+    // The checkpointer moves the log: a commit never waits for the file to be tidied.
+    ("wal_autocheckpoint", "0"),
+    // What is removed is overwritten, so that it is gone from the file too.
+    ("secure_delete", "on"),
+    // What is sorted is of people: it lies in no file outside the data folder, and asks a
+    // full disk for nothing.
+    ("temp_store", "memory"),
+    // KiB of pages that a connection has at hand, which is what less than 0 means: the upper
+    // pages of every tree, and those that were written last. Each thread has its own.
+    ("cache_size", "-16000"),
+    // Pages are read by calls: of a mapped file, a page that the disk does not give is a
+    // signal that ends the process, where a call is one error.
+    ("mmap_size", "0"),
+];
 
 impl Opening {
     pub fn to_write(file: PathBuf, clock: SharedClock) -> Self {
@@ -83,15 +109,25 @@ impl Opening {
             file,
             clock,
             writes: true,
+            max_pages: Arc::default(),
         }
     }
 
     pub fn to_read(file: PathBuf, clock: SharedClock) -> Self {
         Self {
-            file,
-            clock,
             writes: false,
+            ..Self::to_write(file, clock)
         }
+    }
+
+    /// Where SQLite keeps the log of the file.
+    pub fn log(&self) -> PathBuf {
+        log_of(&self.file)
+    }
+
+    /// What connections that come later may let the file grow to.
+    pub fn note_bound(&self, pages: u32) {
+        self.max_pages.store(pages, Ordering::Relaxed);
     }
 
     pub fn open(&self) -> Result<Connection, StoreError> {
@@ -106,9 +142,19 @@ impl Opening {
         connection.busy_timeout(Duration::from_secs(limits::STORE_BUSY_SECONDS))?;
         connection.set_prepared_statement_cache_capacity(limits::STORE_STATEMENTS);
         if self.writes {
+            // Before anything is in the file: later it changes nothing.
+            connection.execute_batch(&format!("pragma page_size = {PAGE_BYTES}"))?;
+            // Who reads and who writes do not wait for each other, and a commit is one sync.
+            // The file remembers it: who only reads finds it so.
             connection.execute_batch("pragma journal_mode = wal")?;
+            let pages = self.max_pages.load(Ordering::Relaxed);
+            if pages > 0 {
+                bound(&connection, pages)?;
+            }
         }
-        connection.execute_batch(SETTINGS)?;
+        for (setting, value) in SETTINGS {
+            connection.execute_batch(&format!("pragma {setting} = {value}"))?;
+        }
         let clock = Arc::clone(&self.clock);
         let pure = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
         // As in PostgreSQL: the wall clock of the feeds, and the greatest that is not null.
@@ -128,6 +174,42 @@ impl Opening {
     }
 }
 
+/// Where SQLite keeps the log of this file.
+pub fn log_of(database: &Path) -> PathBuf {
+    let mut log = database.as_os_str().to_owned();
+    log.push("-wal");
+    PathBuf::from(log)
+}
+
+/// Lets the file grow to this many pages by this connection, as a full disk would; 0: to
+/// any. One that is larger already does not grow.
+pub fn bound(connection: &Connection, pages: u32) -> Result<(), StoreError> {
+    let most = if pages == 0 { MOST_PAGES } else { pages };
+    Ok(connection.execute_batch(&format!("pragma max_page_count = {most}"))?)
+}
+
+/// The connection of a transaction on one of these threads.
+pub fn connection(tx: &mut Tx) -> Result<&mut Connection, StoreError> {
+    match tx {
+        Tx::Sqlite(connection) => Ok(connection),
+        Tx::Postgres(_) => Err(StoreError::Inconsistent {
+            what: "a connection of another database".to_owned(),
+        }),
+    }
+}
+
+/// Work beside the threads, with a connection of its own: it may block.
+pub async fn beside<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| {
+        Err(StoreError::Inconsistent {
+            what: format!("work on the file of the store ended badly: {error}"),
+        })
+    })
+}
+
 /// Work for a thread: it takes the thread's transaction and answers to who waits.
 type Job = Box<dyn FnOnce(&mut Holder) + Send>;
 
@@ -135,6 +217,7 @@ type Job = Box<dyn FnOnce(&mut Holder) + Send>;
 struct Holder {
     opening: Opening,
     tx: Option<Tx>,
+    commits: Arc<Commits>,
 }
 
 impl Holder {
@@ -163,31 +246,30 @@ impl Holder {
             }
         };
         let ended = match result {
-            Ok((value, End::Commit)) => batch(tx, "commit").map(|()| value),
-            Ok((value, End::Undo)) => batch(tx, "rollback").map(|()| value),
+            Ok((value, End::Commit)) => batch(tx, "commit").map(|()| (value, End::Commit)),
+            Ok((value, End::Undo)) => batch(tx, "rollback").map(|()| (value, End::Undo)),
             Err(error) => Err(error),
         };
-        if ended.is_err() && !is_at_rest(tx) && batch(tx, "rollback").is_err() {
-            self.tx = None;
+        match ended {
+            Ok((value, end)) => {
+                if end == End::Commit {
+                    self.commits.add();
+                }
+                Ok(value)
+            }
+            Err(error) => {
+                let is_at_rest = connection(tx).is_ok_and(|connection| connection.is_autocommit());
+                if !is_at_rest && batch(tx, "rollback").is_err() {
+                    self.tx = None;
+                }
+                Err(error)
+            }
         }
-        ended
     }
 }
 
 fn batch(tx: &mut Tx, sql: &str) -> Result<(), StoreError> {
-    match tx {
-        Tx::Sqlite(connection) => Ok(connection.execute_batch(sql)?),
-        Tx::Postgres(_) => Err(StoreError::Inconsistent {
-            what: "a connection of another database".to_owned(),
-        }),
-    }
-}
-
-fn is_at_rest(tx: &Tx) -> bool {
-    match tx {
-        Tx::Sqlite(connection) => connection.is_autocommit(),
-        Tx::Postgres(_) => false,
-    }
+    Ok(connection(tx)?.execute_batch(sql)?)
 }
 
 /// What a future answers that waits for nothing.
@@ -285,12 +367,12 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// One thread that writes.
-    pub fn writer(file: PathBuf, clock: SharedClock) -> Self {
-        let opening = Opening::to_write(file, clock);
+    /// One thread that writes, and counts what it commits.
+    pub fn writer(opening: Opening, commits: Arc<Commits>) -> Self {
         Self::start(
             "store-writer",
             opening,
+            commits,
             1,
             limits::STORE_WRITES_WAITING,
             "begin immediate",
@@ -298,12 +380,13 @@ impl Threads {
     }
 
     /// Threads that read, each on a snapshot.
-    pub fn readers(file: PathBuf, clock: SharedClock) -> Self {
-        let opening = Opening::to_read(file, clock);
+    pub fn readers(opening: Opening) -> Self {
         let threads = limits::STORE_READERS as usize;
         Self::start(
             "store-reader",
             opening,
+            // They never commit.
+            Arc::default(),
             threads,
             limits::STORE_READS_WAITING,
             "begin",
@@ -313,6 +396,7 @@ impl Threads {
     fn start(
         name: &str,
         opening: Opening,
+        commits: Arc<Commits>,
         threads: usize,
         most_waiting: usize,
         begin: &'static str,
@@ -320,10 +404,14 @@ impl Threads {
         let queue = Queue::new(threads, most_waiting);
         for _ in 0..threads {
             let queue = Arc::clone(&queue);
-            let opening = opening.clone();
+            let holder = Holder {
+                opening: opening.clone(),
+                tx: None,
+                commits: Arc::clone(&commits),
+            };
             thread::Builder::new()
                 .name(name.to_owned())
-                .spawn(move || work(&queue, opening))
+                .spawn(move || work(&queue, holder))
                 .expect("the operating system gives a thread");
         }
         Self { queue, begin }
@@ -366,8 +454,7 @@ impl Drop for Threads {
     }
 }
 
-fn work(queue: &Queue, opening: Opening) {
-    let mut holder = Holder { opening, tx: None };
+fn work(queue: &Queue, mut holder: Holder) {
     while let Some((length, job)) = queue.next() {
         let result = std::panic::catch_unwind(AssertUnwindSafe(|| job(&mut holder)));
         queue.done(length);

@@ -12,11 +12,11 @@ use leadhost::domain::row::Entity;
 use leadhost::domain::time;
 use leadhost::store::*;
 use leadhost_tests::Ask;
+use rusqlite::Connection;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use sqlx::Row as _;
 use sqlx::postgres::PgConnection;
-use sqlx::sqlite::SqliteConnection;
 use tokio::sync::Mutex;
 
 /// Between two tries; and as many as take a minute.
@@ -136,7 +136,7 @@ pub enum Feed {
         entity: Entity,
     },
     /// A table `feed` in a file.
-    File(Mutex<SqliteConnection>),
+    File(Mutex<Connection>),
     /// The same in a database, as this query reads it.
     Database(Mutex<PgConnection>, &'static str),
 }
@@ -220,16 +220,8 @@ impl Feed {
                 })
             }
             Self::File(connection) => {
-                let found = sqlx::query(TABLE_PAGE)
-                    .bind(place.after)
-                    .bind(place.upper)
-                    .bind(i64::try_from(place.limit.rows).unwrap() + 1)
-                    .fetch_all(&mut *connection.lock().await)
-                    .await
-                    .expect("it reads");
-                let row = |row: &sqlx::sqlite::SqliteRow| (row.get("cur"), row.get("id"));
-                let clock = found.first().map(|row| row.get("clock"));
-                Some(of_table(found.iter().map(row).collect(), clock, place))
+                let found = of_file(&connection.lock().await, place);
+                Some(found.expect("it reads"))
             }
             Self::Database(connection, sql) => {
                 let found = sqlx::query(*sql)
@@ -263,10 +255,13 @@ impl Feed {
 
 fn of_store(page: ExportPage) -> Page {
     assert!(page.clock >= page.upper, "the clock is past every bound");
-    let rows = page.rows.into_iter().map(|row| Row {
-        stamp: row.stamp,
-        id: row.id,
-        text: row.json,
+    let rows = page.rows.iter().zip(page.texts()).map(|(row, text)| {
+        let head: Head<'_> = serde_json::from_str(text).expect("a row");
+        Row {
+            stamp: row.stamp,
+            id: head.id.into_owned(),
+            text: text.to_owned(),
+        }
     });
     Page {
         rows: rows.collect(),
@@ -311,6 +306,18 @@ fn of_wire<'a>(rows: impl Iterator<Item = &'a str>, end: End<'_>) -> Page {
         upper: i64::MAX,
         cursor: end.next_cursor.map(Cow::into_owned),
     }
+}
+
+fn of_file(connection: &Connection, place: &Place) -> rusqlite::Result<Page> {
+    let limit = i64::try_from(place.limit.rows).unwrap() + 1;
+    let mut page = connection.prepare(TABLE_PAGE)?;
+    let mut rows = page.query((place.after, place.upper, limit))?;
+    let (mut found, mut clock) = (Vec::new(), None);
+    while let Some(row) = rows.next()? {
+        found.push((row.get("cur")?, row.get("id")?));
+        clock = Some(row.get("clock")?);
+    }
+    Ok(of_table(found, clock, place))
 }
 
 fn of_table(mut found: Vec<(i64, String)>, clock: Option<i64>, place: &Place) -> Page {

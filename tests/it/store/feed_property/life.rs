@@ -16,8 +16,8 @@ use leadhost::seal::Sealer;
 use leadhost::shutdown::Shutdown;
 use leadhost::store::*;
 use leadhost_tests::{On, until};
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions as _, Executor as _};
+use rusqlite::Connection;
+use sqlx::Executor as _;
 use tempfile::TempDir;
 
 use super::Stepping;
@@ -80,9 +80,8 @@ impl Ground {
         match &ground.on {
             On::Sqlite => {
                 let file = ground.folder.path().join("leadhost.db");
-                let connection = SqliteConnectOptions::new().filename(file).connect().await;
-                let mut connection = connection.expect("the file is there");
-                let made = connection.execute(PAUSES_OF_A_FILE).await;
+                let connection = Connection::open(file).expect("the file is there");
+                let made = connection.execute_batch(PAUSES_OF_A_FILE);
                 made.expect("triggers");
             }
             On::Postgres(database) => {

@@ -9,9 +9,9 @@ use leadhost::clock::Clock as _;
 use leadhost::domain::time::Micros;
 use leadhost_tests::postgres::Database;
 use leadhost_tests::{On, until};
+use rusqlite::Connection;
 use sqlx::postgres::PgConnection;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode};
-use sqlx::{ConnectOptions as _, Executor as _, Row as _};
+use sqlx::{Executor as _, Row as _};
 use tokio::sync::Mutex;
 
 use super::client::{Client, Feeds, Keeps};
@@ -104,7 +104,7 @@ from feed";
 
 struct File {
     stamper: InFile,
-    connection: SqliteConnection,
+    connection: Connection,
     drawn: i64,
     clock: Stepping,
 }
@@ -122,11 +122,11 @@ impl File {
     }
 
     /// Its turn: a transaction of these rows.
-    async fn commit(&mut self, early: i64, rows: &[&str]) {
-        let begun = self.connection.execute("begin immediate").await;
+    fn commit(&mut self, early: i64, rows: &[&str]) {
+        let begun = self.connection.execute_batch("begin immediate");
         begun.expect("it begins");
-        let last = sqlx::query(LAST).fetch_one(&mut self.connection).await;
-        let last: i64 = last.expect("it reads").get(0);
+        let last = self.connection.query_row(LAST, [], |row| row.get(0));
+        let last: i64 = last.expect("it reads");
         let now = self.clock.now().0;
         for (row, id) in (0..).zip(rows) {
             let stamp = match self.stamper {
@@ -135,14 +135,10 @@ impl File {
                 InFile::ClockAlone => now + row,
                 InFile::Milliseconds => (now.max(last) / 1_000 + 1) * 1_000,
             };
-            let inserted = sqlx::query(INSERT)
-                .bind(id)
-                .bind(stamp)
-                .execute(&mut self.connection)
-                .await;
+            let inserted = self.connection.execute(INSERT, (id, stamp));
             inserted.expect("it inserts");
         }
-        let ended = self.connection.execute("commit").await;
+        let ended = self.connection.execute_batch("commit");
         ended.expect("it commits");
     }
 }
@@ -150,14 +146,14 @@ impl File {
 /// The first writer's turn comes last, by a clock that stepped forth and back.
 async fn in_file(stamper: InFile) -> Outcome {
     let folder = tempfile::tempdir().expect("a folder");
-    let options = SqliteConnectOptions::new()
-        .filename(folder.path().join("feed.db"))
-        .create_if_missing(true)
-        .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(sqlx::sqlite::SqliteSynchronous::Off);
-    let mut connection = options.connect().await.expect("it opens");
-    connection.execute(FILE).await.expect("a table");
-    let reader = options.connect().await.expect("it opens again");
+    let open = || {
+        let connection = Connection::open(folder.path().join("feed.db")).expect("it opens");
+        let set = "pragma journal_mode = wal; pragma synchronous = off";
+        connection.execute_batch(set).expect("it is set");
+        connection
+    };
+    let (connection, reader) = (open(), open());
+    connection.execute_batch(FILE).expect("a table");
     let mut watch = Watch::over(Feed::File(Mutex::new(reader)));
     let mut file = File {
         stamper,
@@ -168,11 +164,10 @@ async fn in_file(stamper: InFile) -> Outcome {
     let first = file.early();
     file.clock.step_to(2 * Micros::SECOND);
     let second = file.early();
-    file.commit(second, &["second"]).await;
+    file.commit(second, &["second"]);
     watch.pull().await;
     file.clock.step_to(0);
-    file.commit(first, &["first", "and another of its own"])
-        .await;
+    file.commit(first, &["first", "and another of its own"]);
     watch.outcome(3).await
 }
 

@@ -182,7 +182,7 @@ from (
     select props                                                    -- postgres
     from conversations                                              -- postgres
     where id = t.conversation_id                                    -- postgres
-    and workspace_id = :workspace                                   -- postgres
+    and (workspace_id = :workspace) is true                         -- postgres
     offset 0                                                        -- postgres
   ) as talk on true                                                 -- postgres
   left join deals as deal on deal.id = t.deal_id                    -- sqlite

@@ -248,6 +248,18 @@ async fn remove(
     })
 }
 
+// Whether something of the delivery `d` led to somebody. Not as `is not null`, which the
+// index by contact answers too: while it is small it would be read from end to end.
+macro_rules! has_led {
+    () => {
+        has_item!(
+            "d.workspace_id",
+            "d.id",
+            "case when one.contact_id is null then 0 else 1 end = 1"
+        )
+    };
+}
+
 // Of what is not finished nobody knows yet whose it is.
 static LED: Sql = sql(concat!(
     "
@@ -260,7 +272,7 @@ join deliveries as d                                     -- postgres
   and d.id = each.id
 where d.status in ('converted', 'duplicate', 'rejected', 'ignored')
 and ",
-    has_item!("d.workspace_id", "d.id", "one.contact_id is not null")
+    has_led!()
 ));
 
 /// Removes these of the workspace, or empties them where something led to somebody.
@@ -319,7 +331,7 @@ static RAW: Sql = sql(concat!(
 each (workspace_id uuid, id uuid, contact_id uuid)
 select d.id, d.status, d.query::text as query, d.headers::text as headers,
   ",
-    has_item!("d.workspace_id", "d.id", "one.contact_id is not null"),
+    has_led!(),
     " as shared,
   ",
     is_pending!(d),
@@ -392,7 +404,7 @@ static STANDING: Sql = sql(concat!(
 each (workspace_id uuid, id uuid)
 select d.id, d.status,
   ",
-    has_item!("d.workspace_id", "d.id", "one.contact_id is not null"),
+    has_led!(),
     " as shared,
   ",
     is_pending!(d),

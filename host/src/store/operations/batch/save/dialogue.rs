@@ -163,9 +163,11 @@ async fn holds(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
     }
     let rows: Vec<_> = latest
         .into_iter()
-        .map(|((connection_id, contact), (workspace_id, until_at)): (_, (_, Micros))| {
-            args! { workspace_id, connection_id, contact_id: contact_of(contact), until_at }
-        })
+        .map(
+            |((connection_id, contact), (workspace_id, until_at)): (_, (_, Micros))| {
+                args! { workspace_id, connection_id, contact_id: contact_of(contact), until_at }
+            },
+        )
         .collect();
     tx.run_each(&HOLDS, &rows).await?;
     Ok(())
@@ -194,8 +196,10 @@ where l.connection_id = each.connection_id"
 }
 
 async fn templates(tx: &mut Tx, changes: &[TemplateState]) -> Result<(), StoreError> {
-    let of: BTreeMap<&ConnectionId, ()> =
-        changes.iter().map(|change| (&change.connection, ())).collect();
+    let of: BTreeMap<&ConnectionId, ()> = changes
+        .iter()
+        .map(|change| (&change.connection, ()))
+        .collect();
     let wanted: Vec<_> = of
         .into_keys()
         .map(|connection_id| args! { connection_id })
@@ -218,4 +222,18 @@ async fn templates(tx: &mut Tx, changes: &[TemplateState]) -> Result<(), StoreEr
     }
     tx.run_each(&CHANGED_LISTS, &rows).await?;
     Ok(())
+}
+
+pub fn statements() -> Vec<&'static Sql> {
+    vec![
+        &*NEW_REQUESTS,
+        &*CHANGED_REQUESTS,
+        &*NEW_REFERENCES,
+        &*CHANGED_REFERENCES,
+        &*SENDS,
+        &*REMOVED_SENDS,
+        &HOLDS,
+        &LISTS,
+        &*CHANGED_LISTS,
+    ]
 }

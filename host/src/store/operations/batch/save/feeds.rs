@@ -63,12 +63,7 @@ trait Fed<const N: usize> {
     fn insert() -> &'static Sql;
     fn update() -> &'static Sql;
     /// All of its columns; `at` is when it is written.
-    fn args(
-        &self,
-        id: Self::Id,
-        cursor_us: i64,
-        at: Micros,
-    ) -> Result<[Arg<'_>; N], StoreError>;
+    fn args(&self, id: Self::Id, cursor_us: i64, at: Micros) -> Result<[Arg<'_>; N], StoreError>;
 }
 
 /// A row that is to be saved.
@@ -166,7 +161,15 @@ impl Fed<11> for Contact {
     written!(
         CONTACTS,
         Met::Never,
-        ["cursor_us", "name", "email", "phone_number", "banned_at", "props", "updated_at"]
+        [
+            "cursor_us",
+            "name",
+            "email",
+            "phone_number",
+            "banned_at",
+            "props",
+            "updated_at"
+        ]
     );
 
     fn args(&self, id: Self::Id, cursor_us: i64, at: Micros) -> Result<[Arg<'_>; 11], StoreError> {
@@ -205,8 +208,16 @@ impl Fed<18> for Deal {
         DEALS,
         Met::Never,
         [
-            "cursor_us", "person_id", "owner_id", "status", "title", "props", "edited",
-            "updated_at", "stage_code", "product_id",
+            "cursor_us",
+            "person_id",
+            "owner_id",
+            "status",
+            "title",
+            "props",
+            "edited",
+            "updated_at",
+            "stage_code",
+            "product_id",
         ]
     );
 
@@ -252,9 +263,22 @@ impl Fed<24> for Conversation {
         CONVERSATIONS,
         Met::Kept,
         [
-            "cursor_us", "deal_id", "status", "updated_at", "first_message_at", "answered_at",
-            "last_message_at", "no_response_at", "transferred_at", "appointment_at", "closed_at",
-            "props", "messaged_at", "transfer", "respond_by", "close_by",
+            "cursor_us",
+            "deal_id",
+            "status",
+            "updated_at",
+            "first_message_at",
+            "answered_at",
+            "last_message_at",
+            "no_response_at",
+            "transferred_at",
+            "appointment_at",
+            "closed_at",
+            "props",
+            "messaged_at",
+            "transfer",
+            "respond_by",
+            "close_by",
         ]
     );
 
@@ -345,8 +369,19 @@ impl Fed<16> for MessageError {
         MESSAGE_ERRORS,
         Met::Kept,
         [
-            "cursor_us", "conversation_id", "deal_id", "agent_id", "message_id", "external_id",
-            "recipient_id", "code", "title", "description", "details", "template_name", "channel",
+            "cursor_us",
+            "conversation_id",
+            "deal_id",
+            "agent_id",
+            "message_id",
+            "external_id",
+            "recipient_id",
+            "code",
+            "title",
+            "description",
+            "details",
+            "template_name",
+            "channel",
             "occurred_at",
         ]
     );
@@ -394,7 +429,14 @@ impl Fed<16> for Ticket {
     written!(
         TICKETS,
         Met::Kept,
-        ["cursor_us", "owner_id", "status", "answered_at", "resolved_at", "updated_at"]
+        [
+            "cursor_us",
+            "owner_id",
+            "status",
+            "answered_at",
+            "resolved_at",
+            "updated_at"
+        ]
     );
 
     fn args(&self, id: Self::Id, cursor_us: i64, at: Micros) -> Result<[Arg<'_>; 16], StoreError> {
@@ -417,4 +459,21 @@ impl Fed<16> for Ticket {
             updated_at: at,
         })
     }
+}
+
+pub fn statements() -> Vec<&'static Sql> {
+    vec![
+        Contact::insert(),
+        Contact::update(),
+        Deal::insert(),
+        Deal::update(),
+        Conversation::insert(),
+        Conversation::update(),
+        Message::insert(),
+        Message::update(),
+        MessageError::insert(),
+        MessageError::update(),
+        Ticket::insert(),
+        Ticket::update(),
+    ]
 }

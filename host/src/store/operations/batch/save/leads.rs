@@ -44,17 +44,16 @@ pub async fn new_claims(tx: &mut Tx, known: &Known, locked: &Locked) -> Result<(
             matches!(claim.change, Change::New | Change::Changed) && !locked.claims.contains(*key)
         })
         .collect();
-    let rows: Vec<_> = new.into_iter().map(|(key, claim)| claim_row(key, claim)).collect();
+    let rows: Vec<_> = new
+        .into_iter()
+        .map(|(key, claim)| claim_row(key, claim))
+        .collect();
     let made = tx.run_each(&NEW_CLAIMS, &rows).await?;
     all_made(rows.len(), made)
 }
 
 /// Of those that are locked.
-pub async fn changed_claims(
-    tx: &mut Tx,
-    known: &Known,
-    locked: &Locked,
-) -> Result<(), StoreError> {
+pub async fn changed_claims(tx: &mut Tx, known: &Known, locked: &Locked) -> Result<(), StoreError> {
     let (mut changed, mut removed) = (Vec::new(), Vec::new());
     for key in &locked.claims {
         let Some(claim) = known.claims.get(key) else {
@@ -133,7 +132,7 @@ pub async fn new_deliveries(
             next_attempt_at: delivery.next_attempt_at,
             presented: delivery.presented.as_deref(),
             peer: delivery.peer,
-            body: new.body.as_ref(),
+            body: &new.body,
         });
     }
     tx.run_each(&NEW_DELIVERIES, &rows).await?;
@@ -379,4 +378,24 @@ pub async fn past_of_deals(tx: &mut Tx, known: &Known) -> Result<(), StoreError>
         .collect::<Result<Vec<_>, StoreError>>()?;
     tx.run_each(&LOGS, &rows).await?;
     Ok(())
+}
+
+pub fn statements() -> Vec<&'static Sql> {
+    vec![
+        &*NEW_CLAIMS,
+        &*CHANGED_CLAIMS,
+        &*REMOVED_CLAIMS,
+        &*CONTACT_KEYS,
+        &*SHARED_KEYS,
+        &*NEW_DELIVERIES,
+        &CHANGED_DELIVERIES,
+        &*ITEMS,
+        &*REMOVED_ITEMS,
+        &*FETCHES,
+        &*REMOVED_FETCHES,
+        &ANSWERS,
+        &PAUSES,
+        &*HISTORY,
+        &*LOGS,
+    ]
 }

@@ -10,7 +10,7 @@ mod queue;
 use crate::store::decide::Known;
 use crate::store::operations::batch::load::Locked;
 use crate::store::operations::sweep;
-use crate::store::sql::Tx;
+use crate::store::sql::{Sql, Tx};
 use crate::store::{StoreError, Write};
 
 pub async fn all(
@@ -48,4 +48,15 @@ fn all_made(sent: usize, made: u64) -> Result<(), StoreError> {
         return Err(StoreError::Contended);
     }
     Ok(())
+}
+
+/// Every statement, those that are made from the descriptions included.
+pub fn statements() -> Vec<&'static Sql> {
+    [
+        dialogue::statements(),
+        feeds::statements(),
+        leads::statements(),
+        queue::statements(),
+    ]
+    .concat()
 }

@@ -146,3 +146,7 @@ fn size(delivery: &Delivery, writes: &[Write]) -> i64 {
         _ => 0,
     }
 }
+
+pub fn statements() -> Vec<&'static Sql> {
+    vec![&*WAITS, &*IS_DONE]
+}

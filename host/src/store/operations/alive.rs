@@ -1,0 +1,41 @@
+//! Whether the store can be read and written to.
+
+use crate::domain::id::uuid_at;
+use crate::domain::time::Micros;
+use crate::store::StoreError;
+use crate::store::database::Database;
+use crate::store::row::Columns as _;
+use crate::store::sql::{Sql, args, sql, steps};
+
+static PING: Sql = sql("
+select count(*) as stores from store");
+
+/// Answers when the store can be read.
+pub async fn ping(database: &Database) -> Result<(), StoreError> {
+    database
+        .aside(steps!(|tx| {
+            let _: i64 = tx.only(&PING, &[], |row| row.number("stores")).await?;
+            Ok(())
+        }))
+        .await
+}
+
+// A lease's number that nobody gets: pages that do not change are not written. On PostgreSQL
+// a mark of no batch; marks are swept.
+static TRY_WRITE: Sql = sql("
+update store set last_lease = last_lease + 1         -- sqlite
+insert into commit_markers (batch_id) values (:mark) -- postgres
+");
+
+/// Commits next to nothing.
+pub async fn try_write(database: &Database, now: Micros) -> Result<(), StoreError> {
+    let mark = uuid_at(now);
+    database
+        .write_aside(steps!(|tx| {
+            tx.run(&TRY_WRITE, &args! { mark }).await?;
+            Ok(())
+        }))
+        .await
+}
+
+pub const SQL: &[&Sql] = &[&PING, &TRY_WRITE];

@@ -1,0 +1,253 @@
+//! A page of a feed: rows and clock from one snapshot, in stamp order. A page costs the
+//! same at any depth: the index leads to its first row. Each row is written into the page
+//! when it comes, and when the page is full the rest is not read: rows that are long are
+//! never all in memory.
+
+use crate::domain::row::Entity;
+use crate::store::database::Database;
+use crate::store::postgres::Rows;
+use crate::store::row::Columns as _;
+use crate::store::row::export::{self, Fields, Filling, not_exported};
+use crate::store::sql::{Sql, args, sql, steps};
+use crate::store::{ExportPage, MessageErrorFilter, Scope, StoreError};
+
+static CLOCK: Sql = sql("
+select coalesce(max(last_us), 0) as clock
+from feed_clock
+where workspace_id = :workspace
+and entity = :entity");
+
+// Columns are read by place: their order is that of the fields in `row::export`.
+macro_rules! page_of {
+    ($table:literal, $columns:literal) => {
+        sql(concat!(
+            "
+select ",
+            $columns,
+            "
+from ",
+            $table,
+            "
+where workspace_id = :workspace
+and cursor_us > :after
+and cursor_us <= :upper
+order by cursor_us
+limit :rows"
+        ))
+    };
+}
+
+static CONTACTS: Sql = page_of!(
+    "contacts",
+    "id, workspace_id, cursor_us, name, email, phone_number, banned_at, props"
+);
+
+static DEALS: Sql = page_of!(
+    "deals",
+    "id, workspace_id, cursor_us, person_id, agent_id, owner_id, status, title, props,
+  created_at, updated_at, stage_code, product_id, external_id"
+);
+
+static MESSAGES: Sql = page_of!(
+    "messages",
+    "id, workspace_id, cursor_us, conversation_id, created_at, actor, kind, content, metadata,
+  delivered_at, read_at"
+);
+
+static CONVERSATIONS: Sql = page_of!(
+    "conversations",
+    "id, workspace_id, cursor_us, contact_id, deal_id, agent_id, agent_type, source, channel,
+  status, created_at, updated_at, first_message_at, answered_at, last_message_at, no_response_at,
+  transferred_at, appointment_at, closed_at, props"
+);
+
+// Of a row nothing is read but its id.
+static CONTACT_IDS: Sql = page_of!("contacts", "id, cursor_us");
+static DEAL_IDS: Sql = page_of!("deals", "id, cursor_us");
+static MESSAGE_IDS: Sql = page_of!("messages", "id, cursor_us");
+static CONVERSATION_IDS: Sql = page_of!("conversations", "id, cursor_us");
+
+// An index leads to the rows of a conversation or of a deal, in the same order; the other
+// filters judge what it leads to. `is true` keeps a workspace's index from leading instead.
+macro_rules! errors_of {
+    ($by:literal) => {
+        sql(concat!(
+            "
+select id, workspace_id, cursor_us, recipient_id, deal_id, conversation_id, agent_id, message_id,
+  external_id, code, title, description, details, template_name, channel, occurred_at
+from message_errors
+where ",
+            $by,
+            "
+and cursor_us > :after
+and cursor_us <= :upper
+and (:conversation::uuid is null or conversation_id = :conversation)
+and (:deal::uuid is null or deal_id = :deal)
+and (:agent::bigint is null or agent_id = :agent)
+and (:external_id::text is null or external_id = :external_id)
+and (:code::text is null or code = :code)
+order by cursor_us
+limit :rows"
+        ))
+    };
+}
+
+static ERRORS: Sql = errors_of!("workspace_id = :workspace");
+static ERRORS_OF_CONVERSATION: Sql =
+    errors_of!("conversation_id = :conversation and (workspace_id = :workspace) is true");
+static ERRORS_OF_DEAL: Sql = errors_of!("deal_id = :deal and (workspace_id = :workspace) is true");
+
+/// Rows of a feed, and what is written of each.
+#[derive(Clone, Copy)]
+struct Feed {
+    entity: Entity,
+    sql: &'static Sql,
+    fields: Fields,
+}
+
+/// Where a page begins and ends.
+#[derive(Clone, Copy)]
+struct Bounds {
+    after: i64,
+    /// None: the feed as it stands.
+    upper: Option<i64>,
+    limit: u32,
+}
+
+pub async fn page(
+    database: &Database,
+    scope: &Scope,
+    entity: Entity,
+    after: i64,
+    upper: Option<i64>,
+    limit: u32,
+) -> Result<ExportPage, StoreError> {
+    let (sql, fields) = match entity {
+        Entity::Contacts => (&CONTACTS, export::CONTACT),
+        Entity::Deals => (&DEALS, export::DEAL),
+        Entity::Messages => (&MESSAGES, export::MESSAGE),
+        Entity::Conversations => (&CONVERSATIONS, export::CONVERSATION),
+        Entity::MessageErrors => (&ERRORS, export::MESSAGE_ERROR),
+        Entity::Tickets | Entity::Products => return Err(not_exported(entity)),
+    };
+    let feed = Feed {
+        entity,
+        sql,
+        fields,
+    };
+    let bounds = Bounds {
+        after,
+        upper,
+        limit,
+    };
+    read(database, scope, feed, bounds, MessageErrorFilter::default()).await
+}
+
+/// The ids of a page, as [`page`] gives its rows.
+pub async fn ids(
+    database: &Database,
+    scope: &Scope,
+    entity: Entity,
+    after: i64,
+    upper: Option<i64>,
+    limit: u32,
+) -> Result<ExportPage, StoreError> {
+    let sql = match entity {
+        Entity::Contacts => &CONTACT_IDS,
+        Entity::Deals => &DEAL_IDS,
+        Entity::Messages => &MESSAGE_IDS,
+        Entity::Conversations => &CONVERSATION_IDS,
+        Entity::MessageErrors | Entity::Tickets | Entity::Products => {
+            return Err(not_exported(entity));
+        }
+    };
+    let feed = Feed {
+        entity,
+        sql,
+        fields: export::ID,
+    };
+    let bounds = Bounds {
+        after,
+        upper,
+        limit,
+    };
+    read(database, scope, feed, bounds, MessageErrorFilter::default()).await
+}
+
+/// A page of the report on failures of messages.
+pub async fn message_errors(
+    database: &Database,
+    scope: &Scope,
+    filter: &MessageErrorFilter,
+    after: i64,
+    upper: Option<i64>,
+    limit: u32,
+) -> Result<ExportPage, StoreError> {
+    let sql = match (filter.conversation, filter.deal) {
+        (Some(_), _) => &ERRORS_OF_CONVERSATION,
+        (None, Some(_)) => &ERRORS_OF_DEAL,
+        (None, None) => &ERRORS,
+    };
+    let feed = Feed {
+        entity: Entity::MessageErrors,
+        sql,
+        fields: export::MESSAGE_ERROR,
+    };
+    let bounds = Bounds {
+        after,
+        upper,
+        limit,
+    };
+    read(database, scope, feed, bounds, filter.clone()).await
+}
+
+/// The filter is the report's: the statements of other feeds do not ask for it.
+async fn read(
+    database: &Database,
+    scope: &Scope,
+    feed: Feed,
+    bounds: Bounds,
+    filter: MessageErrorFilter,
+) -> Result<ExportPage, StoreError> {
+    let workspace = scope.workspace();
+    database
+        .read_many(
+            Rows::Of(&[workspace]),
+            steps!(|tx| {
+                let args = args! { workspace, entity: feed.entity.code() };
+                let clock: i64 = tx.only(&CLOCK, &args, |row| row.number("clock")).await?;
+                let upper = bounds.upper.unwrap_or(clock);
+                let args = args! {
+                    workspace,
+                    after: bounds.after,
+                    upper,
+                    // One more than asked for tells whether rows remain.
+                    rows: i64::from(bounds.limit) + 1,
+                    conversation: filter.conversation,
+                    deal: filter.deal,
+                    agent: filter.agent,
+                    external_id: filter.external_id.as_deref(),
+                    code: filter.error_code.as_deref(),
+                };
+                let mut page = Filling::new(feed.fields, bounds.limit);
+                tx.rows_while(feed.sql, &args, |row| page.add(row)).await?;
+                Ok(page.done(upper, clock))
+            }),
+        )
+        .await
+}
+
+pub const SQL: &[&Sql] = &[
+    &CLOCK,
+    &CONTACTS,
+    &DEALS,
+    &MESSAGES,
+    &CONVERSATIONS,
+    &CONTACT_IDS,
+    &DEAL_IDS,
+    &MESSAGE_IDS,
+    &CONVERSATION_IDS,
+    &ERRORS,
+    &ERRORS_OF_CONVERSATION,
+    &ERRORS_OF_DEAL,
+];

@@ -1,0 +1,298 @@
+//! Hosts, what they shall prepare, what serves, and who does a job. The time is
+//! the database's; every verb that stands alone is one statement and one round
+//! trip, on connections that requests do not use.
+
+use sqlx::Row as _;
+
+use super::columns;
+use super::db::{Db, Rows};
+use super::reach::CHANNEL;
+use crate::domain::id::HostId;
+use crate::domain::plugin::Digest;
+use crate::domain::time::Micros;
+use crate::limits;
+use crate::store::row::Columns as _;
+use crate::store::row::plugins::activation;
+use crate::store::{Activation, Announcement, Beat, Fence, Proposal, SeenHost, StoreError};
+
+const ANNOUNCE: &str = "select pg_notify($1, $2)";
+
+pub async fn announce(db: &Db, what: Announcement) -> Result<(), StoreError> {
+    sqlx::query(ANNOUNCE)
+        .bind(CHANNEL)
+        .bind(what.as_str())
+        .execute(db.aside())
+        .await?;
+    Ok(())
+}
+
+const BEAT: &str = "
+with long_dead as (
+  delete from hosts
+  where id <> $1 and seen_at < clock_timestamp() - make_interval(secs => $5)
+)
+insert into hosts as h (id, name, version, report)
+values ($1, $2, $3, $4::json)
+on conflict (id) do update
+set seen_at = clock_timestamp(), report = excluded.report";
+
+pub async fn beat(db: &Db, beat: &Beat) -> Result<(), StoreError> {
+    sqlx::query(BEAT)
+        .bind(beat.host.0)
+        .bind(columns::text(&beat.name))
+        .bind(&beat.version)
+        .bind(columns::json(&beat.report)?)
+        .bind(seconds(limits::HOST_KEPT_SECONDS))
+        .execute(db.aside())
+        .await?;
+    Ok(())
+}
+
+const LEAVE: &str = "
+with no_jobs as (
+  delete from jobs where host_id = $1
+), no_proposals as (
+  delete from proposals where host_id = $1
+)
+delete from hosts
+where id = $1";
+
+pub async fn leave(db: &Db, host: HostId) -> Result<(), StoreError> {
+    sqlx::query(LEAVE).bind(host.0).execute(db.aside()).await?;
+    Ok(())
+}
+
+const HOSTS: &str = "
+select id, name, version, started_at, seen_at, report,
+  seen_at > clock_timestamp() - make_interval(secs => $1) as alive
+from hosts
+order by name collate \"C\", id";
+
+pub async fn hosts(db: &Db) -> Result<Vec<SeenHost>, StoreError> {
+    sqlx::query(HOSTS)
+        .bind(seconds(limits::HOST_DEAD_SECONDS))
+        .fetch_all(db.aside())
+        .await?
+        .iter()
+        .map(|row| {
+            Ok(SeenHost {
+                id: HostId(row.try_get("id")?),
+                name: row.try_get("name")?,
+                version: row.try_get("version")?,
+                started_at: row.time("started_at")?,
+                seen_at: row.time("seen_at")?,
+                alive: row.try_get("alive")?,
+                report: row.json("report")?,
+            })
+        })
+        .collect()
+}
+
+// A host's next proposal takes the place of its last one, and the proposal of a
+// host that died stands in nobody's way.
+const PROPOSE: &str = "
+insert into proposals as p (name, number, digest, host_id, until_at)
+values ($1, nextval('leases'), $2, $3, clock_timestamp() + make_interval(secs => $4))
+on conflict (name) do update
+set number = excluded.number, digest = excluded.digest, host_id = excluded.host_id,
+  until_at = excluded.until_at
+where p.until_at <= clock_timestamp()
+or p.host_id = excluded.host_id
+or not exists (
+  select from hosts as h
+  where h.id = p.host_id and h.seen_at > clock_timestamp() - make_interval(secs => $5)
+)
+returning number";
+
+pub async fn propose(
+    db: &Db,
+    by: HostId,
+    name: &str,
+    digest: &Digest,
+    within: u32,
+) -> Result<Option<Proposal>, StoreError> {
+    let row = sqlx::query(PROPOSE)
+        .bind(columns::text(name))
+        .bind(&digest.0)
+        .bind(by.0)
+        .bind(f64::from(within))
+        .bind(seconds(limits::HOST_DEAD_SECONDS))
+        .fetch_optional(db.aside())
+        .await?;
+    let Some(row) = row else {
+        return Ok(None);
+    };
+    let proposal = Proposal {
+        name: name.to_owned(),
+        digest: digest.clone(),
+        number: row.try_get("number")?,
+    };
+    // After it can be seen: hosts look when they hear of it.
+    announce(db, Announcement::Plugins).await?;
+    Ok(Some(proposal))
+}
+
+const PROPOSALS: &str = "
+select name, digest, number
+from proposals
+where until_at > clock_timestamp()
+order by name collate \"C\"";
+
+pub async fn proposals(db: &Db) -> Result<Vec<Proposal>, StoreError> {
+    sqlx::query(PROPOSALS)
+        .fetch_all(db.aside())
+        .await?
+        .iter()
+        .map(|row| {
+            Ok(Proposal {
+                name: row.try_get("name")?,
+                digest: Digest(row.try_get("digest")?),
+                number: row.try_get("number")?,
+            })
+        })
+        .collect()
+}
+
+const WITHDRAW: &str = "
+delete from proposals
+where name = $1 and number = $2
+returning until_at > clock_timestamp() as stands";
+
+pub async fn withdraw(db: &Db, proposal: &Proposal) -> Result<(), StoreError> {
+    sqlx::query(WITHDRAW)
+        .bind(columns::text(&proposal.name))
+        .bind(proposal.number)
+        .execute(db.aside())
+        .await?;
+    Ok(())
+}
+
+// Activations of two plugins at once would take the same generation.
+const ONE_AT_A_TIME: &str = "lock table activations in share row exclusive mode";
+
+// The generation grows over all plugins, so that it orders every activation.
+const FLIP: &str = "
+insert into activations as a (name, digest, previous, generation, activated_at)
+values ($1, $2, null, (select coalesce(max(generation), 0) + 1 from activations), $3)
+on conflict (name) do update
+set previous = a.digest, digest = excluded.digest, generation = excluded.generation,
+  activated_at = excluded.activated_at
+where a.digest <> excluded.digest";
+
+const FLIPPED: &str = "
+select name, digest, previous, generation, activated_at
+from activations
+where name = $1";
+
+pub async fn flip(
+    db: &Db,
+    proposal: &Proposal,
+    now: Micros,
+) -> Result<Option<Activation>, StoreError> {
+    let mut transaction = db.begin(Rows::Exempt).await?;
+    sqlx::query(ONE_AT_A_TIME)
+        .execute(&mut *transaction)
+        .await?;
+    let stands = sqlx::query(WITHDRAW)
+        .bind(columns::text(&proposal.name))
+        .bind(proposal.number)
+        .fetch_optional(&mut *transaction)
+        .await?;
+    let stands = match stands {
+        Some(row) => row.try_get("stands")?,
+        None => false,
+    };
+    if !stands {
+        transaction.rollback().await?;
+        return Ok(None);
+    }
+    sqlx::query(FLIP)
+        .bind(columns::text(&proposal.name))
+        .bind(&proposal.digest.0)
+        .bind(columns::at(now))
+        .execute(&mut *transaction)
+        .await?;
+    let row = sqlx::query(FLIPPED)
+        .bind(columns::text(&proposal.name))
+        .fetch_one(&mut *transaction)
+        .await?;
+    let activation = activation(&row)?;
+    sqlx::query(ANNOUNCE)
+        .bind(CHANNEL)
+        .bind(Announcement::Plugins.as_str())
+        .execute(&mut *transaction)
+        .await?;
+    transaction.commit().await?;
+    Ok(Some(activation))
+}
+
+// Whoever holds it on goes on under the same fence.
+const HOLD_JOB: &str = "
+insert into jobs as j (name, host_id, fence, until_at)
+values ($1, $2, nextval('leases'), clock_timestamp() + make_interval(secs => $3))
+on conflict (name) do update
+set fence = case
+    when j.host_id = excluded.host_id and j.until_at > clock_timestamp() then j.fence
+    else excluded.fence
+  end,
+  host_id = excluded.host_id, until_at = excluded.until_at
+where j.host_id = excluded.host_id or j.until_at <= clock_timestamp()
+returning fence";
+
+pub async fn hold_job(
+    db: &Db,
+    job: &str,
+    by: HostId,
+    within: u32,
+) -> Result<Option<Fence>, StoreError> {
+    let row = sqlx::query(HOLD_JOB)
+        .bind(job)
+        .bind(by.0)
+        .bind(f64::from(within))
+        .fetch_optional(db.aside())
+        .await?;
+    row.map(|row| Ok(Fence(row.try_get("fence")?))).transpose()
+}
+
+const LEAVE_JOB: &str = "
+delete from jobs
+where name = $1 and host_id = $2";
+
+pub async fn leave_job(db: &Db, job: &str, by: HostId) -> Result<(), StoreError> {
+    sqlx::query(LEAVE_JOB)
+        .bind(job)
+        .bind(by.0)
+        .execute(db.aside())
+        .await?;
+    Ok(())
+}
+
+const SEALING_KEY: &str = "select sealing_key from store";
+
+pub async fn sealing_key(db: &Db) -> Result<Option<String>, StoreError> {
+    let row = sqlx::query(SEALING_KEY).fetch_one(db.aside()).await?;
+    Ok(row.try_get(0)?)
+}
+
+const SEAL_WITH: &str = "
+update store
+set sealing_key = $1
+where sealing_key is null or sealing_key = any ($2)";
+
+pub async fn seal_with(db: &Db, key: &str, older: &[String]) -> Result<String, StoreError> {
+    sqlx::query(SEAL_WITH)
+        .bind(key)
+        .bind(older)
+        .execute(db.aside())
+        .await?;
+    Ok(sealing_key(db).await?.unwrap_or_else(|| key.to_owned()))
+}
+
+/// `make_interval` takes seconds as a double.
+fn seconds(whole: i64) -> f64 {
+    i32::try_from(whole).map_or(f64::from(i32::MAX), f64::from)
+}
+
+pub const SQL: &[&str] = &[
+    ANNOUNCE, BEAT, LEAVE, HOSTS, PROPOSE, PROPOSALS, WITHDRAW, FLIP, FLIPPED, HOLD_JOB, LEAVE_JOB,
+];

@@ -1,0 +1,82 @@
+//! What data clients follow: rows in the order of their stamps.
+
+use async_trait::async_trait;
+
+use super::DatabaseStore;
+use crate::domain::row::Entity;
+use crate::store::operations::export;
+use crate::store::{ExportPage, MessageErrorFilter, Scope, StoreError};
+
+/// # Errors
+///
+/// As [`Intake`](super::Intake)'s.
+#[async_trait]
+pub trait Feeds: Send + Sync + 'static {
+    /// Rows with `after < stamp <= upper` in stamp order. Without `upper` it is
+    /// the clock's stamp in the same snapshot as the rows.
+    async fn export(
+        &self,
+        scope: &Scope,
+        entity: Entity,
+        after: i64,
+        upper: Option<i64>,
+        limit: u32,
+    ) -> Result<ExportPage, StoreError>;
+
+    /// The ids of such rows alone: what is there, without what it is.
+    async fn export_ids(
+        &self,
+        scope: &Scope,
+        entity: Entity,
+        after: i64,
+        upper: Option<i64>,
+        limit: u32,
+    ) -> Result<ExportPage, StoreError>;
+
+    /// Rows of the report with `after < stamp <= upper` in stamp order, as
+    /// [`Store::export`] gives those of an entity.
+    async fn message_errors(
+        &self,
+        scope: &Scope,
+        filter: &MessageErrorFilter,
+        after: i64,
+        upper: Option<i64>,
+        limit: u32,
+    ) -> Result<ExportPage, StoreError>;
+}
+
+#[async_trait]
+impl Feeds for DatabaseStore {
+    async fn export(
+        &self,
+        scope: &Scope,
+        entity: Entity,
+        after: i64,
+        upper: Option<i64>,
+        limit: u32,
+    ) -> Result<ExportPage, StoreError> {
+        export::page(&self.database, scope, entity, after, upper, limit).await
+    }
+
+    async fn export_ids(
+        &self,
+        scope: &Scope,
+        entity: Entity,
+        after: i64,
+        upper: Option<i64>,
+        limit: u32,
+    ) -> Result<ExportPage, StoreError> {
+        export::ids(&self.database, scope, entity, after, upper, limit).await
+    }
+
+    async fn message_errors(
+        &self,
+        scope: &Scope,
+        filter: &MessageErrorFilter,
+        after: i64,
+        upper: Option<i64>,
+        limit: u32,
+    ) -> Result<ExportPage, StoreError> {
+        export::message_errors(&self.database, scope, filter, after, upper, limit).await
+    }
+}

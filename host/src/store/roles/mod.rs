@@ -1,0 +1,91 @@
+//! The store by who uses it: a trait and its implementation for each role.
+
+mod administration;
+mod analytics;
+mod deals;
+mod feeds;
+mod fleet;
+mod intake;
+mod messaging;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use uuid::Uuid;
+
+pub use self::administration::Administration;
+pub use self::analytics::Analytics;
+pub use self::deals::Deals;
+pub use self::feeds::Feeds;
+pub use self::fleet::Fleet;
+pub use self::intake::Intake;
+pub use self::messaging::Messaging;
+use super::database::Database;
+use super::operations::alive;
+use super::{Outage, Pool, Store, StoreError};
+use crate::clock::SharedClock;
+
+/// The store on a database.
+pub struct DatabaseStore {
+    database: Database,
+    clock: SharedClock,
+    id: Uuid,
+}
+
+impl DatabaseStore {
+    pub(super) fn new(database: Database, clock: SharedClock, id: Uuid) -> Arc<Self> {
+        Arc::new(Self {
+            database,
+            clock,
+            id,
+        })
+    }
+
+    /// Bounds a file to this many pages, as a full disk would; 0 lifts the bound. For
+    /// tests of a full disk.
+    pub async fn limit_pages(&self, pages: u32) {
+        if let Database::Sqlite(db) = &self.database {
+            db.limit_pages(pages).await;
+        }
+    }
+}
+
+#[async_trait]
+impl Store for DatabaseStore {
+    fn id(&self) -> Uuid {
+        self.id
+    }
+
+    fn is_shared(&self) -> bool {
+        matches!(self.database, Database::Postgres(_))
+    }
+
+    fn outage(&self) -> Option<Outage> {
+        match &self.database {
+            Database::Sqlite(_) => None,
+            Database::Postgres(db) => db.reach().outage(),
+        }
+    }
+
+    async fn lost(&self) -> StoreError {
+        match &self.database {
+            Database::Sqlite(_) => std::future::pending().await,
+            Database::Postgres(db) => db.reach().lost().await,
+        }
+    }
+
+    fn pool(&self) -> Option<Pool> {
+        match &self.database {
+            Database::Sqlite(_) => None,
+            Database::Postgres(db) => Some(db.use_of_pool()),
+        }
+    }
+
+    async fn ping(&self) -> Result<(), StoreError> {
+        alive::ping(&self.database).await
+    }
+
+    async fn try_write(&self) -> Result<(), StoreError> {
+        alive::try_write(&self.database, self.clock.now()).await
+    }
+}

@@ -1,0 +1,218 @@
+//! The verbs of a fleet for the one host that a file has: what it says is kept
+//! in memory, as it ends with the process.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::broadcast;
+
+use crate::domain::id::{HostId, WorkspaceId};
+use crate::domain::plugin::Digest;
+use crate::domain::time::Micros;
+use crate::limits;
+use crate::store::database::Database;
+use crate::store::operations::plugins;
+use crate::store::{Activation, Announcement, Beat, Debt, Fence, Price, Proposal, SeenHost, StoreError};
+
+pub struct Alone {
+    state: Mutex<State>,
+    /// Nobody else is there: what is announced is heard here.
+    announced: broadcast::Sender<Announcement>,
+}
+
+impl Default for Alone {
+    fn default() -> Self {
+        Self {
+            state: Mutex::default(),
+            announced: broadcast::Sender::new(limits::ANNOUNCEMENTS_WAITING),
+        }
+    }
+}
+
+#[derive(Default)]
+struct State {
+    hosts: Vec<SeenHost>,
+    proposals: HashMap<String, Held<Proposal>>,
+    jobs: HashMap<String, Held<Fence>>,
+    /// When a workspace has paid off what it asked for.
+    rates: HashMap<WorkspaceId, Micros>,
+    last_number: i64,
+}
+
+struct Held<T> {
+    what: T,
+    by: HostId,
+    until: Micros,
+}
+
+impl State {
+    fn number(&mut self) -> i64 {
+        self.last_number += 1;
+        self.last_number
+    }
+
+    fn lives(&self, host: HostId, now: Micros) -> bool {
+        let mut hosts = self.hosts.iter();
+        hosts.any(|one| one.id == host && is_alive(one, now))
+    }
+}
+
+fn is_alive(host: &SeenHost, now: Micros) -> bool {
+    now.0 - host.seen_at.0 < limits::HOST_DEAD_SECONDS * Micros::SECOND
+}
+
+impl Alone {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn announcements(&self) -> broadcast::Receiver<Announcement> {
+        self.announced.subscribe()
+    }
+
+    pub fn announce(&self, what: Announcement) {
+        // Nobody may be listening.
+        let _ = self.announced.send(what);
+    }
+
+    pub fn beat(&self, beat: &Beat, now: Micros) {
+        let mut state = self.state();
+        let kept = limits::HOST_KEPT_SECONDS * Micros::SECOND;
+        state
+            .hosts
+            .retain(|host| host.id == beat.host || now.0 - host.seen_at.0 < kept);
+        let found = state.hosts.iter().position(|host| host.id == beat.host);
+        let seen = SeenHost {
+            id: beat.host,
+            name: beat.name.clone(),
+            version: beat.version.clone(),
+            started_at: found.map_or(now, |at| state.hosts[at].started_at),
+            seen_at: now,
+            alive: true,
+            report: beat.report.clone(),
+        };
+        match found {
+            Some(at) => state.hosts[at] = seen,
+            None => state.hosts.push(seen),
+        }
+    }
+
+    pub fn leave(&self, host: HostId) {
+        let mut state = self.state();
+        state.hosts.retain(|one| one.id != host);
+        state.jobs.retain(|_, held| held.by != host);
+        state.proposals.retain(|_, held| held.by != host);
+    }
+
+    pub fn hosts(&self, now: Micros) -> Vec<SeenHost> {
+        let mut hosts = self.state().hosts.clone();
+        for host in &mut hosts {
+            host.alive = is_alive(host, now);
+        }
+        hosts.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
+        hosts
+    }
+
+    pub fn propose(
+        &self,
+        by: HostId,
+        name: &str,
+        digest: &Digest,
+        seconds: u32,
+        now: Micros,
+    ) -> Option<Proposal> {
+        let mut state = self.state();
+        if let Some(held) = state.proposals.get(name)
+            && now < held.until
+            && held.by != by
+            && state.lives(held.by, now)
+        {
+            return None;
+        }
+        let proposal = Proposal {
+            name: name.to_owned(),
+            digest: digest.clone(),
+            number: state.number(),
+        };
+        let held = Held {
+            what: proposal.clone(),
+            by,
+            until: now.plus_seconds(i64::from(seconds)),
+        };
+        state.proposals.insert(name.to_owned(), held);
+        Some(proposal)
+    }
+
+    pub fn proposals(&self, now: Micros) -> Vec<Proposal> {
+        let state = self.state();
+        let mut proposals: Vec<Proposal> = state
+            .proposals
+            .values()
+            .filter(|held| now < held.until)
+            .map(|held| held.what.clone())
+            .collect();
+        proposals.sort_by(|a, b| a.name.cmp(&b.name));
+        proposals
+    }
+
+    /// Whether it still stood.
+    pub fn withdraw(&self, proposal: &Proposal, now: Micros) -> bool {
+        let mut state = self.state();
+        let stands = state
+            .proposals
+            .get(&proposal.name)
+            .is_some_and(|held| held.what.number == proposal.number);
+        let held = stands
+            .then(|| state.proposals.remove(&proposal.name))
+            .flatten();
+        held.is_some_and(|held| now < held.until)
+    }
+
+    pub fn hold_job(&self, job: &str, by: HostId, seconds: u32, now: Micros) -> Option<Fence> {
+        let mut state = self.state();
+        let until = now.plus_seconds(i64::from(seconds));
+        let fence = match state.jobs.get(job) {
+            Some(held) if now < held.until && held.by != by => return None,
+            Some(held) if now < held.until => held.what,
+            _ => Fence(state.number()),
+        };
+        let held = Held {
+            what: fence,
+            by,
+            until,
+        };
+        state.jobs.insert(job.to_owned(), held);
+        Some(fence)
+    }
+
+    pub fn leave_job(&self, job: &str, by: HostId) {
+        let mut state = self.state();
+        if state.jobs.get(job).is_some_and(|held| held.by == by) {
+            state.jobs.remove(job);
+        }
+    }
+
+    pub fn pay(&self, workspace: WorkspaceId, price: Price, now: Micros) -> Debt {
+        let mut state = self.state();
+        let due = state.rates.entry(workspace).or_insert(now);
+        let debt = price.pay(due.0 - now.0);
+        *due = Micros(now.0 + debt.owed);
+        debt
+    }
+
+    /// What was proposed serves, if the proposal still stands. It is announced.
+    pub async fn flip(
+        &self,
+        database: &Database,
+        proposal: &Proposal,
+        now: Micros,
+    ) -> Result<Option<Activation>, StoreError> {
+        if !self.withdraw(proposal, now) {
+            return Ok(None);
+        }
+        let (name, digest) = (proposal.name.clone(), proposal.digest.clone());
+        let activation = plugins::activate(database, name, digest, now).await?;
+        self.announce(Announcement::Plugins);
+        Ok(Some(activation))
+    }
+}

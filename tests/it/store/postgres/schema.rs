@@ -1,0 +1,188 @@
+//! What the migrations made, compared with the descriptions of the tables; and the schemas
+//! of before the first release, which are refused.
+
+use leadhost::store::schema::{Column, TABLES, Table};
+use leadhost_tests::postgres::{database, empty_database};
+use sqlx::Row as _;
+use sqlx::postgres::{PgConnection, PgRow};
+
+use super::{open, refusal, run};
+
+/// Tables that are not described, and why: a SQLite file has none of them, or its own.
+const OWN: &[(&str, &str)] = &[
+    ("commit_markers", "finds out a commit whose answer was lost"),
+    ("hosts", "of the hosts on one database"),
+    ("jobs", "of the hosts on one database"),
+    ("moves", "of a store that moves in"),
+    ("proposals", "of the hosts on one database"),
+    ("rates", "counted over all hosts, and kept by no crash"),
+    ("schema_versions", "which migrations the database has had"),
+    ("store", "one row, and of each database its own"),
+];
+
+/// Columns that the database fills in.
+const FILLED_IN: &[&str] = &["conversations.due_at"];
+
+const NAMES: &str = "
+select c.relname::text as name
+from pg_class as c
+where c.relnamespace = 'leadhost'::regnamespace
+and c.relkind in ('r', 'p')
+order by c.relname";
+
+const COLUMNS: &str = "
+select a.attname::text as name, format_type(a.atttypid, a.atttypmod) as kind,
+  not a.attnotnull as is_nullable, a.attgenerated <> '' as is_filled_in
+from pg_attribute as a
+where a.attrelid = ('leadhost.' || $1)::regclass
+and a.attnum > 0
+and not a.attisdropped
+order by a.attnum";
+
+const KEY: &str = "
+select a.attname::text as name
+from pg_index as i
+cross join unnest(i.indkey::int2[]) with ordinality as k (attnum, place)
+join pg_attribute as a
+  on a.attrelid = i.indrelid
+  and a.attnum = k.attnum
+where i.indrelid = ('leadhost.' || $1)::regclass
+and i.indisprimary
+order by k.place";
+
+const NO_TIMES: &str = "
+select c.relname || '.' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod) as name
+from pg_class as c
+join pg_attribute as a on a.attrelid = c.oid
+where c.relnamespace = 'leadhost'::regnamespace
+and c.relkind in ('r', 'p')
+and a.attnum > 0
+and not a.attisdropped
+and right(a.attname::text, 3) = '_at'
+and a.atttypid <> 'timestamptz'::regtype";
+
+async fn rows(owner: &mut PgConnection, sql: &'static str, table: Option<&str>) -> Vec<PgRow> {
+    let mut query = sqlx::query(sql);
+    if let Some(table) = table {
+        query = query.bind(table.to_owned());
+    }
+    let found = query.fetch_all(owner).await;
+    found.unwrap_or_else(|error| panic!("{table:?}: {error}"))
+}
+
+async fn names(owner: &mut PgConnection, sql: &'static str, table: Option<&str>) -> Vec<String> {
+    let rows = rows(owner, sql, table).await;
+    rows.iter().map(|row| row.get("name")).collect()
+}
+
+/// Each as `name kind`, with `null` where it may be; and those that the database fills in.
+async fn columns(owner: &mut PgConnection, table: &str) -> (Vec<String>, Vec<String>) {
+    let (mut columns, mut filled_in) = (Vec::new(), Vec::new());
+    for row in &rows(owner, COLUMNS, Some(table)).await {
+        let (name, kind): (String, String) = (row.get("name"), row.get("kind"));
+        if row.get("is_filled_in") {
+            filled_in.push(format!("{table}.{name}"));
+            continue;
+        }
+        let kind = match kind.as_str() {
+            "bigint" | "integer" | "smallint" => "number",
+            "timestamp with time zone" => "time",
+            "boolean" => "truth",
+            "bytea" => "bytes",
+            other => other,
+        };
+        let null = if row.get("is_nullable") { " null" } else { "" };
+        columns.push(format!("{name} {kind}{null}"));
+    }
+    (columns, filled_in)
+}
+
+fn described(column: &Column) -> String {
+    let kind = match column.is_jsonb {
+        true => "jsonb",
+        false => column.kind.word(),
+    };
+    let null = if column.is_nullable { " null" } else { "" };
+    format!("{} {kind}{null}", column.name)
+}
+
+/// The primary key.
+fn key(table: &Table) -> Vec<&str> {
+    let led = table.leads_with_workspace.then_some("workspace_id");
+    led.into_iter().chain(table.key.iter().copied()).collect()
+}
+
+#[tokio::test]
+async fn the_database_has_the_tables_that_are_described_and_few_more() {
+    let Some(database) = database().await else {
+        return;
+    };
+    open(database.url()).await.expect("it opens");
+    let mut known: Vec<&str> = TABLES.iter().map(|table| table.name).collect();
+    known.extend(OWN.iter().map(|(table, _)| *table));
+    known.sort_unstable();
+    let mut owner = database.connect().await;
+    assert_eq!(names(&mut owner, NAMES, None).await, known);
+}
+
+#[tokio::test]
+async fn the_database_has_the_columns_and_keys_that_are_described() {
+    let Some(database) = database().await else {
+        return;
+    };
+    open(database.url()).await.expect("it opens");
+    let mut owner = database.connect().await;
+    let mut filled_in = Vec::new();
+    for table in TABLES {
+        let expected: Vec<String> = table.columns.iter().map(described).collect();
+        let (found, generated) = columns(&mut owner, table.name).await;
+        assert_eq!(found, expected, "{}", table.name);
+        let found = names(&mut owner, KEY, Some(table.name)).await;
+        assert_eq!(found, key(table), "{}", table.name);
+        filled_in.extend(generated);
+    }
+    assert_eq!(filled_in, FILLED_IN);
+}
+
+#[tokio::test]
+async fn what_is_named_as_a_time_is_one() {
+    let Some(database) = database().await else {
+        return;
+    };
+    open(database.url()).await.expect("it opens");
+    let mut owner = database.connect().await;
+    let wrong = names(&mut owner, NO_TIMES, None).await;
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+#[tokio::test]
+async fn a_schema_from_before_the_first_release_is_refused() {
+    let Some(database) = empty_database().await else {
+        return;
+    };
+    let mut owner = database.connect().await;
+    run(
+        &mut owner,
+        "create schema leadhost;
+         create table leadhost.schema_versions (
+           version integer primary key,
+           at timestamptz not null default clock_timestamp()
+         );
+         insert into leadhost.schema_versions (version) select generate_series(1, 14)",
+    )
+    .await;
+    let words = refusal(database.url()).await;
+    for part in [
+        "before the first release",
+        "schema version 14",
+        "another database",
+        "drop schema leadhost cascade",
+    ] {
+        assert!(words.contains(part), "no `{part}` in: {words}");
+    }
+    assert_eq!(
+        names(&mut owner, NAMES, None).await,
+        ["schema_versions"],
+        "it is left as it was"
+    );
+}
