@@ -2,11 +2,12 @@
 // a pool of 16 connections, one process, written with care. It answers when the
 // lead is committed; every request is a transaction of its own.
 //
-// It uses Leadhost's own schema file and writes the same rows: delivery, item,
-// dedupe key, contact and its keys, deal. It does what the service does with one
-// portal's leads and nothing else: no plugins, no sender checks, no limits, no
-// metrics, no policies. Its stamps come from a sequence, which costs no lock;
-// the service's feed clock, which no reader of the feed can be late for, does.
+// Its tables, in schema-postgres.sql, have the service's columns, and it writes the
+// same rows: delivery, item, dedupe key, contact and its keys, deal. It does what
+// the service does with one portal's leads and nothing else: no plugins, no sender
+// checks, no limits, no metrics, no policies. Its stamps come from a sequence,
+// which costs no lock; the service's feed clock, which no reader of the feed can
+// be late for, does.
 //
 // How a request's rows are written (--write):
 //   transaction   begin, a prepared statement a table, commit

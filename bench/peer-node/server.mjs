@@ -2,10 +2,10 @@
 // process, written with care. It answers when the lead is durable: WAL with
 // synchronous=FULL, and one commit for all requests of an event-loop turn.
 //
-// It uses Leadhost's own schema file and writes the same rows: delivery, item,
-// dedupe key, contact and its keys, deal, and the stamps of the feed clock. It
-// does what the service does with one portal's leads and nothing else: no
-// plugins, no sender checks, no limits, no metrics.
+// Its tables, in schema.sql, have the service's columns, and it writes the same
+// rows: delivery, item, dedupe key, contact and its keys, deal, and the stamps of
+// the feed clock. It does what the service does with one portal's leads and
+// nothing else: no plugins, no sender checks, no limits, no metrics.
 //
 //   node server.mjs --data FOLDER --schema FILE --port NUMBER --connection ID
 
@@ -56,12 +56,12 @@ const clockOf = db.prepare("select last_us from feed_clock where workspace_id = 
 const setClock = db.prepare(
   "insert into feed_clock (workspace_id, entity, last_us) values (?, ?, ?) on conflict do update set last_us = excluded.last_us",
 );
-const claimOf = db.prepare("select deal_id, contact_id, until_us from dedupe where connection_id = ? and key = ?");
+const claimOf = db.prepare("select deal_id, contact_id, until_at from dedupe where connection_id = ? and key = ?");
 const contactOf = db.prepare("select contact_id from contact_keys where workspace_id = ? and key = ?").pluck();
 const productOf = db.prepare("select id from products where workspace_id = ? and external_id = ?").pluck();
 const insertDelivery = db.prepare(
-  `insert into deliveries (workspace_id, id, connection_id, received_us, method, path, query, headers, body_bytes,
-     status, error, notes, ran, attempts, next_attempt_us, lease, lease_until_us, presented, body)
+  `insert into deliveries (workspace_id, id, connection_id, received_at, method, path, query, headers, body_bytes,
+     status, error, notes, ran, attempts, next_attempt_at, lease, lease_until_at, presented, body)
    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, null, '[]', ?, 0, null, 0, null, null, ?)`,
 );
 const insertItem = db.prepare(
@@ -69,19 +69,19 @@ const insertItem = db.prepare(
    values (?, ?, ?, ?, ?, ?, ?, ?)`,
 );
 const insertDedupe = db.prepare(
-  `insert into dedupe (connection_id, key, workspace_id, delivery_id, item, until_us, deal_id, contact_id)
+  `insert into dedupe (connection_id, key, workspace_id, delivery_id, item, until_at, deal_id, contact_id)
    values (?, ?, ?, ?, ?, null, ?, ?)`,
 );
 const insertContact = db.prepare(
-  `insert into contacts (workspace_id, cursor_us, id, name, email, phone_number, banned_us, props, created_us, updated_us)
+  `insert into contacts (workspace_id, cursor_us, id, name, email, phone_number, banned_at, props, created_at, updated_at)
    values (?, ?, ?, ?, ?, ?, null, '{}', ?, ?)`,
 );
 const insertContactKey = db.prepare(
   "insert into contact_keys (workspace_id, key, contact_id) values (?, ?, ?) on conflict do nothing",
 );
 const insertDeal = db.prepare(
-  `insert into deals (workspace_id, cursor_us, id, person_id, agent_id, owner_id, status, title, props, created_us,
-     updated_us, stage_code, product_id, external_id, connection_id, delivery_id)
+  `insert into deals (workspace_id, cursor_us, id, person_id, agent_id, owner_id, status, title, props, created_at,
+     updated_at, stage_code, product_id, external_id, connection_id, delivery_id)
    values (?, ?, ?, ?, ?, null, 'open', ?, ?, ?, ?, 'new', ?, ?, ?, ?)`,
 );
 

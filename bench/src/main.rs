@@ -19,7 +19,7 @@
     reason = "a command-line program speaks on its standard streams"
 )]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -52,6 +52,10 @@ pub struct Arguments {
     /// The service's program, built in release
     #[arg(long)]
     leadhost: PathBuf,
+    /// Another build of it, such as one from before a change: `ingest`, `ingest-postgres`,
+    /// `export`, `export-stores` and `memory` measure it beside, in the same rounds
+    #[arg(long, env = "LEADHOST_BENCH_BASELINE")]
+    baseline: Option<PathBuf>,
     /// The folder of built components
     #[arg(long)]
     plugins: PathBuf,
@@ -80,6 +84,7 @@ enum Figure {
     Swap,
     SwapFleet,
     Start,
+    Memory,
     Messages,
     Search,
     Deals,
@@ -87,7 +92,31 @@ enum Figure {
     Neighbours,
 }
 
+/// What a build of the service is called in results.
+pub const SERVICE: &str = "Leadhost";
+pub const BASELINE: &str = "baseline";
+
+/// A build of the service that is measured.
+#[derive(Clone, Copy)]
+pub struct Build<'a> {
+    pub name: &'static str,
+    pub program: &'a Path,
+}
+
 impl Arguments {
+    /// The service, and the baseline where there is one.
+    pub fn builds(&self) -> Vec<Build<'_>> {
+        let service = Build {
+            name: SERVICE,
+            program: &self.leadhost,
+        };
+        let baseline = self.baseline.as_deref().map(|program| Build {
+            name: BASELINE,
+            program,
+        });
+        std::iter::once(service).chain(baseline).collect()
+    }
+
     pub fn round(&self) -> Duration {
         Duration::from_secs(self.seconds)
     }
@@ -125,7 +154,7 @@ const MEMORY: &str = "/dev/shm";
 
 /// Whether there is a folder in memory.
 pub fn has_memory() -> bool {
-    std::path::Path::new(MEMORY).is_dir()
+    Path::new(MEMORY).is_dir()
 }
 
 fn main() -> ExitCode {
@@ -146,6 +175,7 @@ fn main() -> ExitCode {
             Figure::Swap => figures::swap::measure(&arguments),
             Figure::SwapFleet => figures::swap_fleet::measure(&arguments),
             Figure::Start => figures::start::measure(&arguments),
+            Figure::Memory => figures::memory::measure(&arguments),
             Figure::Messages => figures::messages::measure(&arguments),
             Figure::Analytics => figures::analytics::measure(&arguments),
             Figure::Neighbours => figures::neighbours::measure(&arguments),

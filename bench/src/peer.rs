@@ -24,21 +24,20 @@ pub struct Peer {
 impl Peer {
     /// Starts the one with SQLite on an empty data folder and waits until it answers.
     pub fn start(bench: &Path, folder: &Path) -> Result<Self, Failure> {
-        let schema = bench.join("../host/migrations/sqlite/0001_begin.sql");
         Self::run(
             Command::new("node")
                 .arg(bench.join("peer-node/server.mjs"))
                 .arg("--data")
                 .arg(folder)
                 .arg("--schema")
-                .arg(schema),
+                .arg(schema(bench)),
         )
     }
 
     /// Starts the one with PostgreSQL on an empty database; `write` is how it
     /// writes a request's rows, see there.
     pub fn start_postgres(bench: &Path, url: &str, write: &str) -> Result<Self, Failure> {
-        let schema = bench.join("../host/migrations/postgres/0001_begin.sql");
+        let schema = bench.join("peer-node/schema-postgres.sql");
         Self::run(
             Command::new("node")
                 .arg(bench.join("peer-node/server-postgres.mjs"))
@@ -48,7 +47,8 @@ impl Peer {
         )
     }
 
-    /// Starts the one that exports messages from the service's own database.
+    /// Starts the one that exports messages of this workspace from a file with the peer's
+    /// [`schema`].
     pub fn start_export(
         bench: &Path,
         database: &Path,
@@ -95,6 +95,11 @@ impl Peer {
     pub fn stop(self) -> Result<(), Failure> {
         self.process.stop()
     }
+}
+
+/// The tables of the peers on SQLite.
+pub fn schema(bench: &Path) -> PathBuf {
+    bench.join("peer-node/schema.sql")
 }
 
 /// The database of a data folder.

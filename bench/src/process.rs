@@ -1,6 +1,7 @@
 //! A program that is measured: started, looked at through `/proc`, and ended
 //! by its own id.
 
+use std::collections::BTreeMap;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -64,6 +65,13 @@ impl Process {
         Ok((mebibytes("VmRSS:")?, mebibytes("VmHWM:")?))
     }
 
+    /// Mebibytes by part, as the kernel sums up its mappings: `Rss`, `Pss` and so on.
+    pub fn mappings(&self) -> Result<BTreeMap<String, f64>, Failure> {
+        let path = format!("/proc/{}/smaps_rollup", self.child.id());
+        let told = std::fs::read_to_string(path)?;
+        Ok(told.lines().filter_map(part).collect())
+    }
+
     /// Asks it to end and waits until it has.
     pub fn stop(mut self) -> Result<(), Failure> {
         self.ask_to_end();
@@ -91,6 +99,13 @@ impl Drop for Process {
     }
 }
 
+/// A line such as `Pss_Anon:   1024 kB`.
+fn part(line: &str) -> Option<(String, f64)> {
+    let (name, rest) = line.split_once(':')?;
+    let kibibytes: f64 = rest.trim().strip_suffix(" kB")?.trim().parse().ok()?;
+    Some((name.to_owned(), kibibytes / 1024.0))
+}
+
 /// Processor time of a process: the sum of these fields of the kernel's account,
 /// counted after the name. 11 and 12 are its own, 13 and 14 that of its children
 /// that have ended.
@@ -108,4 +123,17 @@ pub fn ticks(process: &str, fields: &[usize]) -> Result<Duration, Failure> {
     }
     let per_second = rustix::param::clock_ticks_per_second();
     Ok(Duration::from_secs_f64(sum as f64 / per_second as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_has_a_name_and_a_size() {
+        let (name, mebibytes) = part("Pss_Anon:           2048 kB").expect("a part");
+        assert_eq!(name, "Pss_Anon");
+        assert!((mebibytes - 2.0).abs() < f64::EPSILON);
+        assert!(part("55d0-7ffe ---p 00000000 00:00 0       [rollup]").is_none());
+    }
 }

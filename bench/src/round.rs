@@ -24,21 +24,18 @@ pub struct Round {
     pub processor: Duration,
 }
 
-/// Warms the side up and loads it; `processor` tells the time that its process
-/// has used so far.
+/// Warms the side up and loads it, for how long and from which lead on is said here;
+/// `processor` tells the time that its process has used so far.
 pub fn run(
     arguments: &Arguments,
-    to: std::net::SocketAddr,
-    path: String,
-    body: Body,
+    load: Load,
     processor: impl Fn() -> Result<Duration, Failure>,
     between: impl Fn() -> Result<(), Failure>,
 ) -> Result<Round, Failure> {
     let load = Load {
-        body,
         during: arguments.round(),
         first: FIRST,
-        ..Load::new(to, path)
+        ..load
     };
     let warm = load::finish(Load {
         during: WARM_UP,
@@ -106,22 +103,80 @@ pub const COLUMNS: [&str; 6] = [
     "processor time a lead",
 ];
 
-/// A side's line in a table of [`COLUMNS`], with `more` columns behind them;
-/// gives its leads a second and its figures for programs.
+/// Leads a second, in the middle.
+pub fn rate(rounds: &[Round]) -> f64 {
+    middle(rounds, |round| round.outcome.per_second())
+}
+
+fn p50(rounds: &[Round]) -> f64 {
+    middle(rounds, |round| round.outcome.latency().p50().as_secs_f64())
+}
+
+fn processor(rounds: &[Round]) -> f64 {
+    middle(rounds, |round| round.processor.as_secs_f64())
+}
+
+/// What a result with a baseline says of it.
+pub const BASELINE: &str = "The baseline is another build of the service, given to this run, on a store of its own; it takes turns with this build.";
+
+/// Two runs of one build differ by up to so many times: less than that is no difference.
+pub const NOISE: f64 = 1.05;
+
+/// A side in times of the baseline's that did the same in the same rounds.
+#[derive(Clone, Copy, Debug)]
+pub struct Beside {
+    pub rate: f64,
+    pub p50: f64,
+    pub processor: f64,
+}
+
+impl Beside {
+    pub const COLUMNS: [&str; 3] = [
+        "leads/s, times the baseline's",
+        "p50, times its",
+        "processor time, times its",
+    ];
+
+    pub fn of(rounds: &[Round], baseline: &[Round]) -> Self {
+        Self {
+            rate: rate(rounds) / rate(baseline),
+            p50: p50(rounds) / p50(baseline),
+            processor: processor(rounds) / processor(baseline),
+        }
+    }
+
+    /// For programs.
+    pub fn data(self) -> Value {
+        json!({
+            "leadsPerSecond": self.rate,
+            "p50": self.p50,
+            "processorPerLead": self.processor,
+        })
+    }
+
+    /// A line's cells in [`Self::COLUMNS`].
+    pub fn cells(beside: Option<Self>) -> [String; 3] {
+        let Some(beside) = beside else {
+            return std::array::from_fn(|_| "–".to_owned());
+        };
+        [beside.rate, beside.p50, beside.processor].map(|times| format!("{times:.2}"))
+    }
+}
+
+/// A side's line in a table of [`COLUMNS`], with `more` columns behind them; gives its
+/// figures for programs.
 pub fn line(
     table: &mut Table,
     name: &str,
     rounds: &[Round],
     more: impl IntoIterator<Item = String>,
-) -> (f64, Value) {
+) -> Value {
     let each: Vec<f64> = rounds
         .iter()
         .map(|round| round.outcome.per_second())
         .collect();
-    let rate = median(&each);
-    let p50 = middle(rounds, |round| round.outcome.latency().p50().as_secs_f64());
+    let (rate, p50, processor) = (rate(rounds), p50(rounds), processor(rounds));
     let p99 = middle(rounds, |round| round.outcome.latency().p99().as_secs_f64());
-    let processor = middle(rounds, |round| round.processor.as_secs_f64());
     let lowest = each.iter().copied().fold(f64::INFINITY, f64::min);
     let highest = each.iter().copied().fold(0.0, f64::max);
     let cells = [
@@ -133,15 +188,14 @@ pub fn line(
         time(Duration::from_secs_f64(processor)),
     ];
     table.row(cells.into_iter().chain(more));
-    let data = json!({
+    json!({
         "side": name,
         "leadsPerSecond": each,
         "p50Seconds": p50,
         "p99Seconds": p99,
         "processorSecondsPerLead": processor,
         "answers": rounds.iter().map(|round| round.outcome.answers.len()).collect::<Vec<_>>(),
-    });
-    (rate, data)
+    })
 }
 
 /// What the load generator itself takes of a core, in the middle, as a note.

@@ -1,12 +1,13 @@
-//! What a database holds after a run: counted, and searched for every delivery
-//! that was answered. Both sides of a comparison have the same schema, so the
-//! same questions are put to both.
+//! What a database holds after a run: counted, and searched for every delivery that was
+//! answered. All sides of a comparison have tables and columns of the same names, so the
+//! same questions are put to all. What differs is how a side keeps its ids: as bytes, as
+//! text, or as PostgreSQL does; each is asked for their text.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use rusqlite::{Connection, OpenFlags};
 use sqlx::postgres::{PgConnectOptions, PgConnection};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Row as _};
 
 use crate::Failure;
@@ -17,11 +18,6 @@ pub enum Database {
     Sqlite(PathBuf),
     /// As the owner of the tables, whom no policy binds.
     Postgres(String),
-}
-
-enum Connection {
-    Sqlite(SqliteConnection),
-    Postgres(PgConnection),
 }
 
 /// Rows of the tables that a lead is written to.
@@ -35,6 +31,36 @@ pub struct Counted {
     pub deals: u64,
 }
 
+/// How a file of SQLite keeps ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ids {
+    Bytes,
+    Text,
+}
+
+impl Ids {
+    pub fn of(connection: &Connection) -> Result<Self, Failure> {
+        let kind: String = connection.query_row(
+            "select lower(type) from pragma_table_info('feed_clock') where name = 'workspace_id'",
+            [],
+            |row| row.get(0),
+        )?;
+        match kind.as_str() {
+            "blob" => Ok(Self::Bytes),
+            "text" => Ok(Self::Text),
+            other => Err(format!("ids are kept as `{other}`").into()),
+        }
+    }
+
+    /// The id that an expression gives as text, as the file keeps it.
+    pub fn sql(self, text: &str) -> String {
+        match self {
+            Self::Bytes => format!("unhex({text}, '-')"),
+            Self::Text => text.to_owned(),
+        }
+    }
+}
+
 /// A runtime for the few questions.
 pub fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     tokio::runtime::Builder::new_current_thread()
@@ -43,14 +69,41 @@ pub fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, 
         .block_on(work)
 }
 
-pub async fn open(database: &Path) -> Result<SqliteConnection, Failure> {
-    let options = SqliteConnectOptions::new()
-        .filename(database)
-        .disable_statement_logging();
-    options
-        .connect()
-        .await
+/// A file that is there.
+pub fn open(database: &Path) -> Result<Connection, Failure> {
+    open_with(database, OpenFlags::SQLITE_OPEN_READ_WRITE)
+}
+
+/// As [`open`], and changes nothing, with as many pages at hand as a thread of the service
+/// has.
+pub fn open_to_read(database: &Path) -> Result<Connection, Failure> {
+    let connection = open_with(database, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    connection.execute_batch("pragma cache_size = -16000")?;
+    Ok(connection)
+}
+
+/// A new file with these tables.
+pub fn make(database: &Path, schema: &Path) -> Result<(), Failure> {
+    let create = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+    let connection = open_with(database, create)?;
+    connection.execute_batch("pragma journal_mode = wal")?;
+    connection.execute_batch(&std::fs::read_to_string(schema)?)?;
+    Ok(())
+}
+
+fn open_with(database: &Path, flags: OpenFlags) -> Result<Connection, Failure> {
+    Connection::open_with_flags(database, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
         .map_err(|error| format!("{}: {error}", database.display()).into())
+}
+
+/// Moves all that was written from the log to the file.
+pub fn checkpoint(connection: &Connection) -> Result<(), Failure> {
+    let busy: i64 =
+        connection.query_row("pragma wal_checkpoint(truncate)", [], |row| row.get(0))?;
+    match busy {
+        0 => Ok(()),
+        _ => Err("what was written cannot be checkpointed".into()),
+    }
 }
 
 pub async fn open_postgres(url: &str) -> Result<PgConnection, Failure> {
@@ -61,6 +114,13 @@ pub async fn open_postgres(url: &str) -> Result<PgConnection, Failure> {
     Ok(options.connect().await?)
 }
 
+/// The column `id` of SQLite as text with its hyphens, however it is kept.
+const SQLITE_ID: &str = "case typeof(id) when 'blob' then lower(
+    substr(hex(id), 1, 8) || '-' || substr(hex(id), 9, 4) || '-' || substr(hex(id), 13, 4)
+      || '-' || substr(hex(id), 17, 4) || '-' || substr(hex(id), 21)
+  ) else id end";
+const POSTGRES_ID: &str = "cast(id as text)";
+
 impl Database {
     /// Every answered delivery is there, and exactly these rows.
     pub fn check<'a>(
@@ -68,84 +128,74 @@ impl Database {
         expected: &Counted,
         answers: impl Iterator<Item = &'a Answer>,
     ) -> Result<(), Failure> {
-        block_on(async {
-            let mut connection = self.connect().await?;
-            let counted = connection.count().await?;
-            if counted != *expected {
-                return Err(format!("{counted:?} were stored, {expected:?} were answered").into());
-            }
-            let stored: HashSet<_> = connection
-                .texts("select cast(id as text), '', '' from deliveries")
-                .await?
-                .into_iter()
-                .map(|(id, _, _)| id)
-                .collect();
-            match answers
-                .filter(|answer| !stored.contains(&answer.delivery))
-                .count()
-            {
-                0 => Ok(()),
-                missing => Err(format!("{missing} answered deliveries are not stored").into()),
-            }
-        })
+        let counted = self.count()?;
+        if counted != *expected {
+            return Err(format!("{counted:?} were stored, {expected:?} were answered").into());
+        }
+        let stored: HashSet<_> = self
+            .deliveries("'', ''")?
+            .into_iter()
+            .map(|(id, _, _)| id)
+            .collect();
+        match answers
+            .filter(|answer| !stored.contains(&answer.delivery))
+            .count()
+        {
+            0 => Ok(()),
+            missing => Err(format!("{missing} answered deliveries are not stored").into()),
+        }
     }
 
     /// Status and converter's digest of each delivery, by the delivery's id.
     pub fn ran_with(&self) -> Result<HashMap<[u8; 36], (String, String)>, Failure> {
-        block_on(async {
-            let sql =
-                "select cast(id as text), status, coalesce(ran ->> 'digest', '') from deliveries";
-            let rows = self.connect().await?.texts(sql).await?;
-            Ok(rows
-                .into_iter()
-                .map(|(id, status, digest)| (id, (status, digest)))
-                .collect())
-        })
+        let rows = self.deliveries("status, coalesce(ran ->> 'digest', '')")?;
+        Ok(rows
+            .into_iter()
+            .map(|(id, status, digest)| (id, (status, digest)))
+            .collect())
     }
 
     pub fn rows(&self, table: &'static str) -> Result<u64, Failure> {
-        block_on(async { self.connect().await?.rows(table).await })
-    }
-
-    async fn connect(&self) -> Result<Connection, Failure> {
-        Ok(match self {
-            Self::Sqlite(file) => Connection::Sqlite(open(file).await?),
-            Self::Postgres(url) => Connection::Postgres(open_postgres(url).await?),
-        })
-    }
-}
-
-impl Connection {
-    async fn count(&mut self) -> Result<Counted, Failure> {
-        Ok(Counted {
-            deliveries: self.rows("deliveries").await?,
-            items: self.rows("items").await?,
-            dedupe: self.rows("dedupe").await?,
-            contacts: self.rows("contacts").await?,
-            contact_keys: self.rows("contact_keys").await?,
-            deals: self.rows("deals").await?,
-        })
-    }
-
-    async fn rows(&mut self, table: &'static str) -> Result<u64, Failure> {
-        let sql = AssertSqlSafe(format!("select count(*) from {table}"));
+        let sql = format!("select count(*) from {table}");
         let count: i64 = match self {
-            Self::Sqlite(connection) => sqlx::query(sql).fetch_one(connection).await?.try_get(0)?,
-            Self::Postgres(connection) => {
-                sqlx::query(sql).fetch_one(connection).await?.try_get(0)?
-            }
+            Self::Sqlite(file) => open(file)?.query_row(&sql, [], |row| row.get(0))?,
+            Self::Postgres(url) => block_on(async {
+                let mut connection = open_postgres(url).await?;
+                let row = sqlx::query(AssertSqlSafe(sql)).fetch_one(&mut connection);
+                Ok(row.await?.try_get(0)?)
+            })?,
         };
         Ok(u64::try_from(count)?)
     }
 
-    /// An id and two other texts of each row.
-    async fn texts(
-        &mut self,
-        sql: &'static str,
-    ) -> Result<Vec<([u8; 36], String, String)>, Failure> {
+    fn count(&self) -> Result<Counted, Failure> {
+        Ok(Counted {
+            deliveries: self.rows("deliveries")?,
+            items: self.rows("items")?,
+            dedupe: self.rows("dedupe")?,
+            contacts: self.rows("contacts")?,
+            contact_keys: self.rows("contact_keys")?,
+            deals: self.rows("deals")?,
+        })
+    }
+
+    /// The id and two other texts of each delivery.
+    fn deliveries(&self, texts: &str) -> Result<Vec<([u8; 36], String, String)>, Failure> {
         let rows: Vec<(String, String, String)> = match self {
-            Self::Sqlite(connection) => sqlx::query_as(sql).fetch_all(connection).await?,
-            Self::Postgres(connection) => sqlx::query_as(sql).fetch_all(connection).await?,
+            Self::Sqlite(file) => {
+                let connection = open(file)?;
+                let sql = format!("select {SQLITE_ID}, {texts} from deliveries");
+                let mut statement = connection.prepare(&sql)?;
+                statement
+                    .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+                    .collect::<Result<Vec<_>, _>>()?
+            }
+            Self::Postgres(url) => block_on(async {
+                let mut connection = open_postgres(url).await?;
+                let sql = format!("select {POSTGRES_ID}, {texts} from deliveries");
+                let rows = sqlx::query_as(AssertSqlSafe(sql)).fetch_all(&mut connection);
+                Ok(rows.await?)
+            })?,
         };
         rows.into_iter()
             .map(|(id, one, other)| {
@@ -156,5 +206,34 @@ impl Connection {
                 Ok((id, one, other))
             })
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_the_same_however_it_is_kept() {
+        const ID: &str = "018bcfe5-0001-7002-8003-00000000000f";
+        let connection = Connection::open_in_memory().expect("memory");
+        for (kind, ids) in [("blob", Ids::Bytes), ("text", Ids::Text)] {
+            connection
+                .execute_batch(&format!(
+                    "drop table if exists feed_clock;
+                     drop table if exists deliveries;
+                     create table feed_clock (workspace_id {kind} not null) strict;
+                     create table deliveries (id {kind} not null) strict;
+                     insert into deliveries values ({})",
+                    ids.sql(&format!("'{ID}'"))
+                ))
+                .expect("it is written");
+            assert_eq!(Ids::of(&connection).expect("a kind"), ids);
+            let sql = format!("select {SQLITE_ID} from deliveries");
+            let read: String = connection
+                .query_row(&sql, [], |row| row.get(0))
+                .expect("an id");
+            assert_eq!(read, ID);
+        }
     }
 }

@@ -490,9 +490,6 @@ pub const CHECKPOINT_PASSES: u32 = 4;
 /// anew; a file that is longer is shortened when nobody writes.
 pub const LOG_BYTES: u64 = 256 << 20;
 
-/// Bytes of a page in the log: SQLite's own default.
-pub const LOG_PAGE_BYTES: u64 = 4 << 10;
-
 /// Refused plugin files that are remembered.
 pub const REFUSALS: u32 = 100;
 

@@ -12,8 +12,7 @@ use leadhost_tests::load::post;
 use leadhost_tests::on::On;
 use leadhost_tests::{Ask, postgres, until};
 use serde_json::Value;
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
+use sqlx::Executor as _;
 
 use crate::crash::{address, prepare, prepare_on, start, start_on};
 
@@ -113,10 +112,9 @@ async fn a_clock_that_is_behind_the_stamps_makes_none_that_is_lower() {
     let ahead = "update feed_clock set last_us = last_us + 3600000000";
     let folder = tempfile::tempdir().expect("a folder");
     check_ahead(&On::Sqlite, folder.path(), async || {
-        let options = SqliteConnectOptions::new().filename(folder.path().join("leadhost.db"));
-        let mut connection = options.connect().await.unwrap();
-        (&mut connection).execute(ahead).await.unwrap();
-        connection.close().await.unwrap();
+        let file = folder.path().join("leadhost.db");
+        let connection = rusqlite::Connection::open(file).unwrap();
+        connection.execute_batch(ahead).unwrap();
     })
     .await;
     let Some(database) = postgres::database().await else {

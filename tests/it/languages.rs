@@ -193,7 +193,7 @@ fn delivery(body: &[u8]) -> PluginDelivery {
         path: "/ingest-lead/x".to_owned(),
         query: Vec::new(),
         headers: Vec::new(),
-        body: body.to_vec(),
+        body: body.to_vec().into(),
         config: "{}".to_owned(),
         context: Vec::new(),
     }

@@ -69,7 +69,7 @@ fn delivery(body: Vec<u8>) -> PluginDelivery {
         path: "/ingest-lead/x".to_owned(),
         query: Vec::new(),
         headers: vec![("content-type".to_owned(), "application/json".to_owned())],
-        body,
+        body: body.into(),
         config: "{}".to_owned(),
         context: vec![("region".to_owned(), "BR".to_owned())],
     }

@@ -30,7 +30,6 @@ mod two_hosts;
 pub(crate) mod world;
 mod writer;
 
-pub(crate) use one_file::{OLD, OLD_ROWS};
 
 use deals::{creating, lookup, noting, patching};
 use messages::{greeting, notifying, receiving, reports, sending, statuses, waiting};

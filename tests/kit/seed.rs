@@ -123,7 +123,7 @@ impl Host {
                 path: format!("/ingest-lead/{}", seeded.connection),
                 query: Vec::new(),
                 headers: Vec::new(),
-                body: b"{}".to_vec(),
+                body: b"{}".to_vec().into(),
             },
             peer: None,
             result: ConversionResult {

@@ -11,15 +11,15 @@ use std::time::{Duration, Instant};
 
 use leadhost::clock::{Clock as _, SystemClock};
 use leadhost::domain::time::Micros;
+use rusqlite::params;
 use serde_json::{Value, json};
-use sqlx::Row as _;
-use sqlx::sqlite::SqliteConnection;
 
 use crate::host::{self, Host};
 use crate::http::Client;
 use crate::report::{Report, Table, count, time};
+use crate::rows::{self, Ids};
 use crate::sample::Sample;
-use crate::{Arguments, Failure, rows};
+use crate::{Arguments, Failure};
 
 const SIZES: [u64; 3] = [100_000, 1_000_000, 10_000_000];
 const DAYS: i64 = 730;
@@ -163,72 +163,52 @@ fn sums_of(answer: &Value) -> Sums {
 }
 
 fn seed(database: &Path, workspace: &str, size: u64, now: Micros) -> Result<(), Failure> {
-    rows::block_on(async {
-        let mut connection = rows::open(database).await?;
-        let size = i64::try_from(size)?;
-        let first = now.0 - DAYS * Micros::DAY;
-        sqlx::query(
-            "with recursive n (n) as (select 1 union all select n + 1 from n where n < ?2),
-             one as (
-               select n, ?3 + (n * ?4) / ?2 as at, n * 2654435761 % 4294967296 as chance from n
-             )
-             insert into conversations (workspace_id, cursor_us, id, contact_id, agent_id, agent_type,
-               source, channel, status, created_at, updated_at, first_message_at, answered_at,
-               last_message_at, no_response_at, transferred_at, appointment_at, closed_at, props)
-             select ?1, at + n % 7,
-               printf('018bcfe5-%04x-7%03x-8%03x-%012x', n / 65536 % 65536, n % 4096, n % 4095, n),
-               printf('018bcfe5-0000-7000-9000-%012x', n),
-               1 + chance / 7 % 20, case chance / 7 % 20 < 14 when true then 'ai' else 'human' end,
-               'source ' || (chance / 1009 % 5), 'whatsapp', 'closed', at, at, at,
-               case chance % 3 when 0 then null else at + 60000000 end, at,
-               case chance % 3 when 0 then at + 86400000000 end,
-               case chance % 5 when 0 then at + 90000000 end,
-               case chance % 11 when 0 then at + 95000000 end, at + 100000000, '{}'
-             from one",
-        )
-        .bind(workspace)
-        .bind(size)
-        .bind(first)
-        .bind(DAYS * Micros::DAY - Micros::HOUR)
-        .execute(&mut connection)
-        .await?;
-        // 1 is the number of conversations in the feed clock.
-        sqlx::query(
-            "insert into feed_clock (workspace_id, entity, last_us) values (?1, 1, ?2)
-             on conflict do update set last_us = excluded.last_us",
-        )
-        .bind(workspace)
-        .bind(now.0)
-        .execute(&mut connection)
-        .await?;
-        let checkpoint = sqlx::query("pragma wal_checkpoint(truncate)")
-            .fetch_one(&mut connection)
-            .await?;
-        match checkpoint.try_get::<i64, _>(0)? {
-            0 => Ok(()),
-            _ => Err("the seeded conversations cannot be checkpointed".into()),
-        }
-    })
+    let connection = rows::open(database)?;
+    let ids = Ids::of(&connection)?;
+    let workspace = ids.sql(&format!("'{workspace}'"));
+    let id = ids
+        .sql("printf('018bcfe5-%04x-7%03x-8%03x-%012x', n / 65536 % 65536, n % 4096, n % 4095, n)");
+    let contact = ids.sql("printf('018bcfe5-0000-7000-9000-%012x', n)");
+    let first = now.0 - DAYS * Micros::DAY;
+    let span = DAYS * Micros::DAY - Micros::HOUR;
+    connection.execute_batch(&format!(
+        "with recursive n (n) as (select 1 union all select n + 1 from n where n < {size}),
+         one as (
+           select n, {first} + (n * {span}) / {size} as at, n * 2654435761 % 4294967296 as chance from n
+         )
+         insert into conversations (workspace_id, cursor_us, id, contact_id, agent_id, agent_type,
+           source, channel, status, created_at, updated_at, first_message_at, answered_at,
+           last_message_at, no_response_at, transferred_at, appointment_at, closed_at, props)
+         select {workspace}, at + n % 7, {id}, {contact},
+           1 + chance / 7 % 20, case chance / 7 % 20 < 14 when true then 'ai' else 'human' end,
+           'source ' || (chance / 1009 % 5), 'whatsapp', 'closed', at, at, at,
+           case chance % 3 when 0 then null else at + 60000000 end, at,
+           case chance % 3 when 0 then at + 86400000000 end,
+           case chance % 5 when 0 then at + 90000000 end,
+           case chance % 11 when 0 then at + 95000000 end, at + 100000000, '{{}}'
+         from one"
+    ))?;
+    // 1 is the number of conversations in the feed clock.
+    connection.execute_batch(&format!(
+        "insert into feed_clock (workspace_id, entity, last_us) values ({workspace}, 1, {})
+         on conflict do update set last_us = excluded.last_us",
+        now.0
+    ))?;
+    rows::checkpoint(&connection)
 }
 
-macro_rules! plain {
-    ($columns:literal) => {
-        concat!(
-            "select (first_message_at - 10800000000) / 86400000000 as day",
-            $columns,
-            ", count(*), count(answered_at), count(no_response_at), count(appointment_at),
-               count(transferred_at)
-             from conversations
-             where workspace_id = ?1 and first_message_at >= ?2 and first_message_at < ?3
-             group by 1",
-            $columns
-        )
-    };
+/// What somebody would ask without a rollup; `columns` are those that it is grouped by,
+/// beside the day, each with a comma in front.
+fn plain_question(workspace: &str, columns: &str) -> String {
+    format!(
+        "select (first_message_at - 10800000000) / 86400000000 as day{columns},
+           count(*), count(answered_at), count(no_response_at), count(appointment_at),
+           count(transferred_at)
+         from conversations
+         where workspace_id = {workspace} and first_message_at >= ?2 and first_message_at < ?3
+         group by 1{columns}"
+    )
 }
-
-/// What somebody would ask without a rollup.
-const PLAIN: &str = plain!("");
-const PLAIN_GROUPS: &str = plain!(", agent_type, agent_id, source");
 
 fn plain(
     database: &Path,
@@ -236,33 +216,36 @@ fn plain(
     bounds: (i64, i64),
     groups: bool,
 ) -> Result<(Sample, Sums), Failure> {
-    let (sql, first) = if groups {
-        (PLAIN_GROUPS, 4)
+    let (columns, first) = if groups {
+        (", agent_type, agent_id, source", 4)
     } else {
-        (PLAIN, 1)
+        ("", 1)
     };
-    rows::block_on(async {
-        let mut connection: SqliteConnection = rows::open(database).await?;
-        let mut took = Vec::new();
-        let mut sums = (0, [0; 5]);
-        for _ in 0..PLAIN_TIMES {
-            let begin = Instant::now();
-            let found = sqlx::query(sql)
-                .bind(workspace)
-                .bind(bounds.0)
-                .bind(bounds.1)
-                .fetch_all(&mut connection)
-                .await?;
-            took.push(begin.elapsed());
-            sums = (found.len(), [0; 5]);
-            for row in &found {
-                for (place, sum) in sums.1.iter_mut().enumerate() {
-                    *sum += row.try_get::<i64, _>(first + place)?;
+    let connection = rows::open(database)?;
+    let sql = plain_question(&Ids::of(&connection)?.sql("?1"), columns);
+    let mut took = Vec::new();
+    let mut sums = (0, [0; 5]);
+    for _ in 0..PLAIN_TIMES {
+        let begin = Instant::now();
+        let mut statement = connection.prepare(&sql)?;
+        let found = statement
+            .query_map(params![workspace, bounds.0, bounds.1], |row| {
+                let mut counts = [0_i64; 5];
+                for (place, count) in counts.iter_mut().enumerate() {
+                    *count = row.get(first + place)?;
                 }
+                Ok(counts)
+            })?
+            .collect::<Result<Vec<_>, _>>()?;
+        took.push(begin.elapsed());
+        sums = (found.len(), [0; 5]);
+        for counts in &found {
+            for (sum, count) in sums.1.iter_mut().zip(counts) {
+                *sum += count;
             }
         }
-        Ok((Sample::of(took), sums))
-    })
+    }
+    Ok((Sample::of(took), sums))
 }
 
 fn report(measured: &[Measured]) -> Report {

@@ -158,7 +158,7 @@ fn delivery(body: &[u8]) -> PluginDelivery {
             pair("content-type", "application/json"),
             pair("content-length", "600"),
         ],
-        body: body.to_vec(),
+        body: body.to_vec().into(),
         config: "{}".to_owned(),
         context: vec![pair("time-zone", "America/Sao_Paulo"), pair("region", "BR")],
     }
@@ -173,7 +173,7 @@ fn native(delivery: PluginDelivery) -> leadhost_sdk::Delivery {
         query: delivery.query,
         headers: delivery.headers,
         body: leadhost_sdk::Content::Text(
-            String::from_utf8(delivery.body).expect("a lead's body is text"),
+            String::from_utf8(delivery.body.into()).expect("a lead's body is text"),
         ),
         config: delivery.config,
         context: delivery.context,

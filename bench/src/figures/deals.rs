@@ -8,14 +8,14 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use sqlx::Row as _;
 
 use crate::host::{self, Host};
 use crate::http::Client;
 use crate::postgres::{Database, Server};
 use crate::report::{Report, Table, count, time};
+use crate::rows::{self, Ids};
 use crate::sample::Sample;
-use crate::{Arguments, Failure, rows};
+use crate::{Arguments, Failure};
 
 const DEALS: u64 = 1_000_000;
 const TIMES: u64 = 2_000;
@@ -102,56 +102,40 @@ fn deal(number: u64) -> String {
 }
 
 fn seed(database: &std::path::Path, seeded: &Seeded) -> Result<(), Failure> {
-    const NUMBERS: &str =
-        "with recursive n (n) as (select 1 union all select n + 1 from n where n < ?2) ";
-    const CONTACT: &str = "printf('018bcfe5-0000-7000-9000-%012x', n)";
+    let file = rows::open(database)?;
+    let ids = Ids::of(&file)?;
+    let workspace = ids.sql(&format!("'{}'", seeded.workspace));
+    let contact = ids.sql("printf('018bcfe5-0000-7000-9000-%012x', n)");
+    let deal = ids.sql("printf('018bcfe5-0000-7000-8000-%012x', n)");
+    let connection = &seeded.connection;
+    let last = FIRST + i64::try_from(DEALS)?;
+    let numbers = format!(
+        "with recursive n (n) as (select 1 union all select n + 1 from n where n < {DEALS})"
+    );
     let statements = [
         format!(
-            "{NUMBERS} insert into contacts (workspace_id, cursor_us, id, name, phone_number, props, created_at, updated_at)
-             select ?1, ?3 + n, {CONTACT}, 'Contact ' || n, printf('+55113%07d', n), '{{}}', ?3 + n, ?3 + n from n"
+            "{numbers} insert into contacts (workspace_id, cursor_us, id, name, phone_number, props, created_at, updated_at)
+             select {workspace}, {FIRST} + n, {contact}, 'Contact ' || n, printf('+55113%07d', n), '{{}}', {FIRST} + n, {FIRST} + n from n"
         ),
         format!(
-            "{NUMBERS} insert into contact_keys (workspace_id, key, contact_id)
-             select ?1, printf('phone:+55113%07d', n), {CONTACT} from n where ?3 > 0"
+            "{numbers} insert into contact_keys (workspace_id, key, contact_id)
+             select {workspace}, printf('phone:+55113%07d', n), {contact} from n"
         ),
         format!(
-            "{NUMBERS} insert into deals (workspace_id, cursor_us, id, person_id, status, props, created_at, updated_at, stage_code, connection_id)
-             select ?1, ?3 + n, printf('018bcfe5-0000-7000-8000-%012x', n), {CONTACT}, 'open', '{{}}', ?3 + n, ?3 + n, 'in_qualification', ?4 from n"
+            "{numbers} insert into deals (workspace_id, cursor_us, id, person_id, status, props, created_at, updated_at, stage_code, connection_id)
+             select {workspace}, {FIRST} + n, {deal}, {contact}, 'open', '{{}}', {FIRST} + n, {FIRST} + n, 'in_qualification', '{connection}' from n"
+        ),
+        // 3 and 4 are the numbers of contacts and deals in the feed clock.
+        format!(
+            "insert into feed_clock (workspace_id, entity, last_us)
+             values ({workspace}, 3, {last}), ({workspace}, 4, {last})
+             on conflict do update set last_us = excluded.last_us"
         ),
     ];
-    rows::block_on(async {
-        let mut connection = rows::open(database).await?;
-        for statement in statements {
-            sqlx::query(sqlx::AssertSqlSafe(statement))
-                .bind(&seeded.workspace)
-                .bind(i64::try_from(DEALS)?)
-                .bind(FIRST)
-                .bind(&seeded.connection)
-                .execute(&mut connection)
-                .await?;
-        }
-        // 3 and 4 are the numbers of contacts and deals in the feed clock.
-        for entity in [3, 4] {
-            sqlx::query(
-                "insert into feed_clock (workspace_id, entity, last_us) values (?1, ?2, ?3)
-                 on conflict do update set last_us = excluded.last_us",
-            )
-            .bind(&seeded.workspace)
-            .bind(entity)
-            .bind(FIRST + i64::try_from(DEALS)?)
-            .execute(&mut connection)
-            .await?;
-        }
-        let checkpoint = sqlx::query("pragma wal_checkpoint(truncate)")
-            .fetch_one(&mut connection)
-            .await?;
-        let busy: i64 = checkpoint.try_get(0)?;
-        if busy == 0 {
-            Ok(())
-        } else {
-            Err("the seeded deals cannot be checkpointed".into())
-        }
-    })
+    for statement in statements {
+        file.execute_batch(&statement)?;
+    }
+    rows::checkpoint(&file)
 }
 
 /// The same rows, as this store has them.

@@ -3,19 +3,24 @@
 //!
 //! The messages are written straight into the store's tables: how they come
 //! there is not what is measured. Every pull must give each of them once.
+//!
+//! Beside it a bare loop reads the same columns of the same rows and writes nothing, which
+//! is the most that an export could reach, and a baseline where one is given.
 
+use std::hint::black_box;
 use std::io::Read as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use rusqlite::params;
 use serde_json::json;
-use sqlx::Row as _;
 
-use crate::host::{self, Host};
+use crate::host::{self, Host, Workspace};
 use crate::http::Client;
 use crate::report::{Report, Table, count, time};
+use crate::rows::{self, Ids};
 use crate::sample::{Sample, median};
-use crate::{Arguments, Failure, rows};
+use crate::{Arguments, Build, Failure, round};
 
 pub(super) const MESSAGES: u64 = 1_000_000;
 pub(super) const PAGE: u64 = 1_000;
@@ -24,6 +29,10 @@ pub(super) const FIRST: i64 = 1_700_000_000_000_000;
 /// Pages fetched at each depth.
 pub(super) const TIMES: usize = 200;
 pub(super) const MOST_TIMES_FIRST: f64 = 1.2;
+/// Of the rate of a bare loop.
+const LEAST_OF_BARE: f64 = 0.5;
+/// How long a page may take.
+pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A form in which pages are asked for.
 pub(super) struct Form {
@@ -58,78 +67,145 @@ pub(super) struct Pull {
     pub(super) cursors: Vec<Option<String>>,
 }
 
-pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
-    let folder = arguments.scratch()?;
-    let host = Host::start(&arguments.leadhost, folder.path(), "")?;
-    host.activate(&arguments.component()?)?;
-    let workspace = host.apply()?;
-    host.stop()?;
-    eprintln!("  seeding {MESSAGES} messages");
-    seed(&host::database(folder.path()), &workspace.id)?;
+/// A pull with the processor time of the service.
+struct Pulled {
+    pull: Pull,
+    processor: Duration,
+}
 
-    let host = Host::start(&arguments.leadhost, folder.path(), "")?;
-    let mut client = Client::connect(host.data, Some(&workspace.key))?;
-    let mut pulls: [Vec<Pull>; 3] = Default::default();
-    for number in 1..=arguments.rounds {
-        for (form, pulls) in FORMS.iter().zip(&mut pulls) {
-            let pull = pull(&mut client, form)?;
-            eprintln!(
-                "  round {number}: {}: {} rows/s",
-                form.name,
-                count(MESSAGES as f64 / pull.took.as_secs_f64())
-            );
-            pulls.push(pull);
-        }
+/// A build of the service that serves seeded messages.
+struct Side {
+    name: &'static str,
+    host: Host,
+    client: Client,
+    workspace: Workspace,
+    pulls: [Vec<Pulled>; 3],
+    /// Last, so that it is there until the service has ended.
+    folder: tempfile::TempDir,
+}
+
+impl Side {
+    fn begin(arguments: &Arguments, build: Build<'_>) -> Result<Self, Failure> {
+        let folder = arguments.scratch()?;
+        let host = Host::start(build.program, folder.path(), "")?;
+        host.activate(&arguments.component()?)?;
+        let workspace = host.apply()?;
+        host.stop()?;
+        eprintln!("  seeding {MESSAGES} messages for {}", build.name);
+        seed(&host::database(folder.path()), &workspace.id)?;
+        let host = Host::start(build.program, folder.path(), "")?;
+        Ok(Self {
+            name: build.name,
+            client: Client::connect(host.data, Some(&workspace.key))?,
+            host,
+            workspace,
+            pulls: Default::default(),
+            folder,
+        })
     }
-    let depths = at_depths(&mut client, &pulls[0][0].cursors)?;
-    let (memory, most) = host.process.memory()?;
-    host.stop()?;
-    Ok(report(arguments, &pulls, &depths, memory, most))
+}
+
+pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
+    let mut sides = arguments
+        .builds()
+        .into_iter()
+        .map(|build| Side::begin(arguments, build))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut bare = Vec::new();
+    for number in 1..=arguments.rounds {
+        for (at, form) in FORMS.iter().enumerate() {
+            for side in &mut sides {
+                // It may have been left alone for too long.
+                side.client.come_again(PATIENCE)?;
+                let before = side.host.process.processor()?;
+                let pull = pull(&mut side.client, form)?;
+                let processor = side.host.process.processor()?.saturating_sub(before);
+                eprintln!(
+                    "  round {number}: {}, {}: {} rows/s",
+                    side.name,
+                    form.name,
+                    count(MESSAGES as f64 / pull.took.as_secs_f64())
+                );
+                side.pulls[at].push(Pulled { pull, processor });
+            }
+        }
+        let took = bare_loop(
+            &host::database(sides[0].folder.path()),
+            &sides[0].workspace.id,
+        )?;
+        eprintln!(
+            "  round {number}: a bare loop: {} rows/s",
+            count(MESSAGES as f64 / took.as_secs_f64())
+        );
+        bare.push(took.as_secs_f64());
+    }
+    let service = &mut sides[0];
+    service.client.come_again(PATIENCE)?;
+    let depths = at_depths(&mut service.client, &service.pulls[0][0].pull.cursors)?;
+    let report = report(arguments, &sides, &bare, &depths)?;
+    for side in sides {
+        side.host.stop()?;
+    }
+    Ok(report)
 }
 
 /// Messages of a few thousand conversations, a second apart.
 pub(super) fn seed(database: &Path, workspace: &str) -> Result<(), Failure> {
-    rows::block_on(async {
-        let mut connection = rows::open(database).await?;
-        sqlx::query(
-            "with recursive n (n) as (select 1 union all select n + 1 from n where n < ?2)
-             insert into messages (workspace_id, cursor_us, id, conversation_id, created_at, actor, kind, content, metadata, delivered_at, read_at)
-             select ?1, ?3 + n * 1000000,
-               printf('018bcfe5-%04x-7%03x-8%03x-%012x', n / 65536, n % 4096, n % 4095, n),
-               printf('018bcfe5-0000-7000-8000-%012x', n % 5000),
-               ?3 + n * 1000000,
-               case n % 2 when 0 then 'agent' else 'contact' end,
-               'text',
-               'Message ' || n || ': the flat on the third floor is still free, and a visit on Thursday suits us well.',
-               '{\"externalId\":\"m.' || n || '\",\"template\":null}',
-               ?3 + n * 1000000 + 400000,
-               case n % 3 when 0 then null else ?3 + n * 1000000 + 900000 end
-             from n",
-        )
-        .bind(workspace)
-        .bind(i64::try_from(MESSAGES)?)
-        .bind(FIRST)
-        .execute(&mut connection)
-        .await?;
-        // 2 is the number of messages in the feed clock.
-        sqlx::query(
-            "insert into feed_clock (workspace_id, entity, last_us) values (?1, 2, ?2)
-             on conflict do update set last_us = excluded.last_us",
-        )
-        .bind(workspace)
-        .bind(FIRST + i64::try_from(MESSAGES)? * 1_000_000)
-        .execute(&mut connection)
-        .await?;
-        let checkpoint = sqlx::query("pragma wal_checkpoint(truncate)")
-            .fetch_one(&mut connection)
-            .await?;
-        let busy: i64 = checkpoint.try_get(0)?;
-        if busy == 0 {
-            Ok(())
-        } else {
-            Err("the seeded messages cannot be checkpointed".into())
+    let connection = rows::open(database)?;
+    let ids = Ids::of(&connection)?;
+    let workspace = ids.sql(&format!("'{workspace}'"));
+    let id = ids.sql("printf('018bcfe5-%04x-7%03x-8%03x-%012x', n / 65536, n % 4096, n % 4095, n)");
+    let conversation = ids.sql("printf('018bcfe5-0000-7000-8000-%012x', n % 5000)");
+    let contact = ids.sql("printf('018bcfe5-0000-7000-9000-%012x', n % 5000)");
+    let last = FIRST + i64::try_from(MESSAGES)? * 1_000_000;
+    connection.execute_batch(&format!(
+        "with recursive n (n) as (select 1 union all select n + 1 from n where n < {MESSAGES})
+         insert into messages (workspace_id, cursor_us, id, conversation_id, contact_id, created_at, actor, kind, content, metadata, delivered_at, read_at)
+         select {workspace}, {FIRST} + n * 1000000, {id}, {conversation}, {contact},
+           {FIRST} + n * 1000000,
+           case n % 2 when 0 then 'agent' else 'contact' end,
+           'text',
+           'Message ' || n || ': the flat on the third floor is still free, and a visit on Thursday suits us well.',
+           '{{\"externalId\":\"m.' || n || '\",\"template\":null}}',
+           {FIRST} + n * 1000000 + 400000,
+           case n % 3 when 0 then null else {FIRST} + n * 1000000 + 900000 end
+         from n;"
+    ))?;
+    // 2 is the number of messages in the feed clock.
+    connection.execute_batch(&format!(
+        "insert into feed_clock (workspace_id, entity, last_us) values ({workspace}, 2, {last})
+         on conflict do update set last_us = excluded.last_us"
+    ))?;
+    rows::checkpoint(&connection)
+}
+
+/// The columns of all messages in the order of the feed, each looked at and none written:
+/// what reading them costs.
+fn bare_loop(database: &Path, workspace: &str) -> Result<Duration, Failure> {
+    let connection = rows::open_to_read(database)?;
+    let sql = format!(
+        "select id, workspace_id, cursor_us, conversation_id, created_at, actor, kind, content, metadata, delivered_at, read_at
+         from messages
+         where workspace_id = {} and cursor_us > ?2 and cursor_us <= ?3
+         order by cursor_us",
+        Ids::of(&connection)?.sql("?1")
+    );
+    let begin = Instant::now();
+    let mut statement = connection.prepare(&sql)?;
+    let columns = statement.column_count();
+    let mut found = statement.query(params![workspace, 0_i64, i64::MAX])?;
+    let mut counted = 0_u64;
+    while let Some(row) = found.next()? {
+        for column in 0..columns {
+            black_box(row.get_ref(column)?);
         }
-    })
+        counted += 1;
+    }
+    let took = begin.elapsed();
+    match counted {
+        MESSAGES => Ok(took),
+        other => Err(format!("a bare loop found {other} rows of {MESSAGES}").into()),
+    }
 }
 
 pub(super) fn pull(client: &mut Client, form: &Form) -> Result<Pull, Failure> {
@@ -238,33 +314,98 @@ pub(super) fn at_depths(
 
 fn report(
     arguments: &Arguments,
-    pulls: &[Vec<Pull>; 3],
+    sides: &[Side],
+    bare: &[f64],
     depths: &[(&'static str, Sample)],
-    memory: f64,
-    most: f64,
-) -> Report {
+) -> Result<Report, Failure> {
     let mut report = Report::new("export", "A full pull of a million messages");
+    let has_baseline = sides.len() > 1;
+    let columns = [
+        "form",
+        "side",
+        "rows/s",
+        "the whole pull",
+        "bytes a row",
+        "processor time a row",
+        "of the bare loop's rate",
+    ];
+    let columns: Vec<&str> = columns
+        .into_iter()
+        .chain(has_baseline.then_some("times the baseline's rate"))
+        .collect();
     let mut table = Table::new(
         &format!(
             "Pages of {PAGE} rows over one connection. Median of {} alternating rounds:",
             arguments.rounds
         ),
-        &["form", "rows/s", "the whole pull", "bytes a row"],
+        &columns,
     );
+    let rate = |seconds: f64| MESSAGES as f64 / seconds;
+    let bare_seconds = median(bare);
     let mut data = Vec::new();
-    for (form, pulls) in FORMS.iter().zip(pulls) {
-        let seconds: Vec<f64> = pulls.iter().map(|pull| pull.took.as_secs_f64()).collect();
-        let took = median(&seconds);
-        let bytes = pulls[0].bytes as f64 / MESSAGES as f64;
-        table.row([
-            form.name.to_owned(),
-            count(MESSAGES as f64 / took),
-            time(Duration::from_secs_f64(took)),
-            format!("{bytes:.0}"),
-        ]);
-        data.push(json!({"form": form.name, "seconds": seconds, "bytes": pulls[0].bytes}));
+    let mut json_rates = Vec::new();
+    for (at, form) in FORMS.iter().enumerate() {
+        let seconds_of = |side: &Side| -> Vec<f64> {
+            let pulls = side.pulls[at].iter();
+            pulls.map(|one| one.pull.took.as_secs_f64()).collect()
+        };
+        let baseline = sides.get(1).map(|side| median(&seconds_of(side)));
+        for side in sides {
+            let seconds = seconds_of(side);
+            let took = median(&seconds);
+            let processors: Vec<f64> = side.pulls[at]
+                .iter()
+                .map(|one| one.processor.as_secs_f64() / MESSAGES as f64)
+                .collect();
+            let processor = median(&processors);
+            let bytes = side.pulls[at][0].pull.bytes;
+            let cells = [
+                form.name.to_owned(),
+                side.name.to_owned(),
+                count(rate(took)),
+                time(Duration::from_secs_f64(took)),
+                format!("{:.0}", bytes as f64 / MESSAGES as f64),
+                time(Duration::from_secs_f64(processor)),
+                format!("{:.2}", bare_seconds / took),
+            ];
+            let beside = baseline.map(|baseline| format!("{:.2}", baseline / took));
+            table.row(cells.into_iter().chain(beside));
+            data.push(json!({
+                "form": form.name, "side": side.name, "seconds": seconds, "bytes": bytes,
+                "processorSecondsPerRow": processor,
+            }));
+            if at == 0 {
+                json_rates.push(rate(took));
+            }
+        }
     }
+    let none = || "–".to_owned();
+    let limit = [
+        "the limit".to_owned(),
+        "a bare loop that writes nothing".to_owned(),
+        count(rate(bare_seconds)),
+        time(Duration::from_secs_f64(bare_seconds)),
+        none(),
+        none(),
+        "1.00".to_owned(),
+    ];
+    table.row(limit.into_iter().chain(has_baseline.then(none)));
     report.data("pulls", json!(data));
+    report.data("bareSeconds", json!(bare));
+    let of_bare = json_rates[0] / rate(bare_seconds);
+    report.aim(
+        "as JSON at least half the rate of a bare loop over the same rows that writes nothing",
+        format!("{of_bare:.2} of it"),
+        of_bare >= LEAST_OF_BARE,
+    );
+    if let [service, baseline] = json_rates[..] {
+        let times = service / baseline;
+        report.aim(
+            "as JSON not below the baseline's rate, but for a twentieth of noise",
+            format!("{times:.2} times"),
+            times >= 1.0 / round::NOISE,
+        );
+    }
     let first = depths[0].1.p50().as_secs_f64();
     let mut depth_table = Table::new(
         &format!("A page by its depth in the feed, {TIMES} of each in turns:"),
@@ -299,8 +440,16 @@ fn report(
         "Every pull gave all {} rows. The time is that of the requests, without the client's unpacking.",
         count(MESSAGES as f64)
     ));
-    report.note(format!(
-        "Resident memory of the service after it: {memory:.0} MiB, {most:.0} MiB at most."
-    ));
-    report
+    report.note("The bare loop is one statement on the service's file, through the same library: it steps through the rows of the feed and looks at each column.");
+    for side in sides {
+        let (memory, most) = side.host.process.memory()?;
+        report.note(format!(
+            "Resident memory after it, {}: {memory:.0} MiB, {most:.0} MiB at most.",
+            side.name
+        ));
+    }
+    if has_baseline {
+        report.note(round::BASELINE);
+    }
+    Ok(report)
 }

@@ -1,6 +1,7 @@
-//! The export beside a careful route in Node on the same database: a full pull of
-//! a million messages, and the pull of what changed since a time. Both sides give
-//! the same bodies, letter by letter but for their cursors, and take turns.
+//! The export beside a careful route in Node on the same messages, in a file of its own
+//! with the peer's tables: a full pull of a million messages, and the pull of what changed
+//! since a time. Both sides give the same bodies, letter by letter but for their cursors,
+//! and take turns.
 
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use crate::http::Client;
 use crate::peer::{self, Peer};
 use crate::report::{Report, Table, count, time};
 use crate::sample::median;
-use crate::{Arguments, Failure};
+use crate::{Arguments, Failure, rows};
 
 /// Rows that changed since the time.
 const CHANGED: u64 = 20_000;
@@ -29,10 +30,13 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let workspace = host.apply()?;
     host.stop()?;
     eprintln!("  seeding {MESSAGES} messages");
-    let database = host::database(folder.path());
-    seed(&database, &workspace.id)?;
+    seed(&host::database(folder.path()), &workspace.id)?;
+    let peer_folder = arguments.scratch()?;
+    let peer_file = peer::database(peer_folder.path());
+    rows::make(&peer_file, &peer::schema(&arguments.folder))?;
+    seed(&peer_file, &workspace.id)?;
     let host = Host::start(&arguments.leadhost, folder.path(), "")?;
-    let peer = Peer::start_export(&arguments.folder, &database, &workspace)?;
+    let peer = Peer::start_export(&arguments.folder, &peer_file, &workspace)?;
     let mut clients = [
         Client::connect(host.data, Some(&workspace.key))?,
         Client::connect(peer.address, Some(&workspace.key))?,

@@ -1,70 +1,127 @@
 //! The export on both stores side by side: full pulls of a million messages in
-//! turns, and a page by its depth in the feed.
+//! turns, and a page by its depth in the feed. Beside them a baseline on both, where one is
+//! given.
 
 use std::time::Duration;
 
 use serde_json::json;
 
-use super::export::{self, FORMS, MESSAGES, PAGE, Pull, TIMES};
+use super::export::{self, FORMS, MESSAGES, PAGE, PATIENCE, Pull, TIMES};
 use crate::host::{self, Host, Workspace};
 use crate::http::Client;
 use crate::postgres::{Database, Server};
 use crate::report::{Report, Table, count, time};
 use crate::sample::{Sample, median};
-use crate::{Arguments, Failure};
+use crate::{Arguments, BASELINE, Build, Failure, SERVICE, round};
 
 /// JSON and compressed JSON: NDJSON is the former in other words.
 const FORMS_HERE: usize = 2;
 const STORES: [&str; 2] = ["SQLite", "PostgreSQL"];
 
-pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
-    let folders = [arguments.scratch()?, arguments.scratch()?];
-    let server = Server::start(arguments)?;
-    let database = server.database()?;
-    let stores = [String::new(), database.store()];
-    let begun = |at: usize| Host::start(&arguments.leadhost, folders[at].path(), &stores[at]);
-    let mut clients = Vec::new();
-    let mut hosts = Vec::new();
-    for (at, store) in STORES.into_iter().enumerate() {
-        let host = begun(at)?;
+/// A build of the service on a store with seeded messages.
+struct Side<'a> {
+    build: Build<'a>,
+    store: &'static str,
+    host: Host,
+    client: Client,
+    pulls: [Vec<Pull>; FORMS_HERE],
+    depths: Vec<(&'static str, Sample)>,
+    database: Option<Database<'a>>,
+    /// Last, so that it is there until the service has ended.
+    _folder: tempfile::TempDir,
+}
+
+impl<'a> Side<'a> {
+    fn begin(
+        arguments: &Arguments,
+        server: &'a Server,
+        build: Build<'a>,
+        store: &'static str,
+    ) -> Result<Self, Failure> {
+        let folder = arguments.scratch()?;
+        let database = if store == STORES[0] {
+            None
+        } else {
+            Some(server.database()?)
+        };
+        let settings = database.as_ref().map(Database::store).unwrap_or_default();
+        let begun = || Host::start(build.program, folder.path(), &settings);
+        let host = begun()?;
         host.activate(&arguments.component()?)?;
         let workspace = host.apply()?;
         host.stop()?;
-        eprintln!("  seeding {MESSAGES} messages on {store}");
-        match at {
-            0 => export::seed(&host::database(folders[at].path()), &workspace.id)?,
-            _ => seed(&database, &workspace)?,
+        eprintln!(
+            "  seeding {MESSAGES} messages on {store} for {}",
+            build.name
+        );
+        match &database {
+            None => export::seed(&host::database(folder.path()), &workspace.id)?,
+            Some(database) => seed(database, &workspace)?,
         }
-        let host = begun(at)?;
-        clients.push(Client::connect(host.data, Some(&workspace.key))?);
-        hosts.push(host);
+        let host = begun()?;
+        Ok(Self {
+            build,
+            store,
+            client: Client::connect(host.data, Some(&workspace.key))?,
+            host,
+            pulls: Default::default(),
+            depths: Vec::new(),
+            database,
+            _folder: folder,
+        })
     }
-    let mut pulls: [[Vec<Pull>; FORMS_HERE]; 2] = Default::default();
+
+    fn name(&self) -> String {
+        format!("{} on {}", self.build.name, self.store)
+    }
+
+    /// The middle of the seconds that pulls in a form took.
+    fn seconds(&self, form: usize) -> f64 {
+        median(&self.all_seconds(form))
+    }
+
+    fn all_seconds(&self, form: usize) -> Vec<f64> {
+        let pulls = self.pulls[form].iter();
+        pulls.map(|pull| pull.took.as_secs_f64()).collect()
+    }
+}
+
+pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
+    let server = Server::start(arguments)?;
+    let mut sides = Vec::new();
+    for store in STORES {
+        for build in arguments.builds() {
+            sides.push(Side::begin(arguments, &server, build, store)?);
+        }
+    }
     for number in 1..=arguments.rounds {
         for (form, kind) in FORMS.iter().take(FORMS_HERE).enumerate() {
-            for (at, client) in clients.iter_mut().enumerate() {
-                let pull = export::pull(client, kind)?;
+            for side in &mut sides {
+                // It may have been left alone for too long.
+                side.client.come_again(PATIENCE)?;
+                let pull = export::pull(&mut side.client, kind)?;
                 eprintln!(
                     "  round {number}: {}, {}: {} rows/s",
-                    STORES[at],
+                    side.name(),
                     kind.name,
                     count(MESSAGES as f64 / pull.took.as_secs_f64())
                 );
-                pulls[at][form].push(pull);
+                side.pulls[form].push(pull);
             }
         }
     }
-    let mut depths = Vec::new();
-    for (at, client) in clients.iter_mut().enumerate() {
-        depths.push(export::at_depths(client, &pulls[at][0][0].cursors)?);
+    for side in &mut sides {
+        side.client.come_again(PATIENCE)?;
+        side.depths = export::at_depths(&mut side.client, &side.pulls[0][0].cursors)?;
     }
-    let mut memory = Vec::new();
-    for host in hosts {
-        memory.push(host.process.memory()?.1);
-        host.stop()?;
+    let report = report(arguments, &server, &sides)?;
+    for side in sides {
+        side.host.stop()?;
+        if let Some(database) = side.database {
+            database.drop()?;
+        }
     }
-    database.drop()?;
-    report(arguments, &server, &pulls, &depths, &memory)
+    Ok(report)
 }
 
 /// The rows that `export::seed` writes, as this store has them.
@@ -74,10 +131,11 @@ fn seed(database: &Database<'_>, workspace: &Workspace) -> Result<(), Failure> {
     let id = &workspace.id;
     database.say(&[
         &format!(
-            "insert into leadhost.messages (workspace_id, cursor_us, id, conversation_id, created_at, actor, kind, content, metadata, delivered_at, read_at)
+            "insert into leadhost.messages (workspace_id, cursor_us, id, conversation_id, contact_id, created_at, actor, kind, content, metadata, delivered_at, read_at)
              select '{id}', {first} + n * 1000000,
                ('018bcfe5-' || lpad(to_hex(n / 65536), 4, '0') || '-7' || lpad(to_hex(n % 4096), 3, '0') || '-8' || lpad(to_hex(n % 4095), 3, '0') || '-' || lpad(to_hex(n), 12, '0'))::uuid,
                ('018bcfe5-0000-7000-8000-' || lpad(to_hex(n % 5000), 12, '0'))::uuid,
+               ('018bcfe5-0000-7000-9000-' || lpad(to_hex(n % 5000), 12, '0'))::uuid,
                to_timestamp({first} / 1000000 + n),
                case n % 2 when 0 then 'agent' else 'contact' end,
                'text',
@@ -97,70 +155,77 @@ fn seed(database: &Database<'_>, workspace: &Workspace) -> Result<(), Failure> {
     ])
 }
 
-fn report(
-    arguments: &Arguments,
-    server: &Server,
-    pulls: &[[Vec<Pull>; FORMS_HERE]; 2],
-    depths: &[Vec<(&'static str, Sample)>],
-    memory: &[f64],
-) -> Result<Report, Failure> {
+fn report(arguments: &Arguments, server: &Server, sides: &[Side<'_>]) -> Result<Report, Failure> {
+    let has_baseline = arguments.baseline.is_some();
+    let of = |build: &str, store: &str| {
+        let mut sides = sides.iter();
+        sides.find(|side| side.build.name == build && side.store == store)
+    };
     let mut report = Report::new("export-stores", "The export on both stores");
+    let columns = [
+        "form",
+        "side",
+        "rows/s",
+        "the whole pull",
+        "of SQLite's time",
+    ];
+    let columns: Vec<&str> = columns
+        .into_iter()
+        .chain(has_baseline.then_some("times the baseline's rate"))
+        .collect();
     let mut table = Table::new(
         &format!(
             "Full pulls of {} messages in pages of {PAGE} over one connection. Median of {} alternating rounds:",
             count(MESSAGES as f64),
             arguments.rounds
         ),
-        &[
-            "form",
-            "store",
-            "rows/s",
-            "the whole pull",
-            "of SQLite's time",
-        ],
+        &columns,
     );
     let mut data = Vec::new();
     for (at, form) in FORMS.iter().take(FORMS_HERE).enumerate() {
-        let mut first = None;
-        for (store, pulls) in STORES.iter().zip(pulls) {
-            let seconds: Vec<f64> = pulls[at]
-                .iter()
-                .map(|pull| pull.took.as_secs_f64())
-                .collect();
-            let took = median(&seconds);
-            let times = took / *first.get_or_insert(took);
-            table.row([
+        for side in sides {
+            let took = side.seconds(at);
+            let times = |other: Option<&Side<'_>>| other.map_or(0.0, |other| other.seconds(at));
+            let sqlite = times(of(side.build.name, STORES[0]));
+            let baseline = times(of(BASELINE, side.store));
+            let cells = [
                 form.name.to_owned(),
-                (*store).to_owned(),
+                side.name(),
                 count(MESSAGES as f64 / took),
                 time(Duration::from_secs_f64(took)),
-                format!("{times:.2}"),
-            ]);
-            data.push(json!({"form": form.name, "store": store, "seconds": seconds}));
+                format!("{:.2}", took / sqlite),
+            ];
+            let beside = has_baseline.then(|| format!("{:.2}", baseline / took));
+            table.row(cells.into_iter().chain(beside));
+            data.push(json!({
+                "form": form.name, "side": side.name(), "seconds": side.all_seconds(at),
+            }));
         }
     }
     report.table(table);
     report.data("pulls", json!(data));
     let mut table = Table::new(
         &format!("A page by its depth in the feed, {TIMES} of each in turns:"),
-        &["store", "depth", "p50", "p99", "times the first (p50)"],
+        &["side", "depth", "p50", "p99", "times the first (p50)"],
     );
     let mut data = Vec::new();
     let mut worst: f64 = 0.0;
-    for (store, depths) in STORES.iter().zip(depths) {
-        let first = depths[0].1.p50().as_secs_f64();
-        for (depth, sample) in depths {
+    for side in sides {
+        let first = side.depths[0].1.p50().as_secs_f64();
+        for (depth, sample) in &side.depths {
             let times = sample.p50().as_secs_f64() / first;
-            worst = worst.max(times);
+            if side.build.name != BASELINE {
+                worst = worst.max(times);
+            }
             table.row([
-                (*store).to_owned(),
+                side.name(),
                 (*depth).to_owned(),
                 time(sample.p50()),
                 time(sample.p99()),
                 format!("{times:.2}"),
             ]);
             data.push(json!({
-                "store": store,
+                "side": side.name(),
                 "depth": depth,
                 "p50Micros": sample.p50().as_micros() as u64,
                 "p99Micros": sample.p99().as_micros() as u64,
@@ -172,16 +237,36 @@ fn report(
         format!("{worst:.2} times"),
         worst <= export::MOST_TIMES_FIRST,
     );
+    for store in STORES {
+        let (Some(service), Some(baseline)) = (of(SERVICE, store), of(BASELINE, store)) else {
+            continue;
+        };
+        let times = baseline.seconds(0) / service.seconds(0);
+        report.aim(
+            &format!(
+                "as JSON on {store} not below the baseline's rate, but for a twentieth of noise"
+            ),
+            format!("{times:.2} times"),
+            times >= 1.0 / round::NOISE,
+        );
+    }
     report.table(table);
     report.data("depths", json!(data));
     report.note(format!(
         "Every pull gave all {} rows. The time is that of the requests, without the client's unpacking.",
         count(MESSAGES as f64)
     ));
-    report.note(format!(
-        "Resident memory of the service at most: {:.0} MiB on SQLite, {:.0} MiB on PostgreSQL, whose server comes on top.",
-        memory[0], memory[1]
-    ));
+    for side in sides {
+        let (_, most) = side.host.process.memory()?;
+        report.note(format!(
+            "Resident memory of the service at most, {}: {most:.0} MiB.",
+            side.name()
+        ));
+    }
+    report.note("PostgreSQL's server takes its own memory beside that.");
+    if has_baseline {
+        report.note(round::BASELINE);
+    }
     server.version(&mut report)?;
     Ok(report)
 }

@@ -2,25 +2,29 @@
 //! connections: the service, beside a careful Node program that writes the same
 //! rows and answers the same body.
 //!
-//! Every round starts a side on an empty data folder, warms it up, loads it, and
-//! counts: each answer's delivery must be there, and there must be exactly one
-//! item, dedupe key, contact and deal, and two contact keys, for each.
+//! Where a baseline is given, that build of the service takes turns with this one. Every
+//! round starts a side on an empty data folder, warms it up, loads it, and counts: each
+//! answer's delivery must be there, and there must be exactly one item, dedupe key, contact
+//! and deal, and two contact keys, for each.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;
 
 use crate::host::{self, Host};
-use crate::load::{Body, CONNECTIONS};
+use crate::load::{Body, CONNECTIONS, Load};
 use crate::peer::{self, Peer};
 use crate::report::{Report, Table, count, time};
-use crate::round::{self, Round};
+use crate::round::{self, Beside, NOISE, Round};
 use crate::rows::Database;
 use crate::sample::median;
 use crate::{Arguments, Failure, lead};
 
 const TIMES_NODE: f64 = 1.5;
+/// Of the baseline's processor time for one lead.
+const MOST_PROCESSOR: f64 = 0.5;
 
 /// Commits one request at a time, to show what sharing a commit gives.
 const ALONE: &str = "writes_per_commit = 1\n";
@@ -28,45 +32,99 @@ const ALONE: &str = "writes_per_commit = 1\n";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Leadhost,
+    Baseline,
     Node,
     LeadhostRaw,
+    BaselineRaw,
     NodeRaw,
     LeadhostAlone,
+    LeadhostOne,
+    BaselineOne,
 }
 
 impl Side {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 9] = [
         Self::Leadhost,
+        Self::Baseline,
         Self::Node,
         Self::LeadhostRaw,
+        Self::BaselineRaw,
         Self::NodeRaw,
         Self::LeadhostAlone,
+        Self::LeadhostOne,
+        Self::BaselineOne,
     ];
 
     fn name(self) -> &'static str {
         match self {
             Self::Leadhost => "Leadhost, through the component",
+            Self::Baseline => "baseline, through the component",
             Self::Node => "fastify + better-sqlite3, the same rows",
             Self::LeadhostRaw => "Leadhost, delivery only",
+            Self::BaselineRaw => "baseline, delivery only",
             Self::NodeRaw => "fastify + better-sqlite3, delivery only",
             Self::LeadhostAlone => "Leadhost, a commit for each request",
+            Self::LeadhostOne => "Leadhost, over one connection",
+            Self::BaselineOne => "baseline, over one connection",
         }
     }
 
     fn body(self) -> Body {
         match self {
-            Self::LeadhostRaw | Self::NodeRaw => Body::Nothing,
+            Self::LeadhostRaw | Self::BaselineRaw | Self::NodeRaw => Body::Nothing,
             _ => Body::Lead,
+        }
+    }
+
+    fn connections(self) -> u64 {
+        match self {
+            Self::LeadhostOne | Self::BaselineOne => 1,
+            _ => CONNECTIONS,
+        }
+    }
+
+    fn is_baseline(self) -> bool {
+        matches!(self, Self::Baseline | Self::BaselineRaw | Self::BaselineOne)
+    }
+
+    /// What the baseline does that is the same.
+    fn baseline(self) -> Option<Self> {
+        match self {
+            Self::Leadhost => Some(Self::Baseline),
+            Self::LeadhostRaw => Some(Self::BaselineRaw),
+            Self::LeadhostOne => Some(Self::BaselineOne),
+            _ => None,
+        }
+    }
+
+    /// The build of the service that this side is.
+    fn program(self, arguments: &Arguments) -> &Path {
+        match &arguments.baseline {
+            Some(baseline) if self.is_baseline() => baseline,
+            _ => &arguments.leadhost,
+        }
+    }
+
+    fn load(self, to: SocketAddr, path: String) -> Load {
+        Load {
+            body: self.body(),
+            connections: self.connections(),
+            ..Load::new(to, path)
         }
     }
 }
 
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let component = arguments.component()?;
-    let mut rounds: [Vec<Round>; 5] = Default::default();
+    let mut sides: Vec<(Side, Vec<Round>)> = Side::ALL
+        .into_iter()
+        .filter(|side| arguments.baseline.is_some() || !side.is_baseline())
+        .map(|side| (side, Vec::new()))
+        .collect();
     let mut sync = Vec::new();
     for number in 1..=arguments.rounds {
-        for (side, rounds) in Side::ALL.into_iter().zip(&mut rounds) {
+        for (side, rounds) in &mut sides {
+            let side = *side;
             let folder = arguments.scratch()?;
             sync.push(round::sync_time(folder.path())?.as_secs_f64());
             let round = match side {
@@ -76,14 +134,15 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
             let round =
                 round.map_err(|error| format!("{}, round {number}: {error}", side.name()))?;
             eprintln!(
-                "  round {number}: {}: {} leads/s",
+                "  round {number}: {}: {} leads/s, processor a lead {}",
                 side.name(),
-                count(round.outcome.per_second())
+                count(round.outcome.per_second()),
+                time(round.processor)
             );
             rounds.push(round);
         }
     }
-    report(arguments, &rounds, Duration::from_secs_f64(median(&sync)))
+    report(arguments, &sides, Duration::from_secs_f64(median(&sync)))
 }
 
 fn of_leadhost(
@@ -97,14 +156,12 @@ fn of_leadhost(
     } else {
         ""
     };
-    let host = Host::start(&arguments.leadhost, folder, store)?;
+    let host = Host::start(side.program(arguments), folder, store)?;
     host.activate(component)?;
     let workspace = host.apply()?;
     let round = round::run(
         arguments,
-        host.gateway,
-        workspace.path,
-        side.body(),
+        side.load(host.gateway, workspace.path),
         || host.process.processor(),
         || Ok(()),
     )?;
@@ -118,9 +175,7 @@ fn of_node(arguments: &Arguments, side: Side, folder: &Path) -> Result<Round, Fa
     let peer = Peer::start(&arguments.folder, folder)?;
     let round = round::run(
         arguments,
-        peer.address,
-        Peer::path(),
-        side.body(),
+        side.load(peer.address, Peer::path()),
         || peer.process.processor(),
         || Ok(()),
     )?;
@@ -132,43 +187,76 @@ fn of_node(arguments: &Arguments, side: Side, folder: &Path) -> Result<Round, Fa
 
 fn report(
     arguments: &Arguments,
-    rounds: &[Vec<Round>; 5],
+    sides: &[(Side, Vec<Round>)],
     sync: Duration,
 ) -> Result<Report, Failure> {
+    let of = |side: Side| {
+        let found = sides.iter().find(|(other, _)| *other == side);
+        found.map(|(_, rounds)| rounds.as_slice())
+    };
+    let beside = |side: Side| Some(Beside::of(of(side)?, of(side.baseline()?)?));
+    let has_baseline = arguments.baseline.is_some();
+    let columns: Vec<&str> = round::COLUMNS
+        .into_iter()
+        .chain(Beside::COLUMNS.into_iter().filter(|_| has_baseline))
+        .collect();
     let mut table = Table::new(
         &format!(
-            "Leads of {} bytes, each another one, {CONNECTIONS} keep-alive connections, answered after the sync of their commit. Median of {} alternating rounds of {} s:",
+            "Leads of {} bytes, each another one, {CONNECTIONS} keep-alive connections where a side does not say another number, answered after the sync of their commit. Median of {} alternating rounds of {} s:",
             lead::BYTES,
             arguments.rounds,
             arguments.round().as_secs()
         ),
-        &round::COLUMNS,
+        &columns,
     );
     let mut data = Vec::new();
-    let mut rates = Vec::new();
-    for (side, rounds) in Side::ALL.into_iter().zip(rounds) {
-        let (rate, figures) = round::line(&mut table, side.name(), rounds, []);
-        rates.push(rate);
+    for (side, rounds) in sides {
+        let beside = beside(*side);
+        let more = Beside::cells(beside).into_iter().filter(|_| has_baseline);
+        let mut figures = round::line(&mut table, side.name(), rounds, more);
+        if let Some(beside) = beside {
+            figures["timesBaseline"] = beside.data();
+        }
         data.push(figures);
     }
-    let times = |a: usize, b: usize| rates[a] / rates[b];
+    let rate = |side: Side| of(side).map_or(0.0, round::rate);
+    let times = |one: Side, other: Side| rate(one) / rate(other);
+    let node = times(Side::Leadhost, Side::Node);
     let mut report = Report::new("ingest", "Leads taken in durably");
     report.aim(
         "at least 1.5 times the leads of fastify + better-sqlite3 with group commit",
-        format!("{:.2} times", times(0, 1)),
-        times(0, 1) >= TIMES_NODE,
+        format!("{node:.2} times"),
+        node >= TIMES_NODE,
     );
+    if let Some(beside) = beside(Side::Leadhost) {
+        report.aim(
+            "processor time a lead at most half of the baseline's",
+            format!("{:.2} times", beside.processor),
+            beside.processor <= MOST_PROCESSOR,
+        );
+    }
+    if let Some(beside) = beside(Side::LeadhostOne) {
+        report.aim(
+            "p50 over one connection not above the baseline's, but for a twentieth of noise",
+            format!("{:.2} times", beside.p50),
+            beside.p50 <= NOISE,
+        );
+    }
     report.table(table);
     report.note(format!(
         "Delivery only: {:.2} times Node. Sharing a commit: {:.1} times a commit for each request.",
-        times(2, 3),
-        times(0, 4)
+        times(Side::LeadhostRaw, Side::NodeRaw),
+        times(Side::Leadhost, Side::LeadhostAlone)
     ));
-    report.note("Nothing is missing: after each round the rows were counted on both sides and every answered delivery was found (one item, dedupe key, contact, deal and two contact keys a lead).");
+    report.note("Nothing is missing: after each round the rows were counted on all sides and every answered delivery was found (one item, dedupe key, contact, deal and two contact keys a lead).");
     report.note("Delivery only means a body of the same size in which the converter finds no lead: it is converted and stored as a delivery row without anything else.");
-    report.note(round::generator(rounds.iter().flatten()));
+    if has_baseline {
+        report.note(round::BASELINE);
+    }
+    let crowded = sides.iter().filter(|(side, _)| side.connections() > 1);
+    report.note(round::generator(crowded.flat_map(|(_, rounds)| rounds)));
     report.note(format!(
-        "Both: SQLite, WAL, synchronous=FULL; one write of 4 KiB with fdatasync takes {} here. No access log on either side.",
+        "All: SQLite, WAL, synchronous=FULL; one write of 4 KiB with fdatasync takes {} here. No access log on any side.",
         time(sync)
     ));
     report.data("sides", json!(data));

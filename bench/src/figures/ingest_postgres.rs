@@ -3,21 +3,22 @@
 //! writes the same rows and answers the same body on the same server, and beside
 //! the service on SQLite.
 //!
-//! Every round starts a side on an empty database and counts its rows, see
-//! `round`.
+//! Where a baseline is given, that build of the service takes turns with this one. Every
+//! round starts a side on an empty database and counts its rows, see `round`.
 
 use std::cell::Cell;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;
 
 use crate::host::{self, Host};
-use crate::load::{Body, CONNECTIONS};
+use crate::load::{Body, CONNECTIONS, Load};
 use crate::peer::{self, Peer};
 use crate::postgres::{Server, Work};
 use crate::report::{Report, Table, time};
-use crate::round::{self, Round, middle};
+use crate::round::{self, Beside, NOISE, Round, middle};
 use crate::rows::Database;
 use crate::sample::median;
 use crate::{Arguments, Failure, lead};
@@ -27,38 +28,87 @@ const TIMES_NODE: f64 = 2.0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Leadhost,
+    Baseline,
     Node,
     NodeAtOnce,
     LeadhostRaw,
+    BaselineRaw,
     NodeRaw,
     LeadhostSqlite,
+    LeadhostOne,
+    BaselineOne,
 }
 
 impl Side {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 10] = [
         Self::Leadhost,
+        Self::Baseline,
         Self::Node,
         Self::NodeAtOnce,
         Self::LeadhostRaw,
+        Self::BaselineRaw,
         Self::NodeRaw,
         Self::LeadhostSqlite,
+        Self::LeadhostOne,
+        Self::BaselineOne,
     ];
 
     fn name(self) -> &'static str {
         match self {
             Self::Leadhost => "Leadhost, through the component",
+            Self::Baseline => "baseline, through the component",
             Self::Node => "fastify + pg, a transaction a request",
             Self::NodeAtOnce => "fastify + pg, one statement a request",
             Self::LeadhostRaw => "Leadhost, delivery only",
+            Self::BaselineRaw => "baseline, delivery only",
             Self::NodeRaw => "fastify + pg, delivery only",
             Self::LeadhostSqlite => "Leadhost on SQLite",
+            Self::LeadhostOne => "Leadhost, over one connection",
+            Self::BaselineOne => "baseline, over one connection",
         }
     }
 
     fn body(self) -> Body {
         match self {
-            Self::LeadhostRaw | Self::NodeRaw => Body::Nothing,
+            Self::LeadhostRaw | Self::BaselineRaw | Self::NodeRaw => Body::Nothing,
             _ => Body::Lead,
+        }
+    }
+
+    fn connections(self) -> u64 {
+        match self {
+            Self::LeadhostOne | Self::BaselineOne => 1,
+            _ => CONNECTIONS,
+        }
+    }
+
+    fn is_baseline(self) -> bool {
+        matches!(self, Self::Baseline | Self::BaselineRaw | Self::BaselineOne)
+    }
+
+    /// What the baseline does that is the same.
+    fn baseline(self) -> Option<Self> {
+        match self {
+            Self::Leadhost => Some(Self::Baseline),
+            Self::LeadhostRaw => Some(Self::BaselineRaw),
+            Self::LeadhostOne => Some(Self::BaselineOne),
+            _ => None,
+        }
+    }
+
+    /// The build of the service that this side is.
+    fn program(self, arguments: &Arguments) -> &Path {
+        match &arguments.baseline {
+            Some(baseline) if self.is_baseline() => baseline,
+            _ => &arguments.leadhost,
+        }
+    }
+
+    fn load(self, to: SocketAddr, path: String) -> Load {
+        Load {
+            body: self.body(),
+            connections: self.connections(),
+            ..Load::new(to, path)
         }
     }
 }
@@ -75,18 +125,21 @@ struct Measured {
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let component = arguments.component()?;
     let server = Server::start(arguments)?;
-    let mut rounds: [Vec<Measured>; 6] = Default::default();
+    let mut sides: Vec<(Side, Vec<Measured>)> = Side::ALL
+        .into_iter()
+        .filter(|side| arguments.baseline.is_some() || !side.is_baseline())
+        .map(|side| (side, Vec::new()))
+        .collect();
     let mut sync = Vec::new();
     for number in 1..=arguments.rounds {
-        for (side, rounds) in Side::ALL.into_iter().zip(&mut rounds) {
+        for (side, rounds) in &mut sides {
+            let side = *side;
             let folder = arguments.scratch()?;
             sync.push(round::sync_time(folder.path())?.as_secs_f64());
             let measured = match side {
                 Side::Node | Side::NodeAtOnce | Side::NodeRaw => of_node(arguments, &server, side),
-                Side::Leadhost | Side::LeadhostRaw => {
-                    on_postgres(arguments, &server, side, folder.path(), &component)
-                }
                 Side::LeadhostSqlite => on_sqlite(arguments, folder.path(), &component),
+                _ => on_postgres(arguments, &server, side, folder.path(), &component),
             };
             let measured =
                 measured.map_err(|error| format!("{}, round {number}: {error}", side.name()))?;
@@ -95,7 +148,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
         }
     }
     let sync = Duration::from_secs_f64(median(&sync));
-    report(arguments, &server, rounds, sync)
+    report(arguments, &server, sides, sync)
 }
 
 fn in_words(measured: &Measured) -> String {
@@ -121,15 +174,13 @@ fn on_postgres(
     component: &[u8],
 ) -> Result<Measured, Failure> {
     let database = server.database()?;
-    let host = Host::start(&arguments.leadhost, folder, &database.store())?;
+    let host = Host::start(side.program(arguments), folder, &database.store())?;
     host.activate(component)?;
     let workspace = host.apply()?;
     let (round, used) = with_work(server, |between| {
         round::run(
             arguments,
-            host.gateway,
-            workspace.path,
-            side.body(),
+            side.load(host.gateway, workspace.path),
             || host.process.processor(),
             between,
         )
@@ -157,9 +208,7 @@ fn of_node(arguments: &Arguments, server: &Server, side: Side) -> Result<Measure
     let (round, used) = with_work(server, |between| {
         round::run(
             arguments,
-            peer.address,
-            Peer::path(),
-            side.body(),
+            side.load(peer.address, Peer::path()),
             || peer.process.processor(),
             between,
         )
@@ -180,9 +229,7 @@ fn on_sqlite(arguments: &Arguments, folder: &Path, component: &[u8]) -> Result<M
     let workspace = host.apply()?;
     let round = round::run(
         arguments,
-        host.gateway,
-        workspace.path,
-        Body::Lead,
+        Load::new(host.gateway, workspace.path),
         || host.process.processor(),
         || Ok(()),
     )?;
@@ -217,11 +264,12 @@ fn with_work(
 fn report(
     arguments: &Arguments,
     server: &Server,
-    measured: [Vec<Measured>; 6],
+    measured: Vec<(Side, Vec<Measured>)>,
     sync: Duration,
 ) -> Result<Report, Failure> {
+    let has_baseline = arguments.baseline.is_some();
     let caption = format!(
-        "Leads of {} bytes, each another one, {CONNECTIONS} keep-alive connections, answered after their commit. Median of {} alternating rounds of {} s:",
+        "Leads of {} bytes, each another one, {CONNECTIONS} keep-alive connections where a side does not say another number, answered after their commit. Median of {} alternating rounds of {} s:",
         lead::BYTES,
         arguments.rounds,
         arguments.round().as_secs()
@@ -229,54 +277,77 @@ fn report(
     let columns: Vec<&str> = round::COLUMNS
         .into_iter()
         .chain(["the server's", "its log a lead", "leads a commit"])
+        .chain(Beside::COLUMNS.into_iter().filter(|_| has_baseline))
         .collect();
     let mut table = Table::new(&caption, &columns);
+    let costs: Vec<Costs> = measured
+        .iter()
+        .map(|(_, measured)| Costs::of(measured))
+        .collect();
+    let sides: Vec<(Side, Vec<Round>)> = measured
+        .into_iter()
+        .map(|(side, measured)| (side, measured.into_iter().map(|one| one.round).collect()))
+        .collect();
+    let of = |side: Side| {
+        let found = sides.iter().find(|(other, _)| *other == side);
+        found.map(|(_, rounds)| rounds.as_slice())
+    };
+    let beside = |side: Side| Some(Beside::of(of(side)?, of(side.baseline()?)?));
     let mut data = Vec::new();
-    let mut rates = Vec::new();
-    let mut all = Vec::new();
-    for (side, measured) in Side::ALL.into_iter().zip(measured) {
-        let of = |figure: fn(&Measured) -> Option<f64>| {
-            let figures: Vec<f64> = measured.iter().filter_map(figure).collect();
-            (!figures.is_empty()).then(|| median(&figures))
-        };
-        let processor = of(|one| Some(one.server?.0.as_secs_f64()));
-        let log = of(|one| Some(one.server?.1));
-        let together = of(|one| one.together);
-        let or_none =
-            |figure: Option<f64>, text: fn(f64) -> String| figure.map_or("–".to_owned(), text);
-        let more = [
-            or_none(processor, |seconds| time(Duration::from_secs_f64(seconds))),
-            or_none(log, |bytes| format!("{bytes:.0} bytes")),
-            or_none(together, |leads| format!("{leads:.1}")),
-        ];
-        let rounds: Vec<Round> = measured.into_iter().map(|one| one.round).collect();
-        let (rate, mut figures) = round::line(&mut table, side.name(), &rounds, more);
-        figures["serverProcessorSecondsPerLead"] = json!(processor);
-        figures["serverLogBytesPerLead"] = json!(log);
-        figures["leadsPerCommit"] = json!(together);
-        rates.push(rate);
+    for ((side, rounds), costs) in sides.iter().zip(costs) {
+        let beside = beside(*side);
+        let more = Beside::cells(beside).into_iter().filter(|_| has_baseline);
+        let more = costs.cells().into_iter().chain(more);
+        let mut figures = round::line(&mut table, side.name(), rounds, more);
+        figures["serverProcessorSecondsPerLead"] = json!(costs.processor);
+        figures["serverLogBytesPerLead"] = json!(costs.log);
+        figures["leadsPerCommit"] = json!(costs.together);
+        if let Some(beside) = beside {
+            figures["timesBaseline"] = beside.data();
+        }
         data.push(figures);
-        all.push(rounds);
     }
-    let times = |a: usize, b: usize| rates[a] / rates[b];
+    let rate = |side: Side| of(side).map_or(0.0, round::rate);
+    let times = |one: Side, other: Side| rate(one) / rate(other);
+    let node = times(Side::Leadhost, Side::Node);
     let mut report = Report::new("ingest-postgres", "Leads taken in durably on PostgreSQL");
     report.aim(
         "at least 2 times the leads of fastify + pg with a pool of 16",
-        format!("{:.2} times", times(0, 1)),
-        times(0, 1) >= TIMES_NODE,
+        format!("{node:.2} times"),
+        node >= TIMES_NODE,
     );
+    if let Some(beside) = beside(Side::Leadhost) {
+        report.aim(
+            "leads a second not below the baseline's, but for a twentieth of noise",
+            format!("{:.2} times", beside.rate),
+            beside.rate >= 1.0 / NOISE,
+        );
+    }
+    if let Some(beside) = beside(Side::LeadhostOne) {
+        report.aim(
+            "p50 over one connection not above the baseline's, but for a twentieth of noise",
+            format!("{:.2} times", beside.p50),
+            beside.p50 <= NOISE,
+        );
+    }
     report.table(table);
     report.note(format!(
         "{:.2} times Node when that writes all of a request's rows by one statement, {:.2} times with deliveries only. PostgreSQL gives {:.2} times the leads of SQLite.",
-        times(0, 2),
-        times(3, 4),
-        times(0, 5)
+        times(Side::Leadhost, Side::NodeAtOnce),
+        times(Side::LeadhostRaw, Side::NodeRaw),
+        times(Side::Leadhost, Side::LeadhostSqlite)
     ));
-    report.note("Nothing is missing: after each round the rows were counted on both sides and every answered delivery was found (one item, dedupe key, contact, deal and two contact keys a lead).");
+    report.note("Nothing is missing: after each round the rows were counted on all sides and every answered delivery was found (one item, dedupe key, contact, deal and two contact keys a lead).");
     report.note("All on one server of its own with default settings but for 256 MiB of shared buffers and no checkpoint within a round: fsync and synchronous_commit on.");
     report.note("Node's stamps come from a sequence; the service's from the feed clock, whose row a transaction locks to its end.");
-    report.note(round::generator(all.iter().flatten()));
-    let p99 = middle(&all[0], |round| round.outcome.latency().p99().as_secs_f64());
+    if has_baseline {
+        report.note(round::BASELINE);
+    }
+    let crowded = sides.iter().filter(|(side, _)| side.connections() > 1);
+    report.note(round::generator(crowded.flat_map(|(_, rounds)| rounds)));
+    let p99 = of(Side::Leadhost).map_or(0.0, |rounds| {
+        middle(rounds, |round| round.outcome.latency().p99().as_secs_f64())
+    });
     report.note(format!(
         "One write of 4 KiB with fdatasync takes {} here; p99 of the service is {}.",
         time(sync),
@@ -286,4 +357,37 @@ fn report(
     server.version(&mut report)?;
     peer::versions(&arguments.folder, &mut report)?;
     Ok(report)
+}
+
+/// What a side's leads cost beside its own process, each in the middle of its rounds.
+struct Costs {
+    processor: Option<f64>,
+    log: Option<f64>,
+    together: Option<f64>,
+}
+
+impl Costs {
+    fn of(measured: &[Measured]) -> Self {
+        let middle = |figure: fn(&Measured) -> Option<f64>| {
+            let figures: Vec<f64> = measured.iter().filter_map(figure).collect();
+            (!figures.is_empty()).then(|| median(&figures))
+        };
+        Self {
+            processor: middle(|one| Some(one.server?.0.as_secs_f64())),
+            log: middle(|one| Some(one.server?.1)),
+            together: middle(|one| one.together),
+        }
+    }
+
+    fn cells(&self) -> [String; 3] {
+        let or_none =
+            |figure: Option<f64>, text: fn(f64) -> String| figure.map_or("–".to_owned(), text);
+        [
+            or_none(self.processor, |seconds| {
+                time(Duration::from_secs_f64(seconds))
+            }),
+            or_none(self.log, |bytes| format!("{bytes:.0} bytes")),
+            or_none(self.together, |leads| format!("{leads:.1}")),
+        ]
+    }
 }

@@ -8,6 +8,7 @@ pub mod export_peer;
 pub mod export_stores;
 pub mod ingest;
 pub mod ingest_postgres;
+pub mod memory;
 pub mod messages;
 pub mod neighbours;
 pub mod search;

@@ -498,7 +498,7 @@ create index message_errors_strays on message_errors (recipient_id)
 create table template_lists (
   workspace_id blob not null,
   connection_id text primary key,
-  synced_at integer,
+  synced_at integer not null,
   error text,
   unlisted integer not null,
   templates text not null

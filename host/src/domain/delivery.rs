@@ -1,7 +1,85 @@
-//! The states of a delivery and of its items, and how the one follows from the
-//! others.
+//! The body of a delivery; the states of a delivery and of its items, and how the one
+//! follows from the others.
 
+use std::fmt;
+use std::ops::Deref;
+use std::sync::OnceLock;
+
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+
+use super::json;
+
+/// The body of a delivery: the same bytes for all who have it, from the socket to the
+/// store, and scanned once.
+#[derive(Clone, Default)]
+pub struct Body {
+    bytes: Bytes,
+    /// Found out when it is asked for.
+    depth: OnceLock<usize>,
+}
+
+impl Body {
+    /// The bytes, which are not copied.
+    pub fn shared(&self) -> Bytes {
+        self.bytes.clone()
+    }
+
+    /// See `json::depth`.
+    pub fn depth(&self) -> usize {
+        *self.depth.get_or_init(|| json::depth(&self.bytes))
+    }
+}
+
+impl From<Bytes> for Body {
+    fn from(bytes: Bytes) -> Self {
+        Self {
+            bytes,
+            depth: OnceLock::new(),
+        }
+    }
+}
+
+impl From<Vec<u8>> for Body {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::from(Bytes::from(bytes))
+    }
+}
+
+/// Copied only where somebody else has it too.
+impl From<Body> for Vec<u8> {
+    fn from(body: Body) -> Self {
+        body.bytes.into()
+    }
+}
+
+impl Deref for Body {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl AsRef<[u8]> for Body {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl<T: AsRef<[u8]> + ?Sized> PartialEq<T> for Body {
+    fn eq(&self, other: &T) -> bool {
+        self.bytes[..] == *other.as_ref()
+    }
+}
+
+impl Eq for Body {}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.bytes, f)
+    }
+}
 
 /// What became of a delivery. The words are those of the ingest answer, the
 /// store and the commands.
@@ -146,6 +224,19 @@ pub fn status_of(items: &[ItemStatus]) -> DeliveryStatus {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_body_is_shared_until_nobody_else_has_it() {
+        let body = Body::from(b"[[1]]".to_vec());
+        let place = body.as_ptr();
+        let other = body.clone();
+        assert_eq!((other.as_ptr(), body.shared().as_ptr()), (place, place));
+        assert_eq!((body.depth(), other.depth()), (2, 2));
+        assert_eq!(other, body);
+        drop(other);
+        let bytes: Vec<u8> = body.into();
+        assert_eq!((bytes.as_ptr(), &bytes[..]), (place, &b"[[1]]"[..]));
+    }
 
     #[test]
     fn the_strongest_item_names_the_delivery() {

@@ -38,18 +38,30 @@ pub fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     })
 }
 
-/// Whether brackets and braces nest deeper than `most`. One pass over the bytes
-/// without recursion, so it is safe on anything; brackets inside strings do not
-/// count. A text that is not JSON gets an answer as well, which means nothing.
+/// Whether brackets and braces nest deeper than `most`; see `depth`.
 pub fn too_deep(text: &[u8], most: usize) -> bool {
+    depth_up_to(text, most) > most
+}
+
+/// How deep brackets and braces nest. One pass over the bytes without recursion, so
+/// it is safe on anything; brackets inside strings do not count. A text that is not
+/// JSON gets an answer as well, which means nothing.
+pub fn depth(text: &[u8]) -> usize {
+    depth_up_to(text, usize::MAX)
+}
+
+/// What is deeper than `most` is looked at no further.
+fn depth_up_to(text: &[u8], most: usize) -> usize {
     let mut depth = 0_usize;
+    let mut deepest = 0;
     let mut bytes = text.iter();
     while let Some(byte) = bytes.next() {
         match byte {
             b'[' | b'{' => {
                 depth += 1;
+                deepest = deepest.max(depth);
                 if depth > most {
-                    return true;
+                    break;
                 }
             }
             b']' | b'}' => depth = depth.saturating_sub(1),
@@ -57,7 +69,7 @@ pub fn too_deep(text: &[u8], most: usize) -> bool {
             _ => {}
         }
     }
-    false
+    deepest
 }
 
 fn skip_string(bytes: &mut std::slice::Iter<'_, u8>) {
@@ -84,6 +96,8 @@ mod tests {
         assert!(!too_deep(b"[1],[2],[3]", 1));
         assert!(too_deep(b"{\"a\":[{}]}", 2));
         assert!(!too_deep(b"", 0));
+        assert_eq!(depth(&nested(1_000)), 1_000);
+        assert_eq!(depth(b"{\"a\":[1]},[]]]{\"[[[\":2}"), 2);
     }
 
     #[test]
@@ -140,6 +154,7 @@ mod fuzz {
             };
             // Of a member that is there twice the value has the last only.
             let plain = value.to_string();
+            assert_eq!(super::depth(plain.as_bytes()), depth(&value));
             for most in 0..8 {
                 let is_deep = depth(&value) > most;
                 assert_eq!(too_deep(plain.as_bytes(), most), is_deep, "{most}");

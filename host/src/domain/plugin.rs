@@ -1,8 +1,10 @@
 //! What a plugin is, and what goes into a converter and comes out of it, in the
 //! domain's words.
 
-use serde::{Deserialize, Serialize};
 use std::fmt;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 
 use super::exchange::{HttpRequest, HttpResponse, Pairs, Problem, Reply};
 use super::hex;
@@ -137,7 +139,7 @@ pub struct PluginDelivery {
     pub path: String,
     pub query: Pairs,
     pub headers: Pairs,
-    pub body: Vec<u8>,
+    pub body: Bytes,
     pub config: String,
     pub context: Pairs,
 }

@@ -3,7 +3,13 @@
 //! with what commonly carries credentials masked by name as well.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::cmp::Reverse;
 
+use memchr::memchr_iter;
+use memchr::memmem::Finder;
+
+use crate::domain::delivery::Body;
 use crate::domain::exchange::{Location, Pairs};
 use crate::domain::json;
 use crate::limits;
@@ -43,114 +49,173 @@ const FIELDS: [&str; 13] = [
 /// Secrets shorter than this are not looked for by value: they would mask ordinary text.
 const SHORTEST: usize = 6;
 
-/// Names and values with the credentials masked: those that the source is
-/// declared to carry at `place`, known headers, and the secrets' values.
-pub fn pairs(place: &str, pairs: &Pairs, carried: &[Location], secrets: &Secrets) -> Pairs {
-    pairs
-        .iter()
-        .map(|(name, value)| {
+/// The secrets of a connection, to be looked for in all of a request.
+pub struct Mask<'s> {
+    secrets: &'s Secrets,
+    /// Those that are looked for by value, longest first: one may be the beginning of
+    /// another, whose end would stay.
+    by_value: Vec<Wanted<'s>>,
+}
+
+/// A secret that is looked for by value, by itself. A connection has a few of them, and
+/// one automaton for all would hold copies, which stay when the secrets are wiped.
+struct Wanted<'s> {
+    secret: &'s str,
+    finder: Finder<'s>,
+}
+
+impl Wanted<'_> {
+    fn is_in(&self, bytes: &[u8]) -> bool {
+        self.finder.find(bytes).is_some()
+    }
+}
+
+impl<'s> Mask<'s> {
+    pub fn of(secrets: &'s Secrets) -> Self {
+        let mut by_value: Vec<_> = secrets
+            .iter()
+            .filter(|(_, secret)| secret.len() >= SHORTEST)
+            .map(|(_, secret)| Wanted {
+                secret,
+                finder: Finder::new(secret),
+            })
+            .collect();
+        by_value.sort_by_key(|wanted| Reverse(wanted.secret.len()));
+        Self { secrets, by_value }
+    }
+
+    /// The text with the secrets' values masked.
+    pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let mut masked = Cow::Borrowed(text);
+        for wanted in &self.by_value {
+            if wanted.is_in(masked.as_bytes()) {
+                masked = Cow::Owned(masked.replace(wanted.secret, MASK));
+            }
+        }
+        masked
+    }
+
+    /// The same for a text of one's own: the usual one is not copied.
+    pub fn own(&self, text: &mut String) {
+        if let Some(masked) = changed(self.text(text)) {
+            *text = masked;
+        }
+    }
+
+    /// Masks the values that are credentials: those that the source is declared to
+    /// carry at `place`, known headers, and the secrets' values.
+    pub fn pairs(&self, place: &str, pairs: &mut Pairs, carried: &[Location]) {
+        let known: &[&str] = match place {
+            "header" => &HEADERS,
+            "query" => &FIELDS,
+            _ => &[],
+        };
+        for (name, value) in pairs.iter_mut() {
+            let name = name.as_str();
             let declared = carried
                 .iter()
                 .any(|at| at.place == place && at.name.eq_ignore_ascii_case(name));
-            let known: &[&str] = match place {
-                "header" => &HEADERS,
-                "query" => &FIELDS,
-                _ => &[],
-            };
             let known = known.iter().any(|known| known.eq_ignore_ascii_case(name));
             // In a place of its own a secret is known however short it is.
-            let whole = secrets.iter().any(|(_, secret)| secret == value);
-            let value = if declared || known || whole {
-                MASK.to_owned()
+            let whole = self
+                .secrets
+                .iter()
+                .any(|(_, secret)| secret == value.as_str());
+            if declared || known || whole {
+                MASK.clone_into(value);
             } else {
-                text(value, secrets).into_owned()
-            };
-            (name.clone(), value)
-        })
-        .collect()
+                self.own(value);
+            }
+        }
+    }
+
+    /// The body as a plugin and the store get it: the secrets' values masked, and the
+    /// values of declared fields of a JSON or urlencoded body. `None`: it is as it came.
+    pub fn body(&self, body: &Body, carried: &[Location]) -> Option<Vec<u8>> {
+        let names: Vec<&str> = carried
+            .iter()
+            .filter(|at| at.place == "json" || at.place == "form")
+            .map(|at| at.name.as_str())
+            .collect();
+        let has_secret = self.by_value.iter().any(|wanted| wanted.is_in(body));
+        if names.is_empty() && !has_secret {
+            return None;
+        }
+        let Ok(content) = std::str::from_utf8(body) else {
+            return self.bytes(body, &names);
+        };
+        let content = if has_secret {
+            self.text(content)
+        } else {
+            Cow::Borrowed(content)
+        };
+        changed(fields(content, &names, body)).map(String::into_bytes)
+    }
+
+    /// Of a body that is no text: each byte as a character of its own, and back.
+    /// Nothing else changes.
+    fn bytes(&self, body: &Body, names: &[&str]) -> Option<Vec<u8>> {
+        let latin = |bytes: &[u8]| bytes.iter().copied().map(char::from).collect::<String>();
+        let mut content = latin(&body[..]);
+        for wanted in &self.by_value {
+            content = content.replace(&latin(wanted.secret.as_bytes()), MASK);
+        }
+        let masked: Vec<u8> = fields(Cow::Owned(content), names, body)
+            .chars()
+            .filter_map(|character| u8::try_from(u32::from(character)).ok())
+            .collect();
+        (*body != masked).then_some(masked)
+    }
 }
 
 /// The text with the secrets' values masked.
-pub fn text<'a>(text: &'a str, secrets: &Secrets) -> Cow<'a, str> {
-    let mut masked = Cow::Borrowed(text);
-    for secret in by_value(secrets) {
-        if masked.contains(secret) {
-            masked = Cow::Owned(masked.replace(secret, MASK));
-        }
-    }
-    masked
+pub fn text<'t>(text: &'t str, secrets: &Secrets) -> Cow<'t, str> {
+    Mask::of(secrets).text(text)
 }
 
-/// The secrets that are looked for by value, longest first: one may be the
-/// beginning of another, whose end would stay.
-fn by_value(secrets: &Secrets) -> Vec<&str> {
-    let mut values: Vec<&str> = secrets
-        .iter()
-        .map(|(_, secret)| secret)
-        .filter(|secret| secret.len() >= SHORTEST)
-        .collect();
-    values.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-    values
-}
-
-/// The body as a plugin and the store get it: the secrets' values masked, and
-/// the values of declared fields of a JSON or urlencoded body.
-pub fn body(body: Vec<u8>, carried: &[Location], secrets: &Secrets) -> Vec<u8> {
-    let names: Vec<&str> = carried
-        .iter()
-        .filter(|at| at.place == "json" || at.place == "form")
-        .map(|at| at.name.as_str())
-        .collect();
-    let holds =
-        |body: &[u8], needle: &[u8]| body.windows(needle.len()).any(|window| window == needle);
-    let any = !names.is_empty()
-        || secrets.iter().any(|(_, secret)| {
-            secret.len() >= SHORTEST
-                && secret.len() <= body.len()
-                && holds(&body, secret.as_bytes())
-        });
-    if !any {
-        return body;
-    }
-    match String::from_utf8(body) {
-        Ok(content) => {
-            let content = text(&content, secrets).into_owned();
-            fields(content, &names).into_bytes()
-        }
-        Err(error) => {
-            // Each byte as a character of its own, and back: nothing else changes.
-            let latin = |bytes: &[u8]| bytes.iter().copied().map(char::from).collect::<String>();
-            let mut content = latin(error.as_bytes());
-            for secret in by_value(secrets) {
-                content = content.replace(&latin(secret.as_bytes()), MASK);
-            }
-            fields(content, &names)
-                .chars()
-                .filter_map(|character| u8::try_from(u32::from(character)).ok())
-                .collect()
-        }
+/// `None` of what is as it was.
+fn changed(text: Cow<'_, str>) -> Option<String> {
+    match text {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(text) => Some(text),
     }
 }
 
-fn fields(content: String, names: &[&str]) -> String {
-    names.iter().fold(content, |content, name| {
+/// A content that is borrowed is the whole body, as it came.
+fn fields<'c>(mut content: Cow<'c, str>, names: &[&str], body: &Body) -> Cow<'c, str> {
+    for name in names {
         let masked = match name.rsplit_once('.') {
             None => json_member(&content, name, |_| true),
-            // Members elsewhere may have the same name: an id, for one.
-            Some((_, last)) => match value_at(&content, name) {
-                Some(secret) => json_member(&content, last, |raw| unescaped(raw) == secret),
-                None => content,
-            },
+            Some((_, last)) => {
+                let secret = OnceCell::new();
+                // Members elsewhere may have the same name: an id, for one.
+                json_member(&content, last, |raw| {
+                    let secret = secret.get_or_init(|| {
+                        let depth = match &content {
+                            Cow::Borrowed(_) => body.depth(),
+                            Cow::Owned(text) => json::depth(text.as_bytes()),
+                        };
+                        let is_read = depth <= limits::JSON_DEPTH;
+                        is_read.then(|| value_at(&content, name)).flatten()
+                    });
+                    secret
+                        .as_ref()
+                        .is_some_and(|secret| unescaped(raw) == *secret)
+                })
+            }
         };
-        form_field(&masked, name)
-    })
+        if let Some(masked) = masked {
+            content = Cow::Owned(masked);
+        }
+        if let Some(masked) = form_field(&content, name) {
+            content = Cow::Owned(masked);
+        }
+    }
+    content
 }
 
 /// The text at this path of a JSON body.
 fn value_at(content: &str, path: &str) -> Option<String> {
-    if json::too_deep(content.as_bytes(), limits::JSON_DEPTH) {
-        return None;
-    }
     let body: serde_json::Value = serde_json::from_str(content).ok()?;
     json::at(&body, path)?.as_str().map(str::to_owned)
 }
@@ -162,15 +227,13 @@ fn unescaped(raw: &str) -> String {
 
 /// Masks the string values of members of this name, whatever its case, where
 /// `is_secret` says so of what stands between the quotes. Without parsing: what
-/// is not JSON is masked as well.
-fn json_member(content: &str, name: &str, is_secret: impl Fn(&str) -> bool) -> String {
-    let lower = content.to_ascii_lowercase();
-    let needle = format!("\"{}\"", name.to_ascii_lowercase());
-    let mut out = String::with_capacity(content.len());
+/// is not JSON is masked as well. `None`: there is none.
+fn json_member(content: &str, name: &str, is_secret: impl Fn(&str) -> bool) -> Option<String> {
+    let mut out = String::new();
+    // What stands before it is in `out`.
+    let mut taken = 0;
     let mut at = 0;
-    while let Some(found) = lower[at..].find(&needle) {
-        let after = at + found + needle.len();
-        out.push_str(&content[at..after]);
+    while let Some(after) = after_name(content, at, name) {
         at = after;
         let rest = &content[after..];
         let value = rest.trim_start();
@@ -188,30 +251,53 @@ fn json_member(content: &str, name: &str, is_secret: impl Fn(&str) -> bool) -> S
         });
         let start = content.len() - inner.len();
         let stop = start + end.unwrap_or(inner.len());
-        out.push_str(&content[at..start]);
-        out.push_str(if is_secret(&content[start..stop]) {
-            MASK
-        } else {
-            &content[start..stop]
-        });
+        if is_secret(&content[start..stop]) {
+            out.push_str(&content[taken..start]);
+            out.push_str(MASK);
+            taken = stop;
+        }
         at = stop;
     }
-    out.push_str(&content[at..]);
-    out
+    if taken == 0 {
+        return None;
+    }
+    out.push_str(&content[taken..]);
+    Some(out)
 }
 
-fn form_field(content: &str, name: &str) -> String {
-    if !content.contains('=') || content.trim_start().starts_with(['{', '[', '<']) {
-        return content.to_owned();
+/// Behind the next place where this name stands in quotes, whatever its case.
+fn after_name(content: &str, from: usize, name: &str) -> Option<usize> {
+    let bytes = content.as_bytes();
+    memchr_iter(b'"', &bytes[from..]).find_map(|quote| {
+        let begin = from + quote + 1;
+        let end = begin + name.len();
+        let found = bytes.get(begin..end)?;
+        let is_it =
+            found.eq_ignore_ascii_case(name.as_bytes()) && bytes.get(end).copied() == Some(b'"');
+        is_it.then_some(end + 1)
+    })
+}
+
+/// Masks the value of a field of a form. `None`: there is none.
+fn form_field(content: &str, name: &str) -> Option<String> {
+    if content.trim_start().starts_with(['{', '[', '<']) {
+        return None;
     }
-    content
+    let is_it = |field: &str| {
+        let key = field.split_once('=').map(|(key, _)| key);
+        key.is_some_and(|key| key.eq_ignore_ascii_case(name))
+    };
+    if !content.split('&').any(is_it) {
+        return None;
+    }
+    let masked: Vec<_> = content
         .split('&')
         .map(|field| match field.split_once('=') {
-            Some((key, _)) if key.eq_ignore_ascii_case(name) => format!("{key}={MASK}"),
-            _ => field.to_owned(),
+            Some((key, _)) if is_it(field) => Cow::Owned(format!("{key}={MASK}")),
+            _ => Cow::Borrowed(field),
         })
-        .collect::<Vec<_>>()
-        .join("&")
+        .collect();
+    Some(masked.join("&"))
 }
 
 #[cfg(test)]
@@ -229,10 +315,57 @@ mod tests {
         Secrets::from_iter(Vec::<(String, String)>::new())
     }
 
+    fn body(body: &[u8], carried: &[Location], secrets: &Secrets) -> Option<Vec<u8>> {
+        Mask::of(secrets).body(&body.to_vec().into(), carried)
+    }
+
+    fn value(place: &str, name: &str, value: &str, secrets: &Secrets) -> String {
+        let mut pairs = vec![(name.to_owned(), value.to_owned())];
+        Mask::of(secrets).pairs(place, &mut pairs, &[]);
+        pairs.remove(0).1
+    }
+
+    #[test]
+    fn a_body_without_a_secret_is_left_as_it_is() {
+        let secrets = Secrets::from_iter([
+            ("a".to_owned(), "hunter2hunter2".to_owned()),
+            ("b".to_owned(), "short".to_owned()),
+        ]);
+        let carried = [at("json", "key"), at("json", "auth.id"), at("form", "key")];
+        for plain in [
+            &b""[..],
+            b"{\"lead\":{\"id\":\"1\"},\"keys\":\"hunter2\"}",
+            b"{\"auth\":{\"id\":7},\"id\":\"7\"}",
+            b"name=Ana&short=keys",
+            b"\xff{\"id\":\"\xe9\"}",
+        ] {
+            assert_eq!(body(plain, &carried, &secrets), None, "{plain:?}");
+        }
+        // Where nothing is declared no member is looked for.
+        let named = br#"{"key":"abc"}"#;
+        assert_eq!(body(named, &[], &secrets), None);
+        let held = br#"{"key":"hunter2hunter2"}"#;
+        let masked = body(held, &[], &secrets).expect("a mask");
+        assert_eq!(masked, br#"{"key":"***"}"#);
+    }
+
+    #[test]
+    fn of_a_body_that_is_nested_too_deep_no_path_is_read() {
+        let deep = |depth: usize| {
+            let nested = [vec![b'['; depth], vec![b']'; depth]].concat();
+            let nested = String::from_utf8(nested).expect("text");
+            format!(r#"{{"auth":{{"id":"abc"}},"x":{nested}}}"#).into_bytes()
+        };
+        let carried = [at("json", "auth.id")];
+        assert!(body(&deep(limits::JSON_DEPTH - 1), &carried, &none()).is_some());
+        assert!(body(&deep(limits::JSON_DEPTH), &carried, &none()).is_none());
+    }
+
     #[test]
     fn a_declared_member_is_masked_whatever_its_case() {
         let check = |body: &str, expect: &str| {
-            let masked = super::body(body.into(), &[at("json", "google_key")], &none());
+            let masked = self::body(body.as_bytes(), &[at("json", "google_key")], &none());
+            let masked = masked.unwrap_or_else(|| body.into());
             assert_eq!(String::from_utf8(masked).expect("text"), expect);
         };
         check(
@@ -249,7 +382,8 @@ mod tests {
     #[test]
     fn a_path_masks_its_own_member_and_no_other_of_that_name() {
         let check = |body: &str, expect: &str| {
-            let masked = super::body(body.into(), &[at("json", "auth.id")], &none());
+            let masked = self::body(body.as_bytes(), &[at("json", "auth.id")], &none());
+            let masked = masked.unwrap_or_else(|| body.into());
             assert_eq!(String::from_utf8(masked).expect("text"), expect);
         };
         check(
@@ -263,7 +397,7 @@ mod tests {
     fn bytes_that_are_no_utf_8_stay_as_they_are_around_the_mask() {
         let secrets = Secrets::from_iter([("a".to_owned(), "hunter2é".to_owned())]);
         let raw = [b"\xff{\"key\":\"abc\"} hunter2\xc3\xa9 \xe9".as_slice()].concat();
-        let masked = super::body(raw, &[at("json", "key")], &secrets);
+        let masked = body(&raw, &[at("json", "key")], &secrets).expect("a mask");
         assert_eq!(masked, b"\xff{\"key\":\"***\"} *** \xe9");
     }
 
@@ -275,18 +409,13 @@ mod tests {
             ("c".to_owned(), "abc".to_owned()),
         ]);
         assert_eq!(text("x hunter2-and-more y", &secrets), "x *** y");
-        let query = vec![("token".to_owned(), "abc".to_owned())];
-        assert_eq!(pairs("query", &query, &[], &secrets)[0].1, MASK);
+        assert_eq!(value("query", "word", "abc", &secrets), MASK);
     }
 
     #[test]
     fn a_form_field_is_masked() {
-        let masked = super::body(
-            b"a=1&Token=abc&b=2".to_vec(),
-            &[at("form", "token")],
-            &none(),
-        );
-        assert_eq!(masked, b"a=1&Token=***&b=2");
+        let masked = body(b"a=1&Token=abc&b=2", &[at("form", "token")], &none());
+        assert_eq!(masked.expect("a mask"), b"a=1&Token=***&b=2");
     }
 
     #[test]
@@ -294,11 +423,12 @@ mod tests {
         let secrets =
             Secrets::from_iter([("verify-token".to_owned(), "hunter2hunter2".to_owned())]);
         assert_eq!(text("x hunter2hunter2 y", &secrets), "x *** y");
-        let query = vec![("hub.verify_token".to_owned(), "hunter2hunter2".to_owned())];
-        assert_eq!(pairs("query", &query, &[], &secrets)[0].1, MASK);
-        let query = vec![("API_KEY".to_owned(), "anything".to_owned())];
-        assert_eq!(pairs("query", &query, &[], &none())[0].1, MASK);
-        let headers = vec![("Authorization".to_owned(), "Basic abc".to_owned())];
-        assert_eq!(pairs("header", &headers, &[], &none())[0].1, MASK);
+        let check = |place: &str, name: &str, given: &str, secrets: &Secrets| {
+            assert_eq!(value(place, name, given, secrets), MASK, "{name}");
+        };
+        check("query", "hub.verify_token", "hunter2hunter2", &secrets);
+        check("query", "q", "hunter2hunter2", &secrets);
+        check("query", "API_KEY", "anything", &none());
+        check("header", "Authorization", "Basic abc", &none());
     }
 }

@@ -10,9 +10,6 @@
 //! A rebuild is a second build, made from the beginning of the feed beside the
 //! one that serves, which takes its place when it has caught up.
 
-use async_trait::async_trait;
-
-use super::{Scope, StoreError};
 use crate::domain::analytics::{Counts, Key, MetricSet, Slot};
 use crate::domain::id::{AgentId, WorkspaceId};
 use crate::domain::time::Micros;

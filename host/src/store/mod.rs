@@ -31,7 +31,8 @@ pub mod postgres;
 mod read;
 mod roles;
 mod row;
-mod schema;
+#[doc(hidden)]
+pub mod schema;
 mod scope;
 mod seen;
 mod sql;

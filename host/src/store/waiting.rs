@@ -244,7 +244,7 @@ mod tests {
             path: String::new(),
             query: Vec::new(),
             headers: Vec::new(),
-            body: vec![0; bytes],
+            body: vec![0_u8; bytes].into(),
         };
         let acceptance = Acceptance {
             delivery,

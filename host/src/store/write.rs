@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::domain::delivery::{DeliveryStatus, ItemStatus};
+use crate::domain::delivery::{Body, DeliveryStatus, ItemStatus};
 use crate::domain::exchange::{HttpRequest, HttpResponse, Pairs, Problem};
 use crate::domain::id::{AgentId, ConnectionId, ContactId, DealId, DeliveryId, WorkspaceId};
 use crate::domain::lead::Action;
@@ -129,7 +129,7 @@ pub struct NewDelivery {
     pub path: String,
     pub query: Pairs,
     pub headers: Pairs,
-    pub body: Vec<u8>,
+    pub body: Body,
 }
 
 impl NewDelivery {

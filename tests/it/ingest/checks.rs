@@ -112,7 +112,7 @@ async fn quarantined(host: &Host) -> Vec<String> {
     let mut bodies = Vec::new();
     for id in host.with_status(DeliveryStatus::Quarantined).await {
         let body = host.stored(id).await.request.body;
-        bodies.push(String::from_utf8(body).expect("text"));
+        bodies.push(String::from_utf8(body.into()).expect("text"));
     }
     bodies.reverse();
     bodies

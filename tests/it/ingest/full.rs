@@ -6,7 +6,7 @@ use std::sync::Arc;
 use leadhost::app::App;
 use leadhost::http::server;
 use leadhost::shutdown::Shutdown;
-use leadhost::store::sqlite::SqliteStore;
+use leadhost::store::sqlite;
 use leadhost_tests::{Host, On};
 
 use super::{lead, with_form};
@@ -16,7 +16,7 @@ async fn reads_go_on_while_writes_are_refused_and_room_heals_it() {
     let first = Host::working(On::Sqlite).await;
     let store_of = async |host: &Host| {
         let file = host.folder.path().join("bounded.db");
-        SqliteStore::open(&file, host.clock.clone())
+        sqlite::open(&file, host.clock.clone())
             .await
             .expect("a store")
     };

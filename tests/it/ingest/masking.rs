@@ -56,7 +56,7 @@ async fn a_declared_secret_in_the_body_is_masked_where_it_is_kept(on: On) {
     let answer = ask.body(body("made-up-form-key")).send().await.expect(200);
     assert_eq!(answer.json()["status"], "converted");
     let stored = host.delivery(&answer).await;
-    let kept = String::from_utf8(stored.request.body).unwrap();
+    let kept = String::from_utf8(stored.request.body.into()).unwrap();
     assert!(kept.contains(r#""google_key":"***""#), "{kept}");
     assert!(!host.keeps("made-up-form-key").await);
 }

@@ -53,7 +53,7 @@ impl Adapters {
         config: &str,
     ) -> Result<Result<leadhost::domain::channel::Webhook, Problem>, CallError> {
         let given = PluginDelivery {
-            body: b"their-id".to_vec(),
+            body: b"their-id".to_vec().into(),
             ..delivery(config)
         };
         let plugins = &self.bench.plugins;

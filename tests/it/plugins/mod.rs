@@ -139,7 +139,7 @@ fn delivery(config: &str) -> PluginDelivery {
         path: "/ingest-lead/x".to_owned(),
         query: vec![("a".to_owned(), "1".to_owned())],
         headers: vec![("content-type".to_owned(), "application/json".to_owned())],
-        body: b"{}".to_vec(),
+        body: b"{}".to_vec().into(),
         config: config.to_owned(),
         context: vec![("region".to_owned(), "BR".to_owned())],
     }

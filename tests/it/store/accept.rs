@@ -49,12 +49,12 @@ pub async fn an_empty_body_and_odd_characters_come_back_as_they_were(world: &Wor
     let odd = "a\u{1}b \u{1F600} \"quoted\" \\ \u{2028} end";
     let raw = "a\0b";
     let mut first = world.delivery();
-    first.body = Vec::new();
+    first.body = Default::default();
     first.path = odd.to_owned();
     first.headers = vec![(odd.to_owned(), raw.to_owned())];
     first.query = vec![(raw.to_owned(), odd.to_owned())];
     let mut second = world.delivery();
-    second.body = vec![0, 255, 128, 0];
+    second.body = vec![0_u8, 255, 128, 0].into();
     let mut new = world.lead();
     new.name = Some(odd.to_owned());
     new.deal_props = object(json!({ odd: odd }));

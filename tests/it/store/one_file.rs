@@ -135,7 +135,7 @@ async fn on_a_full_disk_writes_fail_reads_go_on_and_room_heals() {
     let mut kept = Vec::new();
     let error = loop {
         let mut delivery = world.delivery();
-        delivery.body = vec![b'x'; 20_000];
+        delivery.body = vec![b'x'; 20_000].into();
         let id = delivery.id;
         match world
             .store
@@ -151,7 +151,7 @@ async fn on_a_full_disk_writes_fail_reads_go_on_and_room_heals() {
     assert!(!kept.is_empty());
     // Full again, and nothing of what failed is there.
     let mut large = world.delivery();
-    large.body = vec![b'x'; 100_000];
+    large.body = vec![b'x'; 100_000].into();
     let refused = world
         .store
         .commit(&[world.accept_as(large.clone(), Vec::new())])

@@ -153,7 +153,7 @@ pub async fn what_is_larger_than_a_quarantine_is_not_kept(world: &World) {
         unreachable!("it is accepted");
     };
     let most = usize::try_from(limits::QUARANTINED_BYTES_PER_CONNECTION).unwrap();
-    large.delivery.body = vec![b'x'; most + 1];
+    large.delivery.body = vec![b'x'; most + 1].into();
     let id = large.delivery.id;
     let written = world.commit(&[Write::Accept(large)]).await;
     assert!(matches!(written[0], Written::NotKept));

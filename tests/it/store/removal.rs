@@ -112,7 +112,7 @@ fn raw(world: &World, name: &str) -> NewDelivery {
     NewDelivery {
         query: vec![("who".to_owned(), name.to_owned())],
         headers: vec![("x-from".to_owned(), name.to_owned())],
-        body: format!("{{\"name\":\"{name}\"}}").into_bytes(),
+        body: format!("{{\"name\":\"{name}\"}}").into_bytes().into(),
         ..world.delivery()
     }
 }

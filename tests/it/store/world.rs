@@ -127,7 +127,7 @@ impl World {
             path: "/ingest-lead/x".to_owned(),
             query: vec![("a".to_owned(), "1".to_owned())],
             headers: vec![("content-type".to_owned(), "application/json".to_owned())],
-            body: b"{\"name\":\"Rita\"}".to_vec(),
+            body: b"{\"name\":\"Rita\"}".to_vec().into(),
         }
     }
 

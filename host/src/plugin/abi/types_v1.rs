@@ -1,7 +1,8 @@
 //! The package `leadhost:types@1.0.0`, which converters and adapters share, and
 //! how its records become the domain's: bindings are generated once, so a
 //! delivery or a request is one type in both contracts. Deliveries go in by
-//! moving their parts; what comes out and breaks a rule of the host is refused
+//! moving their parts, but for the body, which the store has too: its copy is made
+//! when the call begins, where the guest runs. What comes out and breaks a rule of the host is refused
 //! here.
 
 use leadhost_golden::{Case, Response};
@@ -41,7 +42,7 @@ impl From<PluginDelivery> for core::Delivery {
             path: delivery.path,
             query: delivery.query,
             headers: delivery.headers,
-            body: content(delivery.body),
+            body: content(delivery.body.into()),
             config: delivery.config,
             context: delivery.context,
         }

@@ -209,7 +209,7 @@ mod tests {
                 path: "/".to_owned(),
                 query: Vec::new(),
                 headers: Vec::new(),
-                body: Vec::new(),
+                body: Default::default(),
             },
             peer: None,
             result: ConversionResult {

@@ -121,22 +121,3 @@ pub fn state(row: &impl Columns) -> Result<RollupState, StoreError> {
         internal: row.json("internal")?,
     })
 }
-
-/// Every key of a workspace, from one row: JSON is read several times faster than
-/// as many rows. `[[key, agent_type, agent_id, source]..]`.
-pub fn keys(row: &impl Columns) -> Result<Vec<(i64, Key)>, StoreError> {
-    let keys: Vec<(i64, String, i64, String)> = row.json("keys")?;
-    let keys = keys.into_iter().map(|(number, agent_type, agent, source)| {
-        (number, Key::of(Some(agent_type), Some(agent), Some(source)))
-    });
-    Ok(keys.collect())
-}
-
-/// Counts of slots or of buckets, from one row: `[[slot or day, key, counts..]..]`.
-pub fn counts(row: &impl Columns) -> Result<Vec<(i32, i64, Counts)>, StoreError> {
-    let counts: Vec<(i32, i64, i64, i64, i64, i64, i64)> = row.json("counts")?;
-    let counts = counts
-        .into_iter()
-        .map(|(at, key, a, b, c, d, e)| (at, key, [a, b, c, d, e]));
-    Ok(counts.collect())
-}

@@ -15,7 +15,7 @@ pub fn request(row: &impl Columns) -> Result<NewDelivery, StoreError> {
         path: row.text("path")?,
         query: row.json("query")?,
         headers: row.json("headers")?,
-        body: row.bytes("body")?,
+        body: row.bytes("body")?.into(),
     })
 }
 

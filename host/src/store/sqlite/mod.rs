@@ -10,11 +10,8 @@ mod open;
 pub(super) mod run;
 pub(super) mod threads;
 
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
-
-use uuid::Uuid;
 
 pub(super) use self::checkpoint::empty_log;
 pub(super) use self::db::Db;

@@ -220,7 +220,7 @@ impl Feed {
                 })
             }
             Self::File(connection) => {
-                let found = of_file(&connection.lock().await, place);
+                let found = of_file(&*connection.lock().await, place);
                 Some(found.expect("it reads"))
             }
             Self::Database(connection, sql) => {

@@ -166,7 +166,7 @@ impl Writer {
         let delivery = NewDelivery {
             id: DeliveryId::new(now),
             received_at: now,
-            body: Vec::new(),
+            body: Default::default(),
             ..world.delivery()
         };
         let patched = step.patched.iter().map(|(number, status)| {

@@ -6,6 +6,7 @@ mod dialogue;
 mod opening;
 mod rollup;
 mod round_trips;
+mod schema;
 mod statements;
 mod together;
 mod walls;

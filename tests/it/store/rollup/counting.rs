@@ -113,11 +113,11 @@ pub async fn a_test_lead_is_not_counted(world: &World) {
     count(world).await;
     fill_all(world).await;
     assert_eq!(sums(world, TALKS).await, [1, 0, 0, 0, 0]);
-    alter(world, id, &format!("deal_id = '{test}'")).await;
+    alter(world, id, &format!("deal_id = {}", world.on.id(test))).await;
     count(world).await;
     assert_eq!(sums(world, TALKS).await, [0; 5]);
     is_right(world).await;
-    alter(world, id, &format!("deal_id = '{real}'")).await;
+    alter(world, id, &format!("deal_id = {}", world.on.id(real))).await;
     count(world).await;
     assert_eq!(sums(world, TALKS).await, [1, 0, 0, 0, 0]);
     is_right(world).await;
@@ -128,7 +128,7 @@ pub async fn a_test_lead_that_is_removed_is_not_counted_either(world: &World) {
     new.deal_props.insert("test".to_owned(), true.into());
     let test = world.item(lead(new)).await.deal_id.expect("a deal");
     let id = talk(world, &phone(3)).await;
-    alter(world, id, &format!("deal_id = '{test}'")).await;
+    alter(world, id, &format!("deal_id = {}", world.on.id(test))).await;
     count(world).await;
     assert_eq!(sums(world, TALKS).await, [0; 5]);
     let removed = world.store.remove_deal(world.workspace, test).await;
@@ -150,7 +150,7 @@ pub async fn a_lead_that_turns_out_a_test_is_counted_no_more(world: &World) {
     let closed = talk(world, &phone(2)).await;
     talk(world, &phone(3)).await;
     for id in [open, closed] {
-        alter(world, id, &format!("deal_id = '{deal}'")).await;
+        alter(world, id, &format!("deal_id = {}", world.on.id(deal))).await;
     }
     let column = match world.on {
         leadhost_tests::On::Sqlite => "closed_at = 1750600000000000",
@@ -234,7 +234,7 @@ pub async fn tickets_of_a_test_lead_are_not_counted(world: &World) {
     let deal = world.item(lead(new.clone())).await.deal_id;
     let deal = deal.expect("a deal");
     let id = talk(world, &phone(1)).await;
-    alter(world, id, &format!("deal_id = '{deal}'")).await;
+    alter(world, id, &format!("deal_id = {}", world.on.id(deal))).await;
     world.advance(86_400).await;
     assert!(elapse(world, id).await);
     count_by(world, tickets, 1_000).await;

@@ -65,11 +65,12 @@ pub async fn alter(world: &World, conversation: ConversationId, set: &str) {
     world
         .change(&format!(
             "update feed_clock set last_us = last_us + 1 where entity = 1
-             and workspace_id = '{0}';
+             and workspace_id = {0};
              update conversations set {set}, cursor_us = (
-               select last_us from feed_clock where entity = 1 and workspace_id = '{0}')
-             where id = '{conversation}'",
-            world.workspace
+               select last_us from feed_clock where entity = 1 and workspace_id = {0})
+             where id = {1}",
+            world.on.id(world.workspace),
+            world.on.id(conversation),
         ))
         .await;
 }
@@ -79,12 +80,13 @@ pub async fn remove(world: &World, conversation: ConversationId) {
     world
         .change(&format!(
             "update feed_clock set last_us = last_us + 1 where entity = 1
-             and workspace_id = '{0}';
+             and workspace_id = {0};
              insert into tombstones (workspace_id, entity, cursor_us, id)
-             select workspace_id, 1, last_us, '{conversation}' from feed_clock
-             where entity = 1 and workspace_id = '{0}';
-             delete from conversations where id = '{conversation}'",
-            world.workspace
+             select workspace_id, 1, last_us, {1} from feed_clock
+             where entity = 1 and workspace_id = {0};
+             delete from conversations where id = {1}",
+            world.on.id(world.workspace),
+            world.on.id(conversation),
         ))
         .await;
 }

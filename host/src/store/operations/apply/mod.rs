@@ -15,7 +15,7 @@ use crate::store::postgres::Rows;
 use crate::store::sql::{Tx, steps};
 use crate::store::sqlite::threads::End;
 use crate::store::{
-    Applied, AppliedChange, Plan, PlannedAgent, PlannedConnection, PlannedOwner, PlannedProduct,
+    Applied, AppliedChange, Plan, PlannedAgent, PlannedConnection, PlannedOwner,
     StoreError,
 };
 

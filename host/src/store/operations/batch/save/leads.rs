@@ -132,7 +132,7 @@ pub async fn new_deliveries(
             next_attempt_at: delivery.next_attempt_at,
             presented: delivery.presented.as_deref(),
             peer: delivery.peer,
-            body: &new.body,
+            body: &new.body[..],
         });
     }
     tx.run_each(&NEW_DELIVERIES, &rows).await?;

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use crate::domain::delivery::DeliveryStatus;
-use crate::domain::id::DeliveryId;
 use crate::domain::time::Micros;
 use crate::store::decide::{Change, Delivery, Known};
 use crate::store::operations::batch::load::{Locked, SEND, WHOLE, place};

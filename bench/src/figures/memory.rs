@@ -1,0 +1,146 @@
+//! The memory that the service holds with one converter active while nobody asks anything
+//! of it, on SQLite, and its parts; beside a baseline where one is given.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::host::Host;
+use crate::report::{Report, Table, time};
+use crate::sample::median;
+use crate::{Arguments, Build, Failure, round};
+
+/// It has settled when it held the same for so long, but for [`SLACK`] mebibytes.
+const QUIET: Duration = Duration::from_secs(5);
+const SLACK: f64 = 0.25;
+const LOOK: Duration = Duration::from_millis(100);
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// As the kernel names them, and in words.
+const PARTS: [(&str, &str); 5] = [
+    ("Rss", "resident"),
+    ("Pss", "its share of it"),
+    ("Pss_Anon", "of that: memory of its own"),
+    ("Pss_File", "of files, its program among them"),
+    ("Private_Dirty", "written by it alone"),
+];
+
+struct Side<'a> {
+    build: Build<'a>,
+    folder: tempfile::TempDir,
+    /// Mebibytes by part, of each round.
+    held: Vec<BTreeMap<String, f64>>,
+    settled: Vec<f64>,
+}
+
+impl<'a> Side<'a> {
+    /// A folder with a workspace and a converter that serves it, whose compiled code is at
+    /// hand from then on.
+    fn begin(arguments: &Arguments, build: Build<'a>) -> Result<Self, Failure> {
+        let folder = arguments.scratch()?;
+        let host = Host::start(build.program, folder.path(), "")?;
+        host.activate(&arguments.component()?)?;
+        host.apply()?;
+        host.stop()?;
+        Ok(Self {
+            build,
+            folder,
+            held: Vec::new(),
+            settled: Vec::new(),
+        })
+    }
+
+    /// The middle of a part over the rounds.
+    fn part(&self, name: &str) -> f64 {
+        let each = self.held.iter().filter_map(|held| held.get(name).copied());
+        median(&each.collect::<Vec<_>>())
+    }
+}
+
+pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
+    let mut sides = arguments
+        .builds()
+        .into_iter()
+        .map(|build| Side::begin(arguments, build))
+        .collect::<Result<Vec<_>, _>>()?;
+    for number in 1..=arguments.rounds {
+        for side in &mut sides {
+            let host = Host::start(side.build.program, side.folder.path(), "")?;
+            let settled = settle(&host)?;
+            let held = host.process.mappings()?;
+            host.stop()?;
+            for (part, _) in PARTS {
+                if !held.contains_key(part) {
+                    return Err(format!("the kernel does not tell `{part}` of a process").into());
+                }
+            }
+            eprintln!(
+                "  round {number}: {}: {:.1} MiB, the same since {} after it was ready",
+                side.build.name,
+                held["Rss"],
+                time(settled)
+            );
+            side.settled.push(settled.as_secs_f64());
+            side.held.push(held);
+        }
+    }
+    Ok(report(arguments, &sides))
+}
+
+/// Waits until what it holds stays as it is; gives how long it took to get there.
+fn settle(host: &Host) -> Result<Duration, Failure> {
+    let begin = Instant::now();
+    let (mut held, mut since) = (host.process.memory()?.0, begin);
+    while since.elapsed() < QUIET {
+        if begin.elapsed() > PATIENCE {
+            return Err(format!("its memory still changes after {}", time(PATIENCE)).into());
+        }
+        std::thread::sleep(LOOK);
+        let now = host.process.memory()?.0;
+        if (now - held).abs() > SLACK {
+            (held, since) = (now, Instant::now());
+        }
+    }
+    Ok(since - begin)
+}
+
+fn report(arguments: &Arguments, sides: &[Side<'_>]) -> Report {
+    let mut report = Report::new("memory", "Memory at rest, with one converter active");
+    let baseline = sides.get(1);
+    let columns: Vec<&str> = ["MiB"]
+        .into_iter()
+        .chain(sides.iter().map(|side| side.build.name))
+        .chain(baseline.map(|_| "times the baseline"))
+        .collect();
+    let mut table = Table::new(
+        &format!(
+            "The service on SQLite after a start, with compiled code at hand and no request, once what it holds stays the same for {} s. Median of {} alternating rounds:",
+            QUIET.as_secs(),
+            arguments.rounds
+        ),
+        &columns,
+    );
+    for (part, words) in PARTS {
+        let each = sides.iter().map(|side| format!("{:.1}", side.part(part)));
+        let times = baseline.map(|baseline| sides[0].part(part) / baseline.part(part));
+        table.row(
+            std::iter::once(format!("{words} (`{part}`)"))
+                .chain(each)
+                .chain(times.map(|times| format!("{times:.2}"))),
+        );
+    }
+    report.table(table);
+    let data: Vec<_> = sides
+        .iter()
+        .map(|side| {
+            json!({"side": side.build.name, "mebibytes": side.held, "settledSeconds": side.settled})
+        })
+        .collect();
+    report.data("sides", json!(data));
+    report.note("Parts are those that the kernel sums up of all mappings of the process. A page that several processes map counts whole as resident, and by its share in the shares.");
+    if baseline.is_some() {
+        report.note(round::BASELINE);
+    }
+    report
+}
