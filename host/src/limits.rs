@@ -279,6 +279,9 @@ pub const IDLE_SECONDS: u64 = 60;
 /// Seconds that a client may take nothing of an answer.
 pub const STALL_SECONDS: u64 = 60;
 
+/// A body of at most so many bytes is copied out of its connection's buffer.
+pub const BODY_COPIED_BYTES: usize = 16 << 10;
+
 /// Bytes and seconds of a refused body that are read and dropped, so that a
 /// client that is still sending gets to read the refusal.
 pub const DRAINED_BYTES: usize = 16 << 20;

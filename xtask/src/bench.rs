@@ -16,12 +16,16 @@ Measures the service, beside a peer in Node; writes bench/results.
     cargo xtask bench [--seconds N] [--rows ROW,..] [--no-install] neighbours
 
     FIGURE         conversion, ingest, ingest-postgres, export, export-peer,
-                   export-stores, swap, swap-fleet, start, messages, search, deals,
-                   analytics, neighbours; else all of them
+                   export-stores, swap, swap-fleet, start, memory, messages, search,
+                   deals, analytics, neighbours; else all of them
     --seconds N    of one round of load, 8 unless given
     --rounds N     alternating rounds, 3 unless given
     --rows ROW,..  only these rows of `neighbours`; an unknown one lists them all
     --no-install   never install anything; say what is missing
+
+    LEADHOST_BENCH_BASELINE=FILE in the environment names another build of the
+    service: `ingest`, `ingest-postgres`, `export`, `export-stores` and `memory`
+    measure it beside, in the same rounds.
 ";
 
 /// The figures that have a peer.

@@ -221,7 +221,8 @@ fn refusal(short: Short) -> ApiError {
     }
 }
 
-/// Chunks as one: a body of a single chunk, the usual case, is not copied.
+/// Chunks as one. A large body of a single chunk is not copied; a small one is, so that
+/// the connection has its buffer back and the body holds no more than it is.
 #[derive(Default)]
 struct Gathered {
     length: usize,
@@ -237,10 +238,9 @@ impl Gathered {
             return;
         }
         if self.all.is_empty() {
+            // What is announced is within the limit, and counts as held already.
             let announced = announced.and_then(|bytes| usize::try_from(bytes).ok());
-            // Never more than twice what has come, whatever was announced.
-            let room = announced.unwrap_or(0).min(2 * (self.length + chunk.len()));
-            self.all.reserve(room);
+            self.all.reserve_exact(announced.unwrap_or(0));
             self.all.extend_from_slice(&self.first);
             self.first = Bytes::new();
         }
@@ -250,6 +250,9 @@ impl Gathered {
 
     fn whole(self) -> Bytes {
         if self.all.is_empty() {
+            if self.length <= limits::BODY_COPIED_BYTES {
+                return Bytes::copy_from_slice(&self.first);
+            }
             self.first
         } else {
             self.all.into()

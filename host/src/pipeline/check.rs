@@ -8,7 +8,8 @@ use hmac::{KeyInit as _, Mac as _};
 use serde_json::Value;
 use subtle::ConstantTimeEq as _;
 
-use crate::domain::exchange::{Location, Pairs, SenderCheck, first};
+use crate::domain::delivery::Body;
+use crate::domain::exchange::{Location, SenderCheck, first};
 use crate::domain::hex;
 use crate::domain::time::Micros;
 use crate::seal::Secrets;
@@ -19,10 +20,10 @@ pub struct Presented<'a> {
     pub method: &'a str,
     /// The address as the sender sees it, with the query.
     pub public_url: &'a str,
-    pub query: &'a Pairs,
-    pub headers: &'a Pairs,
+    pub query: &'a [(String, String)],
+    pub headers: &'a [(String, String)],
     /// As it was before it was compressed.
-    pub body: &'a [u8],
+    pub body: &'a Body,
     /// The bytes that came, which a signature is over.
     pub sent: &'a [u8],
 }
@@ -165,7 +166,7 @@ fn find(location: &Location, sent: Presented<'_>) -> Option<String> {
             .find(|(name, _)| name.eq_ignore_ascii_case(&location.name))
             .map(|(_, value)| value.into_owned()),
         "json" => {
-            if crate::domain::json::too_deep(sent.body, crate::limits::JSON_DEPTH) {
+            if sent.body.depth() > crate::limits::JSON_DEPTH {
                 return None;
             }
             let body: Value = serde_json::from_slice(sent.body).ok()?;
@@ -268,7 +269,7 @@ pub fn same(left: &[u8], right: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::exchange::SignedPart;
+    use crate::domain::exchange::{Pairs, SignedPart};
 
     const BODY: &[u8] = br#"{"n":"\u00e9"}"#;
 
@@ -303,9 +304,9 @@ mod tests {
         let sent = Presented {
             method: "POST",
             public_url: "https://x.example/h",
-            query: &vec![],
+            query: &[],
             headers: &headers,
-            body,
+            body: &body.to_vec().into(),
             sent: body,
         };
         verify(std::slice::from_ref(check), &secrets, sent, now)

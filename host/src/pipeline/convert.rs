@@ -2,20 +2,22 @@
 //! leads of a source, events of a channel. Intake, worker and replay decide what
 //! to do about the result; how it comes about is the same for all of them.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
 
 use super::check::{self, CheckError, Presented};
 use super::connections::{ConnectionError, Live};
+use super::mask::Mask;
 use super::routing::Routing;
-use super::{events, greeting, mask, normalise, props, spawn, templates};
+use super::{events, greeting, normalise, props, spawn, templates};
 use crate::app::App;
 use crate::domain::connection::ConnectionKind;
-use crate::domain::delivery::DeliveryStatus;
-use crate::domain::exchange::{Pairs, Problem, Reply, SenderChecks};
-use crate::domain::json;
+use crate::domain::delivery::{Body, DeliveryStatus};
+use crate::domain::exchange::{Location, Problem, Reply, SenderChecks};
 use crate::domain::plugin::{PluginDelivery, RanWith};
 use crate::domain::time::Micros;
 use crate::limits;
@@ -69,39 +71,88 @@ pub async fn checks(
     Ok(live.with_own(&plugin.digest, &declared))
 }
 
-/// What the sender presented, in full: sealed beside a delivery that could not
-/// be checked, so that it can be later.
-#[derive(serde::Serialize, serde::Deserialize)]
-pub struct Evidence {
+/// A delivery as it came, with its secrets.
+pub struct Unmasked {
+    pub delivery: NewDelivery,
+    /// The address as the sender sees it, with the query.
     pub public_url: String,
-    pub query: Pairs,
-    pub headers: Pairs,
-    /// In base64, when something in it is masked where it is kept: a signature
-    /// is over the body as it came.
-    #[serde(default)]
-    pub body: Option<String>,
-    /// The bytes that came, when they were compressed.
-    #[serde(default, with = "in_base64")]
-    pub sent: Option<Vec<u8>>,
+    /// The bytes that came, when they were compressed: the headers speak of these.
+    pub sent: Option<Bytes>,
 }
 
-impl Evidence {
+impl Unmasked {
+    pub fn verify(&self, checks: &SenderChecks, live: &Live) -> Result<(), CheckError> {
+        let delivery = &self.delivery;
+        let presented = Presented {
+            method: &delivery.method,
+            public_url: &self.public_url,
+            query: &delivery.query,
+            headers: &delivery.headers,
+            body: &delivery.body,
+            sent: self.sent.as_deref().unwrap_or(&delivery.body),
+        };
+        verify(presented, checks, live, delivery.received_at)
+    }
+
+    /// As a plugin and the store get it.
+    pub fn masked(self, carried: &SenderChecks, live: &Live) -> NewDelivery {
+        redacted(self.into_kept(), carried, live)
+    }
+
     /// The delivery as it is kept until its sender is proven, and beside it,
     /// sealed, what proves it.
     pub fn put_away(
-        mut self,
+        self,
         app: &App,
-        delivery: &NewDelivery,
-        checks: &SenderChecks,
+        carried: &SenderChecks,
         live: &Live,
     ) -> (NewDelivery, Vec<u8>) {
-        let kept = redacted(delivery, checks, live);
-        self.body = (kept.body != delivery.body).then(|| STANDARD.encode(&delivery.body));
-        let plain = serde_json::to_vec(&self).expect("texts are always JSON");
-        let sealed = app.sealer.seal(&plain, context(delivery).as_bytes());
-        (kept, sealed)
+        let came = &self.delivery;
+        let mask = Mask::of(&live.secrets);
+        let carried = &carried.carried_secrets;
+        let body = mask.body(&came.body, carried);
+        let differs = body.as_ref().is_some_and(|masked| came.body != *masked);
+        let plain = serde_json::to_vec(&Evidence {
+            public_url: Cow::Borrowed(self.public_url.as_str()),
+            query: Cow::Borrowed(came.query.as_slice()),
+            headers: Cow::Borrowed(came.headers.as_slice()),
+            body: differs.then(|| STANDARD.encode(&came.body)),
+            sent: self.sent.clone(),
+        })
+        .expect("texts are always JSON");
+        let sealed = app.sealer.seal(&plain, context(came).as_bytes());
+        (redacted_to(self.into_kept(), &mask, carried, body), sealed)
     }
 
+    fn into_kept(self) -> NewDelivery {
+        let mut delivery = self.delivery;
+        if self.sent.is_some() {
+            // They speak of the bytes that came, and not of the body that is kept.
+            delivery.headers.retain(|(name, _)| {
+                !matches!(name.as_str(), "content-encoding" | "content-length")
+            });
+        }
+        delivery
+    }
+}
+
+/// What the sender presented, in full: sealed beside a delivery that could not
+/// be checked, so that it can be later.
+#[derive(serde::Serialize, serde::Deserialize)]
+pub struct Evidence<'a> {
+    public_url: Cow<'a, str>,
+    query: Cow<'a, [(String, String)]>,
+    headers: Cow<'a, [(String, String)]>,
+    /// In base64, when something in it is masked where it is kept: a signature
+    /// is over the body as it came.
+    #[serde(default)]
+    body: Option<String>,
+    /// The bytes that came, when they were compressed.
+    #[serde(default, with = "in_base64")]
+    sent: Option<Bytes>,
+}
+
+impl Evidence<'static> {
     pub fn open(app: &App, delivery: &NewDelivery, sealed: &[u8]) -> Option<Self> {
         let plain = app.sealer.open(sealed, context(delivery).as_bytes()).ok()?;
         serde_json::from_slice(&plain).ok()
@@ -116,9 +167,10 @@ impl Evidence {
         let own = self
             .body
             .as_deref()
-            .and_then(|body| STANDARD.decode(body).ok());
-        let body = own.as_deref().unwrap_or(&delivery.body);
-        let sent = Presented {
+            .and_then(|body| STANDARD.decode(body).ok())
+            .map(Body::from);
+        let body = own.as_ref().unwrap_or(&delivery.body);
+        let presented = Presented {
             method: &delivery.method,
             public_url: &self.public_url,
             query: &self.query,
@@ -126,26 +178,36 @@ impl Evidence {
             body,
             sent: self.sent.as_deref().unwrap_or(body),
         };
-        // The time of signing was right when it was received, or never.
-        check::verify(&checks.checks, &live.secrets, sent, delivery.received_at)
+        verify(presented, checks, live, delivery.received_at)
     }
+}
+
+/// The time of signing was right when it was received, or never.
+fn verify(
+    presented: Presented<'_>,
+    checks: &SenderChecks,
+    live: &Live,
+    received_at: Micros,
+) -> Result<(), CheckError> {
+    check::verify(&checks.checks, &live.secrets, presented, received_at)
 }
 
 /// Bytes as a text of JSON, which they become when they are sealed and not before.
 mod in_base64 {
     use base64::Engine as _;
     use base64::engine::general_purpose::STANDARD;
+    use bytes::Bytes;
     use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer, de};
 
-    pub fn serialize<S: Serializer>(bytes: &Option<Vec<u8>>, to: S) -> Result<S::Ok, S::Error> {
+    pub fn serialize<S: Serializer>(bytes: &Option<Bytes>, to: S) -> Result<S::Ok, S::Error> {
         let text = bytes.as_ref().map(|bytes| STANDARD.encode(bytes));
         text.serialize(to)
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<u8>>, D::Error> {
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Bytes>, D::Error> {
         let text = Option::<String>::deserialize(from)?;
-        text.map(|text| STANDARD.decode(text).map_err(de::Error::custom))
-            .transpose()
+        let bytes = text.map(|text| STANDARD.decode(text).map(Bytes::from));
+        bytes.transpose().map_err(de::Error::custom)
     }
 }
 
@@ -154,15 +216,27 @@ fn context(delivery: &NewDelivery) -> String {
 }
 
 /// The delivery as it is kept: credentials masked.
-pub fn redacted(delivery: &NewDelivery, carried: &SenderChecks, live: &Live) -> NewDelivery {
+pub fn redacted(delivery: NewDelivery, carried: &SenderChecks, live: &Live) -> NewDelivery {
+    let mask = Mask::of(&live.secrets);
     let carried = &carried.carried_secrets;
-    NewDelivery {
-        path: mask::text(&delivery.path, &live.secrets).into_owned(),
-        query: mask::pairs("query", &delivery.query, carried, &live.secrets),
-        headers: mask::pairs("header", &delivery.headers, carried, &live.secrets),
-        body: mask::body(delivery.body.clone(), carried, &live.secrets),
-        ..delivery.clone()
+    let body = mask.body(&delivery.body, carried);
+    redacted_to(delivery, &mask, carried, body)
+}
+
+/// The same, where it is known what the body becomes, if it does not stay.
+fn redacted_to(
+    mut delivery: NewDelivery,
+    mask: &Mask<'_>,
+    carried: &[Location],
+    body: Option<Vec<u8>>,
+) -> NewDelivery {
+    mask.own(&mut delivery.path);
+    mask.pairs("query", &mut delivery.query, carried);
+    mask.pairs("header", &mut delivery.headers, carried);
+    if let Some(body) = body {
+        delivery.body = body.into();
     }
+    delivery
 }
 
 /// Converts a delivery whose sender was checked.
@@ -174,7 +248,7 @@ pub async fn convert(
     budget: Budget,
 ) -> Result<Converted, ConvertError> {
     let ran = plugin.ran_with(live.connection.config_version);
-    if json::too_deep(&delivery.body, limits::JSON_DEPTH) {
+    if delivery.body.depth() > limits::JSON_DEPTH {
         let problem = Problem {
             message: format!(
                 "the body is nested deeper than {} levels",
@@ -305,7 +379,7 @@ pub fn input(live: &Live, delivery: &NewDelivery) -> PluginDelivery {
         path: delivery.path.clone(),
         query: delivery.query.clone(),
         headers: delivery.headers.clone(),
-        body: delivery.body.clone(),
+        body: delivery.body.shared(),
         config: live.connection.config.clone(),
         context: live.context(),
     }

@@ -14,9 +14,11 @@
 use std::sync::Arc;
 
 use super::connections::Live;
+use super::mask::Mask;
 use super::worker::{self, Held};
-use super::{convert, greeting, mask, normalise, props};
+use super::{convert, greeting, normalise, props};
 use crate::app::App;
+use crate::domain::delivery::Body;
 use crate::domain::exchange::HttpResponse;
 use crate::domain::plugin::{Failure, FailureCategory, Fetch, Item, Outcome, PluginCompletion};
 use crate::domain::time::Micros;
@@ -204,10 +206,14 @@ async fn asked_again(app: &Arc<App>, plugin: &Arc<Loaded>, held: &HeldFetch) -> 
 
 /// The answer without the connection's secrets, which some sources repeat.
 fn masked(response: HttpResponse, live: &Live) -> HttpResponse {
+    let mask = Mask::of(&live.secrets);
+    let mut headers = response.headers;
+    mask.pairs("answer", &mut headers, &[]);
+    let body = Body::from(response.body);
     HttpResponse {
         status: response.status,
-        headers: mask::pairs("answer", &response.headers, &[], &live.secrets),
-        body: mask::body(response.body, &[], &live.secrets),
+        headers,
+        body: mask.body(&body, &[]).unwrap_or_else(|| body.into()),
     }
 }
 

@@ -9,16 +9,19 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::answering::{self, Asked};
 use super::check::{self, CheckError};
 use super::connections::{ConnectionError, Live};
-use super::convert::{self, ConvertError, Evidence};
+use super::convert::{self, ConvertError, Unmasked};
 use crate::app::App;
 use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::exchange::{Pairs, SenderChecks, first};
 use crate::domain::id::{AgentId, ConnectionId, DeliveryId};
 use crate::domain::network;
+use crate::domain::time::Micros;
 use crate::plugin::{Budget, CallError, Loaded};
 use crate::store::{
     Acceptance, DeliveryOutcome, ItemResult, NewDelivery, StoreError, Write, Written,
@@ -68,14 +71,14 @@ pub struct Inbound {
     /// Names in lower case.
     pub headers: Pairs,
     /// As it was before it was compressed.
-    pub body: Vec<u8>,
+    pub body: Bytes,
     /// The bytes that came, which a signature is over; `None`: those of the body.
-    pub sent: Option<Vec<u8>>,
+    pub sent: Option<Bytes>,
 }
 
 impl Inbound {
     /// The body came in another form, of which the headers speak.
-    pub fn as_sent(mut self, sent: Vec<u8>) -> Self {
+    pub fn as_sent(mut self, sent: Bytes) -> Self {
         self.sent = Some(sent);
         self
     }
@@ -157,25 +160,25 @@ pub async fn receive(app: &Arc<App>, inbound: Inbound) -> Result<Received, Intak
     has_room(app, &live)?;
     let now = app.clock.now();
     let peer = network::owner(inbound.peer);
-    let (evidence, delivery) = split(inbound, &live, now);
+    let came = as_it_came(inbound, &live, now);
 
     let Some(plugin) = app.plugins.active(&live.connection.plugin) else {
         let reason = format!("no version of `{}` is active", live.connection.plugin);
         let result = convert::waits(&reason, 0, now);
-        return keep_unchecked(app, &live, &delivery, evidence, peer, result).await;
+        return keep_unchecked(app, &live, came, peer, result).await;
     };
     let checks = match convert::checks(app, &live, &plugin, Budget::Brief).await {
         Ok(checks) => checks,
         Err(error) => {
             let ran = Some(plugin.ran_with(live.connection.config_version));
             let result = convert::after_failure(app, &error, ran, 0);
-            return keep_unchecked(app, &live, &delivery, evidence, peer, result).await;
+            return keep_unchecked(app, &live, came, peer, result).await;
         }
     };
-    if let Err(why) = evidence.verify(&checks, &live, &delivery) {
-        return quarantine(app, &live, &checks, &delivery, evidence, peer, why).await;
+    if let Err(why) = came.verify(&checks, &live) {
+        return quarantine(app, &live, &checks, came, peer, why).await;
     }
-    let delivery = convert::redacted(&delivery, &checks, &live);
+    let delivery = came.masked(&checks, &live);
     take(app, &live, &plugin, &checks, delivery).await
 }
 
@@ -231,13 +234,12 @@ async fn take(
 async fn keep_unchecked(
     app: &Arc<App>,
     live: &Live,
-    delivery: &NewDelivery,
-    evidence: Evidence,
+    came: Unmasked,
     peer: IpAddr,
     mut result: crate::store::ConversionResult,
 ) -> Result<Received, IntakeError> {
     // What the plugin declares is not known; what the connection adds is.
-    let (delivery, sealed) = evidence.put_away(app, delivery, &live.own_checks(), live);
+    let (delivery, sealed) = came.put_away(app, &live.own_checks(), live);
     result.presented = Some(sealed);
     let acceptance = Acceptance {
         delivery,
@@ -255,15 +257,14 @@ async fn quarantine(
     app: &Arc<App>,
     live: &Live,
     checks: &SenderChecks,
-    delivery: &NewDelivery,
-    evidence: Evidence,
+    came: Unmasked,
     peer: IpAddr,
     why: CheckError,
 ) -> Result<Received, IntakeError> {
-    tracing::warn!(delivery = %delivery.id, connection = live.source_name(), instance = live.instance_name(), %why, "a sender could not prove itself");
+    tracing::warn!(delivery = %came.delivery.id, connection = live.source_name(), instance = live.instance_name(), %why, "a sender could not prove itself");
     let mut result = convert::empty(DeliveryStatus::Quarantined);
     result.error = Some(why.to_string());
-    let (delivery, sealed) = evidence.put_away(app, delivery, checks, live);
+    let (delivery, sealed) = came.put_away(app, checks, live);
     result.presented = Some(sealed);
     let acceptance = Acceptance {
         delivery,
@@ -284,23 +285,7 @@ pub async fn connection(app: &App, address: &Address) -> Result<Arc<Live>, Intak
         .ok_or_else(|| IntakeError::UnknownAddress(address.clone()))
 }
 
-fn split(
-    inbound: Inbound,
-    live: &Live,
-    now: crate::domain::time::Micros,
-) -> (Evidence, NewDelivery) {
-    let evidence = Evidence {
-        public_url: inbound.public_url,
-        query: inbound.query.clone(),
-        headers: inbound.headers.clone(),
-        body: None,
-        sent: inbound.sent,
-    };
-    let mut headers = inbound.headers;
-    if evidence.sent.is_some() {
-        // They speak of the bytes that came, and not of the body that is kept.
-        headers.retain(|(name, _)| !matches!(name.as_str(), "content-encoding" | "content-length"));
-    }
+fn as_it_came(inbound: Inbound, live: &Live, now: Micros) -> Unmasked {
     let delivery = NewDelivery {
         id: DeliveryId::new(now),
         workspace: live.connection.workspace,
@@ -309,10 +294,14 @@ fn split(
         method: inbound.method,
         path: inbound.path,
         query: inbound.query,
-        headers,
-        body: inbound.body,
+        headers: inbound.headers,
+        body: inbound.body.into(),
     };
-    (evidence, delivery)
+    Unmasked {
+        delivery,
+        public_url: inbound.public_url,
+        sent: inbound.sent,
+    }
 }
 
 async fn commit(app: &App, acceptance: Acceptance) -> Result<DeliveryOutcome, IntakeError> {
@@ -414,8 +403,9 @@ pub async fn handshake(app: &Arc<App>, inbound: Inbound) -> Result<Handshake, In
             live.connection.plugin
         )));
     };
-    let (evidence, delivery) = split(inbound, &live, app.clock.now());
-    let shown = convert::redacted(&delivery, &live.own_checks(), &live);
+    let came = as_it_came(inbound, &live, app.clock.now());
+    let query = came.delivery.query.clone();
+    let shown = came.masked(&live.own_checks(), &live);
     let input = convert::input(&live, &shown);
     let lane = live.connection.id.as_str();
     // Anybody may ask, so it is as short as what a request may take.
@@ -427,7 +417,7 @@ pub async fn handshake(app: &Arc<App>, inbound: Inbound) -> Result<Handshake, In
         Err(error) => return Ok(Handshake::Unavailable(error.to_string())),
     };
     for requirement in &answer.require {
-        let presented = first(&evidence.query, &requirement.query_field);
+        let presented = first(&query, &requirement.query_field);
         let holds = match (live.secrets.get(&requirement.secret), presented) {
             (Some(secret), Some(presented)) => check::same(secret.as_bytes(), presented.as_bytes()),
             _ => false,
@@ -454,7 +444,7 @@ pub async fn handshake(app: &Arc<App>, inbound: Inbound) -> Result<Handshake, In
         live: &live,
         checks: &checks,
         shown: &plugin.reply_slots,
-        query: Some(&evidence.query),
+        query: Some(&query),
     };
     match answering::compose(&answer.reply, &asked) {
         Ok(reply) => Ok(Handshake::Answer(reply)),

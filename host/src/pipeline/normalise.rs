@@ -151,17 +151,16 @@ fn new_lead(live: &Live, lead: Lead) -> NewLead {
         .map(tidy_name)
         .filter(|name| !name.is_empty());
     let title = title(name.as_deref(), &phones, &emails, &lead);
-    let kept = props::of_lead(live, &lead, name.as_deref(), &phones);
+    let action = lead.action;
+    let references = lead.listings.iter();
+    let products = references.map(|one| one.reference.clone()).collect();
+    let kept = props::of_lead(live, lead, name.as_deref(), &phones);
     NewLead {
         connection: connection.id.clone(),
         agent: connection.agent,
         dedupe,
-        action: lead.action,
-        products: lead
-            .listings
-            .iter()
-            .map(|listing| listing.reference.clone())
-            .collect(),
+        action,
+        products,
         deal_props: kept.props,
         left_out: kept.left_out,
         contact_props: Map::new(),

@@ -23,7 +23,7 @@ pub struct Kept {
     pub left_out: Vec<String>,
 }
 
-pub fn of_lead(live: &Live, lead: &Lead, name: Option<&str>, phones: &[Phone]) -> Kept {
+pub fn of_lead(live: &Live, lead: Lead, name: Option<&str>, phones: &[Phone]) -> Kept {
     let mut kept = Filling::new(limits::DEAL_PROPS_BYTES);
     let connection = &live.connection;
     let source = lead.source.as_deref().unwrap_or(&connection.name);
@@ -36,7 +36,7 @@ pub fn of_lead(live: &Live, lead: &Lead, name: Option<&str>, phones: &[Phone]) -
         let read = time::parse_source(at, &connection.time_zone).map(|time| time.text());
         kept.put("occurredAt", json!(read.as_deref().unwrap_or(at)));
     }
-    if let Some(message) = lead.message.as_deref().filter(|text| !text.is_empty()) {
+    if let Some(message) = lead.message.filter(|text| !text.is_empty()) {
         kept.message(message);
     }
     kept.said(said(name, phones, &lead.emails));
@@ -55,20 +55,16 @@ pub fn of_lead(live: &Live, lead: &Lead, name: Option<&str>, phones: &[Phone]) -
         .iter()
         .map(|listing| json!({"kind": listing.kind, "reference": listing.reference}));
     kept.list("listings", listings);
-    let campaign = lead.campaign.iter();
+    let campaign = lead.campaign.into_iter();
     kept.fields(
         "campaign",
-        campaign.map(|(name, value)| (name, json!(value))),
+        campaign.map(|(name, value)| (name, Value::String(value))),
     );
     let consents = lead.consents.iter().map(|consent| {
         json!({"purpose": consent.purpose, "granted": consent.granted, "text": consent.text})
     });
     kept.list("consents", consents);
-    let attributes = lead.attributes.iter();
-    kept.fields(
-        deal::ATTRIBUTES,
-        attributes.map(|(name, value)| (name, value.clone())),
-    );
+    kept.fields(deal::ATTRIBUTES, lead.attributes.into_iter());
     kept.done()
 }
 
@@ -162,12 +158,12 @@ impl Filling {
         }
     }
 
-    fn message(&mut self, message: &str) {
+    fn message(&mut self, message: String) {
         let most = limits::DEAL_MESSAGE_BYTES;
         if text::length(&message) <= most {
-            return self.put("message", json!(message));
+            return self.put("message", Value::String(message));
         }
-        let kept = prefix(message, most - CUT.len());
+        let kept = prefix(&message, most - CUT.len());
         self.left_out.push(format!(
             "the last {} bytes of message",
             message.len() - kept.len()
@@ -214,15 +210,15 @@ impl Filling {
     }
 
     /// Every one that there is room for.
-    fn fields<'v>(&mut self, name: &str, values: impl Iterator<Item = (&'v String, Value)>) {
+    fn fields(&mut self, name: &str, values: impl Iterator<Item = (String, Value)>) {
         let mut kept = Map::new();
         let mut values = values.peekable();
         let has_room = values.peek().is_none() || self.takes(bytes_of(name, &json!({})));
         for (key, value) in values {
-            if has_room && self.takes(bytes_of(key, &value)) {
-                kept.insert(key.clone(), value);
+            if has_room && self.takes(bytes_of(&key, &value)) {
+                kept.insert(key, value);
             } else {
-                self.left_out.push(format!("{name}.{}", short(key)));
+                self.left_out.push(format!("{name}.{}", short(&key)));
             }
         }
         if !kept.is_empty() {
@@ -280,10 +276,7 @@ mod tests {
             filling.put("source", json!("site"));
             filling.put("long", json!(long));
             let fields = [("a".to_owned(), json!(long)), ("b".to_owned(), json!(1.50))];
-            filling.fields(
-                "attributes",
-                fields.iter().map(|(name, value)| (name, value.clone())),
-            );
+            filling.fields("attributes", fields.into_iter());
             filling.list("consents", [json!(1), json!(long), json!(2)].into_iter());
             filling.list("none", [].into_iter());
         });
@@ -312,8 +305,7 @@ mod tests {
             filled(bytes, |filling| {
                 filling.put("source", json!("a source"));
                 filling.list("listings", fields.iter().map(|(_, value)| value.clone()));
-                let values = fields.iter().map(|(name, value)| (name, value.clone()));
-                filling.fields("attributes", values);
+                filling.fields("attributes", fields.iter().cloned());
             });
         }
     }
@@ -324,7 +316,7 @@ mod tests {
         for text in ["x", "é", "\u{1}", "\"", "😀"] {
             let message = text.repeat(most);
             let kept = filled(limits::DEAL_PROPS_BYTES, |filling| {
-                filling.message(&message)
+                filling.message(message.clone())
             });
             let shown = kept.props["message"].as_str().expect("a text");
             assert!(shown.ends_with(CUT) && message.starts_with(shown.trim_end_matches(CUT)));
@@ -337,7 +329,9 @@ mod tests {
             );
         }
         let whole = "x".repeat(most - 2);
-        let kept = filled(limits::DEAL_PROPS_BYTES, |filling| filling.message(&whole));
+        let kept = filled(limits::DEAL_PROPS_BYTES, |filling| {
+            filling.message(whole.clone())
+        });
         assert_eq!(kept.props["message"], json!(whole));
         assert!(kept.left_out.is_empty());
     }

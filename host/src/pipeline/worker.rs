@@ -3,6 +3,7 @@
 //! that what a dying host held is done by the next; at most `worker.concurrency`
 //! pieces are in hand at once, and connections take turns (`store::Turns`).
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -272,7 +273,7 @@ pub async fn reconvert(app: &Arc<App>, held: &HeldDelivery, budget: Budget) -> C
     let failed =
         |error: &ConvertError| convert::after_failure(app, error, Some(ran.clone()), failures);
 
-    let mut delivery = delivery.clone();
+    let mut delivery = Cow::Borrowed(delivery);
     if let Some(sealed) = &held.presented {
         // It was never checked: that comes first.
         let checks = match convert::checks(app, &live, &plugin, budget).await {
@@ -291,7 +292,7 @@ pub async fn reconvert(app: &Arc<App>, held: &HeldDelivery, budget: Budget) -> C
             result.error = Some(why);
             return keep_evidence(result);
         }
-        delivery = convert::redacted(&delivery, &checks, &live);
+        delivery = Cow::Owned(convert::redacted(delivery.into_owned(), &checks, &live));
     }
     match convert::convert(app, &live, &plugin, &delivery, budget).await {
         Ok(converted) => converted.result,

@@ -14,7 +14,8 @@ use uuid::Uuid;
 use super::columns::{at, text as without_zero};
 use super::db::Transaction;
 use crate::store::StoreError;
-use crate::store::sql::{Arg, Kind, Text, Value};
+use crate::store::row::Columns as _;
+use crate::store::sql::{Arg, Kind, Text, Value, listed};
 
 pub async fn execute(
     connection: &mut PgConnection,
@@ -60,7 +61,8 @@ pub async fn execute_each<const N: usize>(
     text: &'static Text,
     rows: &[[Arg<'_>; N]],
 ) -> Result<u64, StoreError> {
-    let done = bind_lists(text, rows)?.execute(connection).await?;
+    let rows = [listed(rows)];
+    let done = bind_lists(text, &rows)?.execute(connection).await?;
     Ok(done.rows_affected())
 }
 
@@ -69,7 +71,18 @@ pub async fn query_each<const N: usize>(
     text: &'static Text,
     rows: &[[Arg<'_>; N]],
 ) -> Result<Vec<PgRow>, StoreError> {
-    Ok(bind_lists(text, rows)?.fetch_all(connection).await?)
+    let rows = [listed(rows)];
+    Ok(bind_lists(text, &rows)?.fetch_all(connection).await?)
+}
+
+/// How many rows each of the statements changed.
+pub async fn execute_together(
+    connection: &mut PgConnection,
+    text: &'static Text,
+    rows: &[Vec<&[Arg<'_>]>],
+) -> Result<Vec<u64>, StoreError> {
+    let row = bind_lists(text, rows)?.fetch_one(connection).await?;
+    (0..rows.len()).map(|place| row.number(place)).collect()
 }
 
 type Statement<'q> = Query<'q, Postgres, PgArguments>;
@@ -99,55 +112,74 @@ fn bind<'q>(text: &'static Text, args: &'q [Arg<'_>]) -> Result<Statement<'q>, S
     Ok(statement)
 }
 
-/// A list a column, in the order of the rows.
-fn bind_lists<'q, const N: usize>(
+/// A list a column, in the order of the rows, for each of the statements in the text.
+fn bind_lists<'q>(
     text: &'static Text,
-    rows: &'q [[Arg<'_>; N]],
+    rows: &'q [Vec<&'q [Arg<'_>]>],
 ) -> Result<Statement<'q>, StoreError> {
     let mut statement = sqlx::query(AssertSqlSafe(text.sql.as_str()));
-    for name in &text.names {
-        let place = rows
-            .first()
-            .and_then(|row| row.iter().position(|(known, _)| known == name))
-            .ok_or_else(|| no_value(name))?;
-        let values = rows.iter().map(|row| &row[place].1);
-        let kind = rows[0][place].1.kind();
-        statement = match kind {
-            Kind::Uuid => statement.bind(list(values, |value| match value {
-                Value::Uuid(id) => Some(*id),
-                _ => None,
-            })),
-            Kind::Text | Kind::Json => statement.bind(list(values, |value| match value {
-                Value::Text(of) => Some(without_zero(of)),
-                Value::Json(of) => Some(Cow::Borrowed(of.as_ref())),
-                _ => None,
-            })),
-            Kind::Number => statement.bind(list(values, |value| match value {
-                Value::Number(number) => Some(*number),
-                _ => None,
-            })),
-            Kind::Truth => statement.bind(list(values, |value| match value {
-                Value::Truth(truth) => Some(*truth),
-                _ => None,
-            })),
-            Kind::Time => statement.bind(list(values, |value| match value {
-                Value::Time(time) => Some(at(*time)),
-                _ => None,
-            })),
-            Kind::Bytes => statement.bind(list(values, |value| match value {
-                Value::Bytes(bytes) => Some(bytes.as_ref()),
-                _ => None,
-            })),
-        };
+    for (columns, rows) in text.each.iter().zip(rows) {
+        for (place, (name, kind)) in columns.iter().enumerate() {
+            statement = bind_list(statement, *kind, &values(rows, place, name)?);
+        }
     }
     Ok(statement)
 }
 
+/// What the rows have under this name, which mostly is at the column's place.
+fn values<'q>(
+    rows: &[&'q [Arg<'_>]],
+    place: usize,
+    name: &str,
+) -> Result<Vec<&'q Value<'q>>, StoreError> {
+    let Some(first) = rows.first() else {
+        return Ok(Vec::new());
+    };
+    let place = match first.get(place) {
+        Some((found, _)) if *found == name => place,
+        _ => first
+            .iter()
+            .position(|(found, _)| *found == name)
+            .ok_or_else(|| no_value(name))?,
+    };
+    Ok(rows.iter().map(|row| &row[place].1).collect())
+}
+
+fn bind_list<'q>(statement: Statement<'q>, kind: Kind, values: &[&'q Value<'q>]) -> Statement<'q> {
+    match kind {
+        Kind::Uuid => statement.bind(list(values, |value| match value {
+            Value::Uuid(id) => Some(*id),
+            _ => None,
+        })),
+        Kind::Text | Kind::Json => statement.bind(list(values, |value| match value {
+            Value::Text(of) => Some(without_zero(of)),
+            Value::Json(of) => Some(Cow::Borrowed(of.as_ref())),
+            _ => None,
+        })),
+        Kind::Number => statement.bind(list(values, |value| match value {
+            Value::Number(number) => Some(*number),
+            _ => None,
+        })),
+        Kind::Truth => statement.bind(list(values, |value| match value {
+            Value::Truth(truth) => Some(*truth),
+            _ => None,
+        })),
+        Kind::Time => statement.bind(list(values, |value| match value {
+            Value::Time(time) => Some(at(*time)),
+            _ => None,
+        })),
+        Kind::Bytes => statement.bind(list(values, |value| match value {
+            Value::Bytes(bytes) => Some(bytes.as_ref()),
+            _ => None,
+        })),
+    }
+}
+
 fn list<'q, T>(
-    values: impl Iterator<Item = &'q Value<'q>>,
+    values: &[&'q Value<'q>],
     of: impl Fn(&'q Value<'q>) -> Option<T>,
 ) -> Vec<Option<T>> {
-    values.map(of).collect()
+    values.iter().map(|value| of(value)).collect()
 }
 
 fn no_value(name: &str) -> StoreError {

@@ -4,7 +4,7 @@
 use uuid::Uuid;
 
 use super::Columns;
-use crate::domain::analytics::{Counts, Key, Measured, MetricSet, Slot};
+use crate::domain::analytics::{Key, Measured, MetricSet, Slot};
 use crate::domain::time::Micros;
 use crate::store::decide::cubes::CubeRow;
 use crate::store::decide::rollup::{BuildState, Change, Counted, Fact, Place};

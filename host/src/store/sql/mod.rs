@@ -9,8 +9,8 @@ mod statement;
 mod transaction;
 mod value;
 
-pub use self::statement::{Dialect, Sql, Text, sql};
+pub use self::statement::{Dialect, Sql, Text, Together, sql};
 pub(in crate::store) use self::transaction::steps;
-pub use self::transaction::{Row, Tx};
+pub use self::transaction::{Row, Tx, listed};
 pub(in crate::store) use self::value::args;
 pub use self::value::{Arg, Json, Kind, Value, json};

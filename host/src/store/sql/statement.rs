@@ -18,11 +18,21 @@ pub struct Sql {
     postgres: OnceLock<Text>,
 }
 
+/// Statements that change different rows, of which none needs what another one did:
+/// PostgreSQL runs them as one. Kept in a `static`, as a statement is.
+pub struct Together {
+    statements: Vec<&'static Sql>,
+    postgres: OnceLock<Text>,
+}
+
 /// What a database is sent: parameters have numbers.
 pub struct Text {
     pub sql: String,
     /// The names of the parameters by their numbers, from the first.
     pub names: Vec<String>,
+    /// The columns of `each`, of each of the statements that are in it: their lists are
+    /// the parameters, in this order.
+    pub each: Vec<Vec<(String, Kind)>>,
 }
 
 /// Which database a text is for.
@@ -60,18 +70,62 @@ impl Sql {
         };
         slot.get_or_init(|| {
             let text = for_dialect(&self.text, dialect);
+            let mut each = Vec::new();
             let text = match (columns_of_each(&text), dialect) {
                 (None, _) => text,
                 (Some((_, rest)), _) if rest.trim().is_empty() => String::new(),
                 (Some((columns, rest)), Dialect::Sqlite) => with_a_row(rest, &columns),
-                (Some((columns, rest)), Dialect::Postgres) => with_all_rows(rest, &columns),
+                (Some((columns, rest)), Dialect::Postgres) => {
+                    each.push(owned(&columns));
+                    with_all_rows(rest, &columns, "")
+                }
             };
             match dialect {
-                Dialect::Sqlite => Text::of(&text, '?'),
-                Dialect::Postgres => Text::of(&text, '$'),
+                Dialect::Sqlite => Text::of(&text, '?', each),
+                Dialect::Postgres => Text::of(&text, '$', each),
             }
         })
     }
+}
+
+impl Together {
+    /// Each of them reads its rows from `each` and returns none.
+    pub fn of(statements: Vec<&'static Sql>) -> Self {
+        Self {
+            statements,
+            postgres: OnceLock::new(),
+        }
+    }
+
+    pub fn statements(&self) -> &[&'static Sql] {
+        &self.statements
+    }
+
+    /// One statement that answers how many rows each of them changed.
+    pub fn text(&self) -> &Text {
+        self.postgres.get_or_init(|| {
+            let mut each = Vec::new();
+            let (mut parts, mut counts) = (Vec::new(), Vec::new());
+            for (place, statement) in self.statements.iter().enumerate() {
+                let text = for_dialect(&statement.text, Dialect::Postgres);
+                let (columns, rest) = columns_of_each(&text)
+                    .unwrap_or_else(|| panic!("without rows of its own: {text}"));
+                each.push(owned(&columns));
+                let text = with_all_rows(rest, &columns, &format!("of_{place}_"));
+                parts.push(format!("part_{place} as (\n{text}\nreturning 1\n)"));
+                counts.push(format!("(select count(*) from part_{place})"));
+            }
+            let text = format!("with {}\nselect {}", parts.join(", "), counts.join(", "));
+            Text::of(&text, '$', each)
+        })
+    }
+}
+
+fn owned(columns: &[(&str, Kind)]) -> Vec<(String, Kind)> {
+    let owned = columns
+        .iter()
+        .map(|(name, kind)| ((*name).to_owned(), *kind));
+    owned.collect()
 }
 
 const FOR_SQLITE: &str = "-- sqlite";
@@ -90,10 +144,7 @@ fn for_dialect(text: &str, dialect: Dialect) -> String {
 
 /// The columns of `each`, and the text behind them.
 fn columns_of_each(text: &str) -> Option<(Vec<(&str, Kind)>, &str)> {
-    let (columns, rest) = text
-        .trim_start()
-        .strip_prefix("each (")?
-        .split_once(')')?;
+    let (columns, rest) = text.trim_start().strip_prefix("each (")?.split_once(')')?;
     let columns = columns.split(',').map(|column| {
         let (name, kind) = column.trim().split_once(' ').unwrap_or((column, ""));
         let kind = Kind::of(kind).unwrap_or_else(|| panic!("`{column}` in {text}"));
@@ -114,12 +165,13 @@ fn with_a_row(text: &str, columns: &[(&str, Kind)]) -> String {
     with(text, &each)
 }
 
-/// `each` is all rows, whose columns are parameters: a list each.
-fn with_all_rows(text: &str, columns: &[(&str, Kind)]) -> String {
+/// `each` is all rows, whose columns are parameters: a list each, named after them behind
+/// this prefix.
+fn with_all_rows(text: &str, columns: &[(&str, Kind)], prefix: &str) -> String {
     let names: Vec<_> = columns.iter().map(|(name, _)| *name).collect();
     let lists: Vec<_> = columns
         .iter()
-        .map(|(name, kind)| format!(":{name}::{}[]", kind.in_a_list()))
+        .map(|(name, kind)| format!(":{prefix}{name}::{}[]", kind.in_a_list()))
         .collect();
     let read: Vec<_> = columns
         .iter()
@@ -150,7 +202,7 @@ fn with(text: &str, each: &str) -> String {
 
 impl Text {
     /// Numbers the parameters. A name that comes again has its number again.
-    fn of(text: &str, mark: char) -> Self {
+    fn of(text: &str, mark: char, each: Vec<Vec<(String, Kind)>>) -> Self {
         let mut sql = String::with_capacity(text.len());
         let mut names: Vec<String> = Vec::new();
         let mut rest = text;
@@ -188,7 +240,7 @@ impl Text {
             rest = &after[end..];
         }
         sql.push_str(rest);
-        Self { sql, names }
+        Self { sql, names, each }
     }
 }
 

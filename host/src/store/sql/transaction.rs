@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
-use super::statement::{Dialect, Sql, Text};
+use super::statement::{Dialect, Sql, Text, Together};
 use super::value::Arg;
 use crate::domain::id::WorkspaceId;
 use crate::domain::time::Micros;
@@ -148,6 +148,38 @@ impl Tx {
         }
     }
 
+    /// Runs statements that change different rows, each for rows of its own; how many
+    /// rows each changed. Without any rows none is run.
+    pub async fn run_together<const N: usize>(
+        &mut self,
+        together: &'static Together,
+        rows: [Vec<&[Arg<'_>]>; N],
+    ) -> Result<[u64; N], StoreError> {
+        let mut changed = [0; N];
+        if rows.iter().all(Vec::is_empty) {
+            return Ok(changed);
+        }
+        match self {
+            Self::Sqlite(connection) => {
+                let statements = together.statements().iter().zip(&rows);
+                for (changed, (sql, rows)) in changed.iter_mut().zip(statements) {
+                    let text = sql.text(Dialect::Sqlite);
+                    for row in rows {
+                        *changed += sqlite::run::execute(connection, text, row)?;
+                    }
+                }
+                Ok(changed)
+            }
+            Self::Postgres(transaction) => {
+                let found = postgres::run::execute_together(transaction, together.text(), &rows);
+                for (changed, found) in changed.iter_mut().zip(found.await?) {
+                    *changed = found;
+                }
+                Ok(changed)
+            }
+        }
+    }
+
     /// The rows that a statement gives for each of these rows, which it reads from
     /// `each`.
     pub async fn rows_each<const N: usize, T: Send>(
@@ -175,6 +207,11 @@ impl Tx {
             }
         }
     }
+}
+
+/// Rows of one statement among others.
+pub fn listed<'r, 'a, const N: usize>(rows: &'r [[Arg<'a>; N]]) -> Vec<&'r [Arg<'a>]> {
+    rows.iter().map(|row| row.as_slice()).collect()
 }
 
 /// Adds the rows that one execution on SQLite gives.

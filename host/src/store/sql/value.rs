@@ -81,21 +81,6 @@ pub enum Value<'a> {
     Bytes(Cow<'a, [u8]>),
 }
 
-impl Value<'_> {
-    pub fn kind(&self) -> Kind {
-        match self {
-            Self::Null(kind) => *kind,
-            Self::Uuid(_) => Kind::Uuid,
-            Self::Text(_) => Kind::Text,
-            Self::Json(_) => Kind::Json,
-            Self::Number(_) => Kind::Number,
-            Self::Truth(_) => Kind::Truth,
-            Self::Time(_) => Kind::Time,
-            Self::Bytes(_) => Kind::Bytes,
-        }
-    }
-}
-
 /// A parameter: its name, and what it holds.
 pub type Arg<'a> = (&'static str, Value<'a>);
 

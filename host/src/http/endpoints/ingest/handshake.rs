@@ -1,5 +1,7 @@
 //! `GET /ingest-lead/{connection}`: answers a source that makes sure of the address.
 
+use hyper::body::Bytes;
+
 use crate::http::error::ApiError;
 use crate::http::reply::Reply;
 use crate::http::router::Call;
@@ -11,7 +13,7 @@ pub async fn run(call: &Call<'_>, connection: &str) -> Result<Reply, ApiError> {
 
 /// Whoever it is that makes sure of an address.
 pub async fn answer(call: &Call<'_>, address: Address) -> Result<Reply, ApiError> {
-    let inbound = super::inbound(call, address, vec![]);
+    let inbound = super::inbound(call, address, Bytes::new());
     match intake::handshake(call.app, inbound).await? {
         Handshake::Answer(reply) => Ok(super::post::filled(reply)),
         Handshake::None => Err(ApiError::NoHandshake),

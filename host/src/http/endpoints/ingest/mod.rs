@@ -11,6 +11,7 @@ pub use origins::preflight;
 pub use post::{IngestAnswer, run as receive};
 pub(super) use post::{filled, take};
 
+use hyper::body::Bytes;
 use hyper::http::request::Parts;
 
 use crate::app::App;
@@ -27,7 +28,7 @@ fn address(connection: &str) -> Result<Address, ApiError> {
 }
 
 /// The request as the pipeline takes it.
-fn inbound(call: &Call<'_>, address: Address, body: Vec<u8>) -> Inbound {
+fn inbound(call: &Call<'_>, address: Address, body: Bytes) -> Inbound {
     let (app, head) = (call.app, call.head);
     let query = head.uri.query().unwrap_or_default();
     Inbound {

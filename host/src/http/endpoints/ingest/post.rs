@@ -126,11 +126,11 @@ pub async fn take(
     let limit = limits::DELIVERY_BYTES;
     let (sent, held) = body.read(app, limit).await?.into_parts();
     let (inbound, held) = match coding {
-        None => (super::inbound(call, address, sent.into()), held),
+        None => (super::inbound(call, address, sent), held),
         Some(coding) => {
             let work = decoding::decode(app, &connection, coding, sent.clone(), limit, held);
             let (body, held) = work.await?;
-            let inbound = super::inbound(call, address, body).as_sent(sent.into());
+            let inbound = super::inbound(call, address, body.into()).as_sent(sent);
             (inbound, held)
         }
     };

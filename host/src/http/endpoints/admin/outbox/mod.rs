@@ -105,7 +105,7 @@ async fn play(
         path,
         query: Vec::new(),
         headers: vec![("content-type".to_owned(), "application/json".to_owned())],
-        body: json!({ "events": [event] }).to_string().into_bytes(),
+        body: json!({ "events": [event] }).to_string().into(),
         sent: None,
     };
     let app = Arc::clone(call.app);

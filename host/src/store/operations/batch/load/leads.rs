@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Locked, WHOLE, asked, ids, place};
+use super::{Locked, WHOLE, asked, ids, not_asked, place};
 use crate::domain::deal::Status;
 use crate::domain::delivery::ItemStatus;
 use crate::domain::id::{
@@ -223,75 +223,97 @@ fn in_part(known: &Known, needs: &Needs, others: bool) -> BTreeSet<(WorkspaceId,
         .collect()
 }
 
-static CLAIMS: Sql = sql("
-each (place number, connection_id text, key text)
-select each.place, d.workspace_id, d.delivery_id, d.item, d.until_at, d.deal_id, d.contact_id
-from each
-cross join dedupe as d -- sqlite
-join dedupe as d -- postgres
-  on d.connection_id = each.connection_id
-  and d.key = each.key
-order by d.connection_id, d.key -- postgres
-for update of d -- postgres
-");
-
-/// Who has the keys that deliveries claim, which are locked.
-pub async fn claims(
-    tx: &mut Tx,
-    known: &mut Known,
-    locked: &mut Locked,
-    wanted: &BTreeSet<ClaimKey>,
-) -> Result<(), StoreError> {
-    let keys: Vec<&ClaimKey> = wanted.iter().collect();
-    let rows: Vec<_> = keys
-        .iter()
-        .zip(0_u32..)
-        .map(|((connection, key), place)| args! { place, connection_id: connection, key })
-        .collect();
-    let found: Vec<(ClaimKey, Claim)> = tx
-        .rows_each(&CLAIMS, &rows, |row| {
-            Ok((asked(&keys, row)?.clone(), known::claim(row)?))
-        })
-        .await?;
-    for (key, claim) in found {
-        locked.claims.insert(key.clone());
-        known.claims.insert(key, claim);
-    }
-    Ok(())
-}
-
-static CONTACT_KEYS: Sql = sql("
-each (place number, workspace_id uuid, key text)
-select each.place, k.contact_id
+// Keys of both kinds at once: of one that is claimed the connection is named, of a contact's
+// the workspace.
+static KEYS: Sql = sql("
+each (place number, connection_id text, workspace_id uuid, key text)
+with claimed as (                                      -- postgres
+  select each.place, d.*                               -- postgres
+  from each                                            -- postgres
+  join dedupe as d                                     -- postgres
+    on d.connection_id = each.connection_id            -- postgres
+    and d.key = each.key                               -- postgres
+  order by d.connection_id, d.key                      -- postgres
+  for update of d                                      -- postgres
+)                                                      -- postgres
+select place, workspace_id, delivery_id, item, until_at, deal_id, contact_id -- postgres
+from claimed                                           -- postgres
+select each.place, d.workspace_id, d.delivery_id, d.item, d.until_at, d.deal_id, d.contact_id -- sqlite
+from each                                              -- sqlite
+cross join dedupe as d                                 -- sqlite
+  on d.connection_id = each.connection_id              -- sqlite
+  and d.key = each.key                                 -- sqlite
+union all
+select each.place, k.workspace_id, null, null, null, null, k.contact_id
 from each
 cross join contact_keys as k -- sqlite
 join contact_keys as k -- postgres
   on k.workspace_id = each.workspace_id
   and k.key = each.key");
 
-/// Whom the contacts' keys name. A key stays its contact's own for as long as the contact
-/// is there, so it needs no lock: [`contacts`] notices who was erased; one that is made
-/// meanwhile meets the batch when that saves its own. Gives the people.
-pub async fn contact_keys(
+/// Who has the keys that deliveries claim, which are locked; and whom the contacts' keys
+/// name. A contact's key stays its own for as long as it is there, so it needs no lock:
+/// [`contacts`] notices who was erased; one that is made meanwhile meets the batch when
+/// that saves its own. Gives the people.
+pub async fn keys(
     tx: &mut Tx,
     known: &mut Known,
-    wanted: &BTreeSet<(WorkspaceId, String)>,
+    locked: &mut Locked,
+    claims: &BTreeSet<ClaimKey>,
+    of_contacts: &BTreeSet<(WorkspaceId, String)>,
 ) -> Result<BTreeSet<(WorkspaceId, ContactId)>, StoreError> {
-    let keys: Vec<&(WorkspaceId, String)> = wanted.iter().collect();
-    let rows: Vec<_> = keys
+    let claims: Vec<&ClaimKey> = claims.iter().collect();
+    let of_contacts: Vec<&(WorkspaceId, String)> = of_contacts.iter().collect();
+    let of_none = (None::<&ConnectionId>, None::<WorkspaceId>);
+    let claimed = claims
         .iter()
+        .map(|(connection, key)| ((Some(connection), of_none.1), key));
+    let named = of_contacts
+        .iter()
+        .map(|(of, key)| ((of_none.0, Some(*of)), key));
+    let rows: Vec<_> = claimed
+        .chain(named)
         .zip(0_u32..)
-        .map(|((workspace, key), place)| args! { place, workspace_id: *workspace, key })
+        .map(|(((connection_id, workspace_id), key), place)| {
+            args! { place, connection_id, workspace_id, key }
+        })
         .collect();
-    let found: Vec<((WorkspaceId, String), ContactId)> = tx
-        .rows_each(&CONTACT_KEYS, &rows, |row| {
-            Ok((asked(&keys, row)?.clone(), row.id("contact_id")?))
+    let found: Vec<Found> = tx
+        .rows_each(&KEYS, &rows, |row| {
+            let place: usize = row.number("place")?;
+            match place.checked_sub(claims.len()) {
+                None => Ok(Found::Claim(
+                    asked(&claims, row)?.clone(),
+                    known::claim(row)?,
+                )),
+                Some(place) => {
+                    let key = of_contacts.get(place).copied();
+                    let key = key.ok_or_else(|| not_asked(place))?;
+                    Ok(Found::Contact(key.clone(), row.id("contact_id")?))
+                }
+            }
         })
         .await?;
-    let people = found.iter().map(|((of, _), contact)| (*of, *contact));
-    let people = people.collect();
-    known.contact_keys.extend(found);
+    let mut people = BTreeSet::new();
+    for found in found {
+        match found {
+            Found::Claim(key, claim) => {
+                locked.claims.insert(key.clone());
+                known.claims.insert(key, claim);
+            }
+            Found::Contact(key, contact) => {
+                people.insert((key.0, contact));
+                known.contact_keys.insert(key, contact);
+            }
+        }
+    }
     Ok(people)
+}
+
+/// Who has a key.
+enum Found {
+    Claim(ClaimKey, Claim),
+    Contact((WorkspaceId, String), ContactId),
 }
 
 // One by one: a table that is young would be read by its workspace instead.
@@ -604,8 +626,7 @@ pub const SQL: &[&Sql] = &[
     &LAST_ITEMS,
     &ALL_ITEMS,
     &FETCHES,
-    &CLAIMS,
-    &CONTACT_KEYS,
+    &KEYS,
     &PRODUCTS,
     &DEALS,
     &CONTACTS,

@@ -158,9 +158,13 @@ fn asked<'a, T>(wanted: &[&'a T], row: &Row<'_>) -> Result<&'a T, StoreError> {
     wanted
         .get(place)
         .copied()
-        .ok_or_else(|| StoreError::Inconsistent {
-            what: format!("an answer to question {place}, which was not asked"),
-        })
+        .ok_or_else(|| not_asked(place))
+}
+
+fn not_asked(place: usize) -> StoreError {
+    StoreError::Inconsistent {
+        what: format!("an answer to question {place}, which was not asked"),
+    }
 }
 
 /// Everything that the writes touch, once the work that they name is locked.
@@ -188,8 +192,8 @@ pub async fn all(
     let sends = links.sends.iter().map(|id| stretch(id.0, SEND, SEND));
     let sends: Vec<_> = sends.collect();
     lock_work(tx, &mut locked, &sends).await?;
-    leads::claims(tx, &mut known, &mut locked, &needs.claims).await?;
-    let mut people = leads::contact_keys(tx, &mut known, &needs.contact_keys).await?;
+    let (claims, keys) = (&needs.claims, &needs.contact_keys);
+    let mut people = leads::keys(tx, &mut known, &mut locked, claims, keys).await?;
     leads::products(tx, &mut known, &needs.products).await?;
     leads::others(tx, &mut known, &needs).await?;
     dialogue::names(tx, &mut known, &mut locked, &links).await?;

@@ -182,18 +182,12 @@ order by connection_id
 for update -- postgres
 ");
 
-static CHANGED_LISTS: LazyLock<Sql> = LazyLock::new(|| sql_of_lists());
-
-fn sql_of_lists() -> Sql {
-    Sql::of(
-        "each (connection_id text, templates json)
+static CHANGED_LISTS: Sql = sql("
+each (connection_id text, templates json)
 update template_lists as l
 set templates = each.templates
 from each
-where l.connection_id = each.connection_id"
-            .to_owned(),
-    )
-}
+where l.connection_id = each.connection_id");
 
 async fn templates(tx: &mut Tx, changes: &[TemplateState]) -> Result<(), StoreError> {
     let of: BTreeMap<&ConnectionId, ()> = changes
@@ -234,6 +228,6 @@ pub fn statements() -> Vec<&'static Sql> {
         &*REMOVED_SENDS,
         &HOLDS,
         &LISTS,
-        &*CHANGED_LISTS,
+        &CHANGED_LISTS,
     ]
 }

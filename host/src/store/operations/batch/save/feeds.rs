@@ -15,7 +15,7 @@ use crate::store::decide::{
 };
 use crate::store::operations::stamp::{self, Stamps};
 use crate::store::schema::{self, Met};
-use crate::store::sql::{Arg, Sql, Tx, args, json};
+use crate::store::sql::{Arg, Sql, Together, Tx, args, json, listed};
 
 /// Stamps and saves what changed, each kind in the order in which it did.
 pub async fn changed(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
@@ -38,8 +38,9 @@ pub async fn changed(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
     }
     let mut stamps = stamp::allocate(tx, &changes).await?;
     let now = known.now;
-    save(tx, now, &stamped(&mut stamps, contacts)?).await?;
-    save(tx, now, &stamped(&mut stamps, deals)?).await?;
+    let contacts = stamped(&mut stamps, contacts)?;
+    let deals = stamped(&mut stamps, deals)?;
+    people(tx, &split(now, &contacts)?, &split(now, &deals)?).await?;
     // One that closes, or is resolved, comes before the next one of its two opens: what is
     // changed is saved before what is new.
     save(tx, now, &stamped(&mut stamps, conversations)?).await?;
@@ -104,11 +105,17 @@ fn stamped<'a, const N: usize, R: Fed<N>>(
         .collect()
 }
 
-async fn save<const N: usize, R: Fed<N>>(
-    tx: &mut Tx,
+/// Rows by how they are written.
+struct Split<'a, const N: usize> {
+    over: Vec<[Arg<'a>; N]>,
+    changed: Vec<[Arg<'a>; N]>,
+    new: Vec<[Arg<'a>; N]>,
+}
+
+fn split<'a, const N: usize, R: Fed<N>>(
     now: Micros,
-    rows: &[Stamped<'_, R::Id, R>],
-) -> Result<(), StoreError> {
+    rows: &[Stamped<'a, R::Id, R>],
+) -> Result<Split<'a, N>, StoreError> {
     let (mut over, mut changed, mut new) = (Vec::new(), Vec::new(), Vec::new());
     for Stamped { id, stamp, row } in rows {
         // A stamp may be ahead of the clock, or behind it; a time never exceeds the stamp.
@@ -120,6 +127,40 @@ async fn save<const N: usize, R: Fed<N>>(
         };
         of.push(row.args(*id, *stamp, at)?);
     }
+    Ok(Split { over, changed, new })
+}
+
+// None of them makes room for another one of its kind.
+static PEOPLE: LazyLock<Together> = LazyLock::new(|| {
+    Together::of(vec![
+        Contact::update(),
+        Contact::insert(),
+        Deal::update(),
+        Deal::insert(),
+    ])
+});
+
+async fn people(
+    tx: &mut Tx,
+    contacts: &Split<'_, 11>,
+    deals: &Split<'_, 18>,
+) -> Result<(), StoreError> {
+    let rows = [
+        listed(&contacts.changed),
+        listed(&contacts.new),
+        listed(&deals.changed),
+        listed(&deals.new),
+    ];
+    tx.run_together(&PEOPLE, rows).await?;
+    Ok(())
+}
+
+async fn save<const N: usize, R: Fed<N>>(
+    tx: &mut Tx,
+    now: Micros,
+    rows: &[Stamped<'_, R::Id, R>],
+) -> Result<(), StoreError> {
+    let Split { over, changed, new } = split(now, rows)?;
     tx.run_each(R::update(), &over).await?;
     tx.run_each(R::update(), &changed).await?;
     let made = tx.run_each(R::insert(), &new).await?;

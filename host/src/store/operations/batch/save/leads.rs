@@ -10,7 +10,7 @@ use crate::domain::id::{ConnectionId, DeliveryId};
 use crate::store::decide::{Change, Claim, ClaimKey, Delivery, Fetch, Item, Known};
 use crate::store::operations::batch::load::{Locked, place};
 use crate::store::schema::{self, Met};
-use crate::store::sql::{Arg, Json, Sql, Tx, args, json, sql};
+use crate::store::sql::{Arg, Json, Sql, Together, Tx, args, json, listed, sql};
 use crate::store::{StoreError, Write};
 
 use super::all_made;
@@ -34,9 +34,8 @@ fn claim_row<'a>((connection, key): &'a ClaimKey, claim: &'a Claim) -> [Arg<'a>;
     }
 }
 
-/// Keys that nobody had before. One that is missing in the count was made by another host
-/// since this batch looked for it.
-pub async fn new_claims(tx: &mut Tx, known: &Known, locked: &Locked) -> Result<(), StoreError> {
+/// Keys that nobody had before.
+fn new_claims<'a>(known: &'a Known, locked: &Locked) -> Vec<[Arg<'a>; 8]> {
     let new: BTreeMap<_, _> = known
         .claims
         .iter()
@@ -44,12 +43,9 @@ pub async fn new_claims(tx: &mut Tx, known: &Known, locked: &Locked) -> Result<(
             matches!(claim.change, Change::New | Change::Changed) && !locked.claims.contains(*key)
         })
         .collect();
-    let rows: Vec<_> = new
-        .into_iter()
+    new.into_iter()
         .map(|(key, claim)| claim_row(key, claim))
-        .collect();
-    let made = tx.run_each(&NEW_CLAIMS, &rows).await?;
-    all_made(rows.len(), made)
+        .collect()
 }
 
 /// Of those that are locked.
@@ -73,37 +69,34 @@ pub async fn changed_claims(tx: &mut Tx, known: &Known, locked: &Locked) -> Resu
 static CONTACT_KEYS: LazyLock<Sql> = LazyLock::new(|| schema::CONTACT_KEYS.insert(&[], Met::Kept));
 static SHARED_KEYS: LazyLock<Sql> = LazyLock::new(|| schema::SHARED_KEYS.insert(&[], Met::Kept));
 
-pub async fn contact_keys(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
+fn contact_keys(known: &Known) -> Vec<[Arg<'_>; 3]> {
     let new: BTreeMap<_, _> = known
         .new_contact_keys
         .iter()
         .map(|(workspace, key, contact)| ((*workspace, key), *contact))
         .collect();
-    let rows: Vec<_> = new
-        .into_iter()
+    new.into_iter()
         .map(|((workspace_id, key), contact_id)| args! { workspace_id, key, contact_id })
-        .collect();
-    let made = tx.run_each(&CONTACT_KEYS, &rows).await?;
-    all_made(rows.len(), made)?;
-    let rows: Vec<_> = known
+        .collect()
+}
+
+fn shared_keys(known: &Known) -> Vec<[Arg<'_>; 3]> {
+    known
         .shared_keys
         .iter()
         .map(|(workspace_id, key, contact_id)| {
             args! { workspace_id: *workspace_id, key, contact_id: *contact_id }
         })
-        .collect();
-    tx.run_each(&SHARED_KEYS, &rows).await?;
-    Ok(())
+        .collect()
 }
 
 static NEW_DELIVERIES: LazyLock<Sql> = LazyLock::new(|| schema::DELIVERIES.insert(&[], Met::Never));
 
 /// In the order of the writes, so that rows lie in the order of arrival.
-pub async fn new_deliveries(
-    tx: &mut Tx,
-    known: &Known,
-    writes: &[Write],
-) -> Result<(), StoreError> {
+fn new_deliveries<'a>(
+    known: &'a Known,
+    writes: &'a [Write],
+) -> Result<Vec<[Arg<'a>; 18]>, StoreError> {
     let mut rows = Vec::new();
     for (at, write) in writes.iter().enumerate() {
         let Write::Accept(acceptance) = write else {
@@ -135,8 +128,7 @@ pub async fn new_deliveries(
             body: &new.body[..],
         });
     }
-    tx.run_each(&NEW_DELIVERIES, &rows).await?;
-    Ok(())
+    Ok(rows)
 }
 
 // A sender that has nothing to prove any more is proven: its address goes.
@@ -196,21 +188,18 @@ fn item_row<'a>(
     }
 }
 
-pub async fn items(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
-    let (mut written, mut removed) = (Vec::new(), Vec::new());
+fn items(known: &Known, which: impl Fn(Change) -> bool) -> Vec<[Arg<'_>; 8]> {
+    let mut rows = Vec::new();
     for (id, delivery) in &known.deliveries {
-        for (index, item) in &delivery.items {
-            match item.change {
-                Change::None => {}
-                Change::Removed => removed.push(item_row(*id, delivery, *index, item)),
-                Change::New | Change::Changed => {
-                    written.push(item_row(*id, delivery, *index, item));
-                }
-            }
-        }
+        let some = delivery.items.iter().filter(|(_, item)| which(item.change));
+        rows.extend(some.map(|(index, item)| item_row(*id, delivery, *index, item)));
     }
+    rows
+}
+
+pub async fn removed_items(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
+    let removed = items(known, |change| change == Change::Removed);
     tx.run_each(&REMOVED_ITEMS, &removed).await?;
-    tx.run_each(&ITEMS, &written).await?;
     Ok(())
 }
 
@@ -341,10 +330,10 @@ static HISTORY: LazyLock<Sql> = LazyLock::new(|| {
 });
 static LOGS: LazyLock<Sql> = LazyLock::new(|| schema::DEAL_LOGS.insert(&[], Met::Never));
 
-/// Who changed what of deals, and what partners noted. Whoever adds to it has the deal, so a
-/// deal's rows are in the order in which they were decided.
-pub async fn past_of_deals(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
-    let rows = known
+/// Who changed what of deals. Whoever adds to it has the deal, so a deal's rows are in the
+/// order in which they were decided.
+fn history(known: &Known) -> Result<Vec<[Arg<'_>; 5]>, StoreError> {
+    known
         .new_history
         .iter()
         .map(|row| {
@@ -356,9 +345,12 @@ pub async fn past_of_deals(tx: &mut Tx, known: &Known) -> Result<(), StoreError>
                 changes: json(&row.changes)?,
             })
         })
-        .collect::<Result<Vec<_>, StoreError>>()?;
-    tx.run_each(&HISTORY, &rows).await?;
-    let rows = known
+        .collect()
+}
+
+/// What partners noted of deals.
+fn logs(known: &Known) -> Result<Vec<[Arg<'_>; 10]>, StoreError> {
+    known
         .new_logs
         .iter()
         .map(|row| {
@@ -375,9 +367,52 @@ pub async fn past_of_deals(tx: &mut Tx, known: &Known) -> Result<(), StoreError>
                 metadata: json(&row.metadata)?,
             })
         })
-        .collect::<Result<Vec<_>, StoreError>>()?;
-    tx.run_each(&LOGS, &rows).await?;
-    Ok(())
+        .collect()
+}
+
+// What nearly every batch has.
+static NEW: LazyLock<Together> = LazyLock::new(|| {
+    Together::of(vec![
+        &*NEW_CLAIMS,
+        &*CONTACT_KEYS,
+        &*SHARED_KEYS,
+        &*NEW_DELIVERIES,
+        &*ITEMS,
+        &*HISTORY,
+        &*LOGS,
+    ])
+});
+
+/// What nobody had before. A key that is missing in the count was made by another host
+/// since this batch looked for it.
+pub async fn new(
+    tx: &mut Tx,
+    known: &Known,
+    locked: &Locked,
+    writes: &[Write],
+) -> Result<(), StoreError> {
+    let (claims, keys, shared) = (
+        new_claims(known, locked),
+        contact_keys(known),
+        shared_keys(known),
+    );
+    let deliveries = new_deliveries(known, writes)?;
+    let items = items(known, |change| {
+        matches!(change, Change::New | Change::Changed)
+    });
+    let (history, logs) = (history(known)?, logs(known)?);
+    let rows = [
+        listed(&claims),
+        listed(&keys),
+        listed(&shared),
+        listed(&deliveries),
+        listed(&items),
+        listed(&history),
+        listed(&logs),
+    ];
+    let [claims_made, keys_made, ..] = tx.run_together(&NEW, rows).await?;
+    all_made(claims.len(), claims_made)?;
+    all_made(keys.len(), keys_made)
 }
 
 pub fn statements() -> Vec<&'static Sql> {

@@ -19,14 +19,11 @@ pub async fn all(
     locked: &Locked,
     writes: &[Write],
 ) -> Result<(), StoreError> {
-    leads::new_claims(tx, known, locked).await?;
-    leads::contact_keys(tx, known).await?;
-    leads::new_deliveries(tx, known, writes).await?;
+    leads::new(tx, known, locked, writes).await?;
     dialogue::new(tx, known, locked).await?;
-    leads::past_of_deals(tx, known).await?;
 
     leads::changed_deliveries(tx, known).await?;
-    leads::items(tx, known).await?;
+    leads::removed_items(tx, known).await?;
     leads::fetches(tx, known).await?;
     queue::save(tx, known, locked, writes).await?;
     leads::answers(tx, known).await?;
