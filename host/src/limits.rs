@@ -182,9 +182,10 @@ pub const EXPORT_PAGE_DEFAULT: u32 = 100;
 pub const EXPORT_PAGE_BYTES: usize = 16 << 20;
 pub const DEALS_BYTES: usize = EXPORT_PAGE_BYTES;
 
-/// Bytes of memory for each byte of a page, as which it is in memory some six times
-/// while it is made, by several readers at once; and what a page may have however
-/// little memory there is.
+/// Bytes of memory for each byte of a page; and what a page may have however little
+/// memory there is. A page is in memory once, in pieces that are freed as they go out,
+/// and its compressed answer beside it. Several readers make pages at once, and the rest
+/// of the service needs most of the memory.
 pub const MEMORY_PER_PAGE_BYTE: u64 = 128;
 pub const LEAST_PAGE_BYTES: usize = 1 << 20;
 
@@ -287,8 +288,8 @@ pub const BODY_COPIED_BYTES: usize = 16 << 10;
 pub const DRAINED_BYTES: usize = 16 << 20;
 pub const DRAINED_SECONDS: u64 = 2;
 
-/// Of an answer that is made while it goes out, in one piece: a row is never cut. A page
-/// with more than one piece is read off the threads that serve.
+/// Bytes of one piece of a large answer: a new piece begins past it. A row is never cut,
+/// and a piece is freed when it has gone out.
 pub const PIECE_BYTES: usize = 64 << 10;
 
 /// Bytes above which an answer is compressed: below, headers weigh as much.
@@ -598,8 +599,9 @@ pub const FENCE_LONGEST_SECONDS: u64 = 60;
 /// Seconds between two notes of how far the store is.
 pub const SEEN_EVERY_SECONDS: u64 = 10;
 
-/// Rows of one transaction of a move, and bytes of what is long in them: what is
-/// held in memory twice, and copied again when the move is cut off.
+/// Rows of one transaction of a move, and bytes of what is long in them: a page, which is
+/// copied again when the move is cut off. Up to three pages are in memory: one that is
+/// read, one that waits, one that is written.
 pub const MOVED_ROWS: u32 = 1_000;
 pub const MOVED_BYTES: u64 = 8 << 20;
 

@@ -22,7 +22,8 @@ pub fn may_use() -> Option<u64> {
 }
 
 /// Bytes of the rows of one page: [`limits::EXPORT_PAGE_BYTES`], and less where there
-/// is little memory, since a page is in it several times while it is made.
+/// is little memory: several readers have a page in it at once, each beside its
+/// compressed answer.
 pub fn page_bytes() -> usize {
     static BYTES: LazyLock<usize> = LazyLock::new(|| page_bytes_of(may_use()));
     *BYTES

@@ -684,3 +684,141 @@ create table rollup_zones (
   used_at integer not null,
   primary key (workspace_id, zone)
 ) strict, without rowid;
+
+-- For people who look into the file; the service reads none of these. Ids are written as the
+-- service writes them, times in UTC and to the millisecond, and workspaces, connections and
+-- other small things have their names. A stamp stays the number that feeds are in order of.
+
+create view readable_connections as
+select
+  c.id, w.slug as workspace, c.kind, c.name, p.name as partner, a.name as agent, c.plugin,
+  c.config, c.config_version, c.region, c.time_zone,
+  strftime('%Y-%m-%dT%H:%M:%fZ', c.paused_at / 1000 / 1e3, 'unixepoch') as paused_at,
+  c.paused_reason
+from connections as c
+left join workspaces as w on w.id = c.workspace_id
+left join partners as p on p.id = c.partner_id
+left join agents as a on a.id = c.agent_id;
+
+create view readable_queue as
+select
+  w.slug as workspace,
+  lower(hex(substr(q.delivery_id, 1, 4)) || '-' || hex(substr(q.delivery_id, 5, 2)) || '-'
+    || hex(substr(q.delivery_id, 7, 2)) || '-' || hex(substr(q.delivery_id, 9, 2)) || '-'
+    || hex(substr(q.delivery_id, 11))) as delivery_id,
+  q.item, c.name as connection, q.status, q.digest, q.body_bytes,
+  strftime('%Y-%m-%dT%H:%M:%fZ', q.due_at / 1000 / 1e3, 'unixepoch') as due_at,
+  q.lease,
+  strftime('%Y-%m-%dT%H:%M:%fZ', q.lease_until_at / 1000 / 1e3, 'unixepoch') as lease_until_at,
+  strftime('%Y-%m-%dT%H:%M:%fZ', q.until_at / 1000 / 1e3, 'unixepoch') as until_at
+from queue as q
+left join workspaces as w on w.id = q.workspace_id
+left join connections as c on c.id = q.connection_id;
+
+create view readable_deliveries as
+select
+  lower(hex(substr(d.id, 1, 4)) || '-' || hex(substr(d.id, 5, 2)) || '-'
+    || hex(substr(d.id, 7, 2)) || '-' || hex(substr(d.id, 9, 2)) || '-'
+    || hex(substr(d.id, 11))) as id,
+  w.slug as workspace, c.name as connection,
+  strftime('%Y-%m-%dT%H:%M:%fZ', d.received_at / 1000 / 1e3, 'unixepoch') as received_at,
+  d.method, d.path, d.query, d.headers, d.body_bytes, d.status, d.error, d.notes, d.ran,
+  d.attempts,
+  strftime('%Y-%m-%dT%H:%M:%fZ', d.next_attempt_at / 1000 / 1e3, 'unixepoch') as next_attempt_at,
+  d.peer, d.body
+from deliveries as d
+left join workspaces as w on w.id = d.workspace_id
+left join connections as c on c.id = d.connection_id;
+
+create view readable_contacts as
+select
+  lower(hex(substr(c.id, 1, 4)) || '-' || hex(substr(c.id, 5, 2)) || '-'
+    || hex(substr(c.id, 7, 2)) || '-' || hex(substr(c.id, 9, 2)) || '-'
+    || hex(substr(c.id, 11))) as id,
+  w.slug as workspace, c.cursor_us, c.name, c.email, c.phone_number,
+  strftime('%Y-%m-%dT%H:%M:%fZ', c.banned_at / 1000 / 1e3, 'unixepoch') as banned_at,
+  c.props, c.edited,
+  strftime('%Y-%m-%dT%H:%M:%fZ', c.created_at / 1000 / 1e3, 'unixepoch') as created_at,
+  strftime('%Y-%m-%dT%H:%M:%fZ', c.updated_at / 1000 / 1e3, 'unixepoch') as updated_at
+from contacts as c
+left join workspaces as w on w.id = c.workspace_id;
+
+create view readable_deals as
+select
+  lower(hex(substr(d.id, 1, 4)) || '-' || hex(substr(d.id, 5, 2)) || '-'
+    || hex(substr(d.id, 7, 2)) || '-' || hex(substr(d.id, 9, 2)) || '-'
+    || hex(substr(d.id, 11))) as id,
+  w.slug as workspace, d.cursor_us,
+  lower(hex(substr(d.person_id, 1, 4)) || '-' || hex(substr(d.person_id, 5, 2)) || '-'
+    || hex(substr(d.person_id, 7, 2)) || '-' || hex(substr(d.person_id, 9, 2)) || '-'
+    || hex(substr(d.person_id, 11))) as person_id,
+  a.name as agent, o.name as owner, d.status, d.stage_code, d.title, d.props, d.edited,
+  strftime('%Y-%m-%dT%H:%M:%fZ', d.created_at / 1000 / 1e3, 'unixepoch') as created_at,
+  strftime('%Y-%m-%dT%H:%M:%fZ', d.updated_at / 1000 / 1e3, 'unixepoch') as updated_at,
+  nullif(lower(hex(substr(d.product_id, 1, 4)) || '-' || hex(substr(d.product_id, 5, 2)) || '-'
+    || hex(substr(d.product_id, 7, 2)) || '-' || hex(substr(d.product_id, 9, 2)) || '-'
+    || hex(substr(d.product_id, 11))), '----') as product_id,
+  d.external_id, c.name as connection,
+  nullif(lower(hex(substr(d.delivery_id, 1, 4)) || '-' || hex(substr(d.delivery_id, 5, 2)) || '-'
+    || hex(substr(d.delivery_id, 7, 2)) || '-' || hex(substr(d.delivery_id, 9, 2)) || '-'
+    || hex(substr(d.delivery_id, 11))), '----') as delivery_id,
+  p.name as partner
+from deals as d
+left join workspaces as w on w.id = d.workspace_id
+left join agents as a on a.id = d.agent_id
+left join owners as o on o.id = d.owner_id
+left join connections as c on c.id = d.connection_id
+left join partners as p on p.id = d.partner_id;
+
+create view readable_conversations as
+select
+  lower(hex(substr(c.id, 1, 4)) || '-' || hex(substr(c.id, 5, 2)) || '-'
+    || hex(substr(c.id, 7, 2)) || '-' || hex(substr(c.id, 9, 2)) || '-'
+    || hex(substr(c.id, 11))) as id,
+  w.slug as workspace, c.cursor_us,
+  lower(hex(substr(c.contact_id, 1, 4)) || '-' || hex(substr(c.contact_id, 5, 2)) || '-'
+    || hex(substr(c.contact_id, 7, 2)) || '-' || hex(substr(c.contact_id, 9, 2)) || '-'
+    || hex(substr(c.contact_id, 11))) as contact_id,
+  nullif(lower(hex(substr(c.deal_id, 1, 4)) || '-' || hex(substr(c.deal_id, 5, 2)) || '-'
+    || hex(substr(c.deal_id, 7, 2)) || '-' || hex(substr(c.deal_id, 9, 2)) || '-'
+    || hex(substr(c.deal_id, 11))), '----') as deal_id,
+  a.name as agent, c.agent_type, c.source, c.channel, c.status,
+  strftime('%Y-%m-%dT%H:%M:%fZ', c.created_at / 1000 / 1e3, 'unixepoch') as created_at,
+  strftime('%Y-%m-%dT%H:%M:%fZ', c.updated_at / 1000 / 1e3, 'unixepoch') as updated_at,
+  strftime('%Y-%m-%dT%H:%M:%fZ', c.first_message_at / 1000 / 1e3, 'unixepoch') as first_message_at,
+  strftime('%Y-%m-%dT%H:%M:%fZ', c.answered_at / 1000 / 1e3, 'unixepoch') as answered_at,
+  strftime('%Y-%m-%dT%H:%M:%fZ', c.last_message_at / 1000 / 1e3, 'unixepoch') as last_message_at,
+  strftime('%Y-%m-%dT%H:%M:%fZ', c.no_response_at / 1000 / 1e3, 'unixepoch') as no_response_at,
+  strftime('%Y-%m-%dT%H:%M:%fZ', c.transferred_at / 1000 / 1e3, 'unixepoch') as transferred_at,
+  strftime('%Y-%m-%dT%H:%M:%fZ', c.appointment_at / 1000 / 1e3, 'unixepoch') as appointment_at,
+  strftime('%Y-%m-%dT%H:%M:%fZ', c.closed_at / 1000 / 1e3, 'unixepoch') as closed_at,
+  c.props,
+  strftime('%Y-%m-%dT%H:%M:%fZ', c.messaged_at / 1000 / 1e3, 'unixepoch') as messaged_at,
+  c.transfer,
+  strftime('%Y-%m-%dT%H:%M:%fZ', c.respond_by / 1000 / 1e3, 'unixepoch') as respond_by,
+  strftime('%Y-%m-%dT%H:%M:%fZ', c.close_by / 1000 / 1e3, 'unixepoch') as close_by,
+  strftime('%Y-%m-%dT%H:%M:%fZ', c.due_at / 1000 / 1e3, 'unixepoch') as due_at
+from conversations as c
+left join workspaces as w on w.id = c.workspace_id
+left join agents as a on a.id = c.agent_id;
+
+create view readable_messages as
+select
+  lower(hex(substr(m.id, 1, 4)) || '-' || hex(substr(m.id, 5, 2)) || '-'
+    || hex(substr(m.id, 7, 2)) || '-' || hex(substr(m.id, 9, 2)) || '-'
+    || hex(substr(m.id, 11))) as id,
+  w.slug as workspace, m.cursor_us,
+  lower(hex(substr(m.conversation_id, 1, 4)) || '-' || hex(substr(m.conversation_id, 5, 2)) || '-'
+    || hex(substr(m.conversation_id, 7, 2)) || '-' || hex(substr(m.conversation_id, 9, 2)) || '-'
+    || hex(substr(m.conversation_id, 11))) as conversation_id,
+  lower(hex(substr(m.contact_id, 1, 4)) || '-' || hex(substr(m.contact_id, 5, 2)) || '-'
+    || hex(substr(m.contact_id, 7, 2)) || '-' || hex(substr(m.contact_id, 9, 2)) || '-'
+    || hex(substr(m.contact_id, 11))) as contact_id,
+  a.name as agent,
+  strftime('%Y-%m-%dT%H:%M:%fZ', m.created_at / 1000 / 1e3, 'unixepoch') as created_at,
+  m.actor, m.kind, m.content, m.metadata, m.state,
+  strftime('%Y-%m-%dT%H:%M:%fZ', m.delivered_at / 1000 / 1e3, 'unixepoch') as delivered_at,
+  strftime('%Y-%m-%dT%H:%M:%fZ', m.read_at / 1000 / 1e3, 'unixepoch') as read_at
+from messages as m
+left join workspaces as w on w.id = m.workspace_id
+left join agents as a on a.id = m.agent_id;
