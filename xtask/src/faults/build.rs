@@ -89,8 +89,14 @@ fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
         .context(format!("copying {}", from.display()))
 }
 
-/// The last commit with an older schema, built; None without that much history.
+/// The last commit with an older schema, built; None without that much history, and where
+/// the newest migration is the first: the schemas before that are refused.
 fn before(folder: &Path) -> Result<Option<Before>, Failure> {
+    let migrations = repository::root().join(SCHEMA);
+    let count = fs::read_dir(&migrations).context(format!("reading {}", migrations.display()))?;
+    if count.count() == 1 {
+        return Ok(None);
+    }
     let git = |arguments: &[&str]| {
         process::output(
             Command::new("git")

@@ -165,10 +165,7 @@ pub async fn due(
         // takes of it what is still due and free.
         Database::Sqlite(_) => {
             let found = database
-                .read(
-                    Rows::Exempt,
-                    steps!(|tx| find(tx, &turns, now).await),
-                )
+                .read(Rows::Exempt, steps!(|tx| find(tx, &turns, now).await))
                 .await?;
             if found.is_empty() {
                 return Ok(Vec::new());

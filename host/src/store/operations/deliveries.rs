@@ -196,9 +196,8 @@ pub async fn list(
                             _,
                         ) => {
                             let args = args! { status: status.as_str() };
-                            let waiting = tx.rows(&WORKSPACES_THAT_WAIT, &args, |row| {
-                                row.id("workspace_id")
-                            });
+                            let waiting =
+                                tx.rows(&WORKSPACES_THAT_WAIT, &args, |row| row.id("workspace_id"));
                             (&LIST_WAITING, waiting.await?)
                         }
                         (_, Some(connection)) => {

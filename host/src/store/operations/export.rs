@@ -7,8 +7,9 @@ use crate::domain::row::Entity;
 use crate::store::database::Database;
 use crate::store::postgres::Rows;
 use crate::store::row::Columns as _;
-use crate::store::row::export::{self, Fields, Filling, not_exported};
-use crate::store::sql::{Sql, args, sql, steps};
+use crate::store::row::export::{self, Field, Fields, Filling, columns, not_exported};
+use crate::store::schema::{self, Table};
+use crate::store::sql::{Sql, args, made, sql, steps};
 use crate::store::{ExportPage, MessageErrorFilter, Scope, StoreError};
 
 static CLOCK: Sql = sql("
@@ -17,85 +18,53 @@ from feed_clock
 where workspace_id = :workspace
 and entity = :entity");
 
-// Columns are read by place: their order is that of the fields in `row::export`.
-macro_rules! page_of {
-    ($table:literal, $columns:literal) => {
-        sql(concat!(
-            "
-select ",
-            $columns,
-            "
-from ",
-            $table,
-            "
-where workspace_id = :workspace
+fn page_of(table: &Table, fields: &[Field], filter: &str) -> String {
+    format!(
+        "
+select {}
+from {}
+where {filter}
 and cursor_us > :after
 and cursor_us <= :upper
 order by cursor_us
-limit :rows"
-        ))
-    };
+limit :rows",
+        columns(fields),
+        table.name,
+    )
 }
 
-static CONTACTS: Sql = page_of!(
-    "contacts",
-    "id, workspace_id, cursor_us, name, email, phone_number, banned_at, props"
-);
+const ALL: &str = "workspace_id = :workspace";
 
-static DEALS: Sql = page_of!(
-    "deals",
-    "id, workspace_id, cursor_us, person_id, agent_id, owner_id, status, title, props,
-  created_at, updated_at, stage_code, product_id, external_id"
-);
-
-static MESSAGES: Sql = page_of!(
-    "messages",
-    "id, workspace_id, cursor_us, conversation_id, created_at, actor, kind, content, metadata,
-  delivered_at, read_at"
-);
-
-static CONVERSATIONS: Sql = page_of!(
-    "conversations",
-    "id, workspace_id, cursor_us, contact_id, deal_id, agent_id, agent_type, source, channel,
-  status, created_at, updated_at, first_message_at, answered_at, last_message_at, no_response_at,
-  transferred_at, appointment_at, closed_at, props"
-);
+static CONTACTS: Sql = made(|| page_of(&schema::CONTACTS, &export::CONTACT, ALL));
+static DEALS: Sql = made(|| page_of(&schema::DEALS, &export::DEAL, ALL));
+static MESSAGES: Sql = made(|| page_of(&schema::MESSAGES, &export::MESSAGE, ALL));
+static CONVERSATIONS: Sql = made(|| page_of(&schema::CONVERSATIONS, &export::CONVERSATION, ALL));
 
 // Of a row nothing is read but its id.
-static CONTACT_IDS: Sql = page_of!("contacts", "id, cursor_us");
-static DEAL_IDS: Sql = page_of!("deals", "id, cursor_us");
-static MESSAGE_IDS: Sql = page_of!("messages", "id, cursor_us");
-static CONVERSATION_IDS: Sql = page_of!("conversations", "id, cursor_us");
+static CONTACT_IDS: Sql = made(|| page_of(&schema::CONTACTS, &export::ID, ALL));
+static DEAL_IDS: Sql = made(|| page_of(&schema::DEALS, &export::ID, ALL));
+static MESSAGE_IDS: Sql = made(|| page_of(&schema::MESSAGES, &export::ID, ALL));
+static CONVERSATION_IDS: Sql = made(|| page_of(&schema::CONVERSATIONS, &export::ID, ALL));
 
 // An index leads to the rows of a conversation or of a deal, in the same order; the other
 // filters judge what it leads to. `is true` keeps a workspace's index from leading instead.
-macro_rules! errors_of {
-    ($by:literal) => {
-        sql(concat!(
-            "
-select id, workspace_id, cursor_us, recipient_id, deal_id, conversation_id, agent_id, message_id,
-  external_id, code, title, description, details, template_name, channel, occurred_at
-from message_errors
-where ",
-            $by,
-            "
-and cursor_us > :after
-and cursor_us <= :upper
+fn errors_of(by: &str) -> String {
+    let filter = format!(
+        "{by}
 and (:conversation::uuid is null or conversation_id = :conversation)
 and (:deal::uuid is null or deal_id = :deal)
 and (:agent::bigint is null or agent_id = :agent)
 and (:external_id::text is null or external_id = :external_id)
-and (:code::text is null or code = :code)
-order by cursor_us
-limit :rows"
-        ))
-    };
+and (:code::text is null or code = :code)"
+    );
+    page_of(&schema::MESSAGE_ERRORS, &export::MESSAGE_ERROR, &filter)
 }
 
-static ERRORS: Sql = errors_of!("workspace_id = :workspace");
+static ERRORS: Sql = made(|| errors_of(ALL));
 static ERRORS_OF_CONVERSATION: Sql =
-    errors_of!("conversation_id = :conversation and (workspace_id = :workspace) is true");
-static ERRORS_OF_DEAL: Sql = errors_of!("deal_id = :deal and (workspace_id = :workspace) is true");
+    made(|| errors_of("conversation_id = :conversation and (workspace_id = :workspace) is true"));
+static ERRORS_OF_DEAL: Sql =
+    made(|| errors_of("deal_id = :deal and (workspace_id = :workspace) is true"));
 
 /// Rows of a feed, and what is written of each.
 #[derive(Clone, Copy)]
@@ -123,11 +92,11 @@ pub async fn page(
     limit: u32,
 ) -> Result<ExportPage, StoreError> {
     let (sql, fields) = match entity {
-        Entity::Contacts => (&CONTACTS, export::CONTACT),
-        Entity::Deals => (&DEALS, export::DEAL),
-        Entity::Messages => (&MESSAGES, export::MESSAGE),
-        Entity::Conversations => (&CONVERSATIONS, export::CONVERSATION),
-        Entity::MessageErrors => (&ERRORS, export::MESSAGE_ERROR),
+        Entity::Contacts => (&CONTACTS, &*export::CONTACT),
+        Entity::Deals => (&DEALS, &*export::DEAL),
+        Entity::Messages => (&MESSAGES, &*export::MESSAGE),
+        Entity::Conversations => (&CONVERSATIONS, &*export::CONVERSATION),
+        Entity::MessageErrors => (&ERRORS, &*export::MESSAGE_ERROR),
         Entity::Tickets | Entity::Products => return Err(not_exported(entity)),
     };
     let feed = Feed {
@@ -164,7 +133,7 @@ pub async fn ids(
     let feed = Feed {
         entity,
         sql,
-        fields: export::ID,
+        fields: &export::ID,
     };
     let bounds = Bounds {
         after,
@@ -191,7 +160,7 @@ pub async fn message_errors(
     let feed = Feed {
         entity: Entity::MessageErrors,
         sql,
-        fields: export::MESSAGE_ERROR,
+        fields: &export::MESSAGE_ERROR,
     };
     let bounds = Bounds {
         after,

@@ -58,7 +58,7 @@ fn areas() -> Vec<(&'static str, Vec<&'static Sql>)> {
         ("remove", remove::SQL.to_vec()),
         ("save", batch::save::statements()),
         ("stamp", stamp::SQL.to_vec()),
-        ("sweep", sweep::SQL.to_vec()),
+        ("sweep", sweep::statements()),
         ("templates", templates::SQL.to_vec()),
         ("tombstones", tombstones::SQL.to_vec()),
     ]

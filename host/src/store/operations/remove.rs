@@ -14,7 +14,8 @@ use crate::store::gone::Gone;
 use crate::store::operations::tombstones;
 use crate::store::postgres::Rows;
 use crate::store::row::Columns as _;
-use crate::store::sql::{Arg, Sql, Tx, args, sql, steps};
+use crate::store::schema;
+use crate::store::sql::{Arg, Sql, Tx, args, made, sql, steps};
 use crate::store::{Erased, StoreError};
 
 /// Locks the rows that a column of theirs leads to. The workspace is checked, and leads
@@ -48,56 +49,7 @@ for update of t                                  -- postgres
     };
 }
 
-/// Removes the rows that a column of theirs leads to. The workspace is checked, and leads
-/// nowhere.
-macro_rules! removed {
-    ($table:literal, $by:literal) => {
-        concat!(
-            "
-each (workspace_id uuid, id uuid)
-delete from ",
-            $table,
-            " as gone
-using each                                               -- postgres
-where gone.",
-            $by,
-            " = each.id                                  -- postgres
-and (gone.workspace_id = each.workspace_id) is true      -- postgres
-where ",
-            $by,
-            " = :id                                      -- sqlite
-and (workspace_id = :workspace_id) is true               -- sqlite
-"
-        )
-    };
-}
-
-/// The same where PostgreSQL's index leads with the workspace.
-macro_rules! removed_in_workspace {
-    ($table:literal, $by:literal) => {
-        concat!(
-            "
-each (workspace_id uuid, id uuid)
-delete from ",
-            $table,
-            " as gone
-using each                                               -- postgres
-where gone.workspace_id = each.workspace_id              -- postgres
-and gone.",
-            $by,
-            " = each.id                                  -- postgres
-where ",
-            $by,
-            " = :id                                      -- sqlite
-and (workspace_id = :workspace_id) is true               -- sqlite
-"
-        )
-    };
-}
-
 pub(super) use locked;
-pub(super) use removed;
-pub(super) use removed_in_workspace;
 
 /// Whether it was there.
 pub async fn deal(
@@ -157,14 +109,14 @@ where c.deal_id = each.id
 and c.deal_id is not null
 and (d.props -> 'test')::text = 'true'");
 
-static HISTORY: Sql = sql(removed!("deal_history", "deal_id"));
+static HISTORY: Sql = made(|| schema::DEAL_HISTORY.remove_with("deal_id"));
 
-static LOGS: Sql = sql(removed!("deal_logs", "deal_id"));
+static LOGS: Sql = made(|| schema::DEAL_LOGS.remove_with("deal_id"));
 
-static DEALS: Sql = sql(removed_in_workspace!("deals", "id"));
+static DEALS: Sql = made(|| schema::DEALS.remove_with("id"));
 
 /// Tickets by their ids.
-pub static REMOVE_TICKETS: Sql = sql(removed!("tickets", "id"));
+pub static REMOVE_TICKETS: Sql = made(|| schema::TICKETS.remove_with("id"));
 
 static UNLINK_CONVERSATIONS: Sql = sql("
 each (id uuid, cursor_us number, updated_at time)

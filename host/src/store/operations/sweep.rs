@@ -6,6 +6,7 @@
 //! are locked first and looked at afterwards, so that whoever took it in between is seen.
 
 use std::collections::HashSet;
+use std::sync::LazyLock;
 
 use uuid::Uuid;
 
@@ -16,7 +17,8 @@ use crate::store::database::Database;
 use crate::store::operations::{agents, tombstones};
 use crate::store::postgres::Rows;
 use crate::store::row::Columns as _;
-use crate::store::sql::{Row, Sql, Tx, args, sql, steps};
+use crate::store::schema;
+use crate::store::sql::{Row, Sql, Tx, args, made, sql, steps};
 use crate::store::{Retention, StoreError};
 
 // An id sorts by the time it was made at, so it bounds what the index walks.
@@ -86,82 +88,19 @@ left join queue as q
 where q.delivery_id is null
 or (each.queued and (q.lease_until_at is null or q.lease_until_at <= each.now))");
 
-static DELIVERIES: Sql = sql("
-each (workspace_id uuid, id uuid)
-delete from deliveries as d
-using each                                                    -- postgres
-where d.workspace_id = each.workspace_id                      -- postgres
-and d.id = each.id                                            -- postgres
-where d.id in (select id from each)                           -- sqlite
-");
+static DELIVERIES: Sql = made(|| schema::DELIVERIES.remove_with("id"));
 
-static ITEMS: Sql = sql("
-each (workspace_id uuid, id uuid)
-delete from items as i
-using each                                                    -- postgres
-where i.workspace_id = each.workspace_id                      -- postgres
-and i.delivery_id = each.id                                   -- postgres
-where i.delivery_id in (select id from each)                  -- sqlite
-");
+static OF_DELIVERIES: LazyLock<Vec<Sql>> = LazyLock::new(|| schema::removed_with("delivery_id"));
 
-static ANSWERS: Sql = sql("
-each (workspace_id uuid, id uuid)
-delete from answers as a
-using each                                                    -- postgres
-where a.workspace_id = each.workspace_id                      -- postgres
-and a.delivery_id = each.id                                   -- postgres
-where a.delivery_id in (select id from each)                  -- sqlite
-");
+static PAST: LazyLock<Vec<Sql>> = LazyLock::new(schema::removed_past);
 
-static QUEUE: Sql = sql("
-each (id uuid)
-delete from queue
-where delivery_id = any (array(select id from each))          -- postgres
-where delivery_id in (select id from each)                    -- sqlite
-");
-
-static CLAIMS: Sql = sql("
-delete from dedupe
-where (connection_id, key) in (
-  select connection_id, key from dedupe
-  where until_at < :before
-  limit :limit
-  for update skip locked -- postgres
-)");
-
-static REFERENCES: Sql = sql("
-delete from channel_refs
-where (connection_id, external_id) in (
-  select connection_id, external_id from channel_refs
-  where until_at < :before
-  order by until_at
-  limit :limit
-  for update skip locked -- postgres
-)");
+static REFERENCES: Sql = made(|| schema::CHANNEL_REFS.remove_past("until_at"));
 
 // Only counted where there are many; the index is all that is read.
 static UNKNOWN: Sql = sql("
 select count(*) as count
 from channel_refs
 where until_at is not null");
-
-static REQUESTS: Sql = sql("
-delete from idempotency
-where (partner_id, route, key) in (
-  select partner_id, route, key from idempotency
-  where until_at < :before
-  limit :limit
-  for update skip locked -- postgres
-)");
-
-static HOLDS: Sql = sql("
-delete from holds
-where (connection_id, contact_id) in (
-  select connection_id, contact_id from holds
-  where until_at < :before
-  limit :limit
-  for update skip locked -- postgres
-)");
 
 // Whoever asks for a batch's mark has long given up; by the database's clock, as it was
 // left.
@@ -186,10 +125,7 @@ pub async fn sweep(
     let finished = now.plus(-retention.deliveries);
     let quarantined = now.plus(-retention.quarantine);
     let workspaces = database
-        .read(
-            Rows::Exempt,
-            steps!(|tx| agents::workspace_ids(tx).await),
-        )
+        .read(Rows::Exempt, steps!(|tx| agents::workspace_ids(tx).await))
         .await?;
     let mut removed = 0;
     for some in workspaces.chunks(limits::WORKSPACES_AT_ONCE) {
@@ -207,7 +143,7 @@ pub async fn sweep(
             steps!(|tx| {
                 let args = args! { before: now, limit };
                 let mut ended = 0;
-                for sql in [&CLAIMS, &REFERENCES, &REQUESTS, &HOLDS, &MARKERS] {
+                for sql in PAST.iter().chain([&MARKERS]) {
                     ended += tx.run(sql, &args).await?;
                 }
                 Ok(ended)
@@ -303,9 +239,10 @@ pub async fn remove(
         .into_iter()
         .map(|(workspace_id, id)| args! { workspace_id, id })
         .collect();
-    for of_them in [&ITEMS, &ANSWERS, &DELIVERIES, &QUEUE] {
+    for of_them in OF_DELIVERIES.iter() {
         tx.run_each(of_them, &free).await?;
     }
+    tx.run_each(&DELIVERIES, &free).await?;
     Ok(u64::try_from(free.len()).unwrap_or(u64::MAX))
 }
 
@@ -319,20 +256,16 @@ fn first_id_after(time: Micros) -> Uuid {
     uuid::Builder::from_unix_timestamp_millis(millis, &[0; 10]).into_uuid()
 }
 
-pub const SQL: &[&Sql] = &[
-    &FINISHED,
-    &QUARANTINED,
-    &LOCK_QUEUE,
-    &LOCK,
-    &FREE,
-    &DELIVERIES,
-    &ITEMS,
-    &ANSWERS,
-    &QUEUE,
-    &CLAIMS,
-    &REFERENCES,
-    &UNKNOWN,
-    &REQUESTS,
-    &HOLDS,
-    &MARKERS,
-];
+pub fn statements() -> Vec<&'static Sql> {
+    let own = [
+        &FINISHED,
+        &QUARANTINED,
+        &LOCK_QUEUE,
+        &LOCK,
+        &FREE,
+        &UNKNOWN,
+        &MARKERS,
+    ];
+    let made = OF_DELIVERIES.iter().chain(PAST.iter());
+    own.into_iter().chain([&DELIVERIES]).chain(made).collect()
+}

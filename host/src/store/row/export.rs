@@ -6,11 +6,12 @@
 //! JSON leaves as it is stored, and is not read for that: no number loses a digit, no key
 //! its place.
 //!
-//! Columns are read by place: the fields below are in the order of the queries in
-//! `operations::export`. A stamp that does not leave is behind them.
+//! What leaves of a table stands in its description. Columns are read by place, in that
+//! order; a stamp that does not leave is behind them.
 
 use std::io::Write as _;
 use std::mem;
+use std::sync::LazyLock;
 
 use uuid::Uuid;
 
@@ -19,14 +20,14 @@ use crate::domain::row::{Entity, ExportRow};
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::memory;
-use crate::store::{ExportPage, StoreError};
+use crate::store::schema::{self, Exported, Table};
+use crate::store::{ExportPage, StoreError, sql};
 
-/// What is written of a row: its columns in their order.
-pub type Fields = &'static [Field];
-
+/// A column of a row, and how it is written.
 pub struct Field {
+    column: &'static str,
     /// With what stands around it.
-    key: &'static str,
+    key: String,
     kind: Kind,
     nullable: bool,
 }
@@ -42,114 +43,53 @@ enum Kind {
     Json,
 }
 
-const fn always(key: &'static str, kind: Kind) -> Field {
-    Field {
-        key,
-        kind,
-        nullable: false,
-    }
-}
-
-const fn nullable(key: &'static str, kind: Kind) -> Field {
-    Field {
-        key,
-        kind,
-        nullable: true,
-    }
-}
-
-macro_rules! fields {
-    ($($key:literal: $of:ident($kind:ident)),+ $(,)?) => {
-        &[$($of(concat!(",\"", $key, "\":"), Kind::$kind)),+]
-    };
-}
+/// What is written of a row of a feed: its columns in their order.
+pub type Fields = &'static [Field];
 
 /// That a row is there, and no more.
-pub const ID: Fields = fields! { "id": always(Id) };
+pub static ID: LazyLock<Vec<Field>> =
+    LazyLock::new(|| vec![field(&schema::CONTACTS, &schema::CONTACTS.exported[0])]);
 
-pub const CONTACT: Fields = fields! {
-    "id": always(Id),
-    "workspace_id": always(Id),
-    "cursor_at": always(Stamp),
-    "name": nullable(Text),
-    "email": nullable(Text),
-    "phone_number": nullable(Text),
-    "banned_at": nullable(Time),
-    "props": always(Json),
-};
+pub static CONTACT: LazyLock<Vec<Field>> = LazyLock::new(|| fields(&schema::CONTACTS));
+pub static DEAL: LazyLock<Vec<Field>> = LazyLock::new(|| fields(&schema::DEALS));
+pub static MESSAGE: LazyLock<Vec<Field>> = LazyLock::new(|| fields(&schema::MESSAGES));
+pub static CONVERSATION: LazyLock<Vec<Field>> = LazyLock::new(|| fields(&schema::CONVERSATIONS));
+pub static MESSAGE_ERROR: LazyLock<Vec<Field>> = LazyLock::new(|| fields(&schema::MESSAGE_ERRORS));
 
-pub const DEAL: Fields = fields! {
-    "id": always(Id),
-    "workspace_id": always(Id),
-    "cursor_at": always(Stamp),
-    "person_id": always(Id),
-    "agent_id": nullable(Number),
-    "owner_id": nullable(Id),
-    "status": always(Text),
-    "title": nullable(Text),
-    "props": always(Json),
-    "created_at": always(Time),
-    "updated_at": always(Time),
-    "stage_code": always(Text),
-    "product_id": nullable(Id),
-    "external_id": nullable(Text),
-};
+fn fields(table: &Table) -> Vec<Field> {
+    table.exported.iter().map(|of| field(table, of)).collect()
+}
 
-pub const MESSAGE: Fields = fields! {
-    "id": always(Id),
-    "workspace_id": always(Id),
-    "cursor_at": always(Stamp),
-    "conversation_id": always(Id),
-    "created_at": always(Time),
-    "actor": always(Text),
-    "type": always(Text),
-    "content": nullable(Text),
-    "metadata": always(Json),
-    "delivered_at": nullable(Time),
-    "read_at": nullable(Time),
-};
+fn field(table: &Table, exported: &Exported) -> Field {
+    let column = table.column(exported.column);
+    let kind = match column.kind {
+        _ if column.name == STAMP => Kind::Stamp,
+        sql::Kind::Uuid => Kind::Id,
+        sql::Kind::Text => Kind::Text,
+        sql::Kind::Number => Kind::Number,
+        sql::Kind::Time => Kind::Time,
+        sql::Kind::Json => Kind::Json,
+        sql::Kind::Truth | sql::Kind::Bytes => panic!("{} does not leave", column.name),
+    };
+    Field {
+        column: column.name,
+        key: format!(",\"{}\":", exported.key),
+        kind,
+        nullable: column.is_nullable,
+    }
+}
 
-pub const CONVERSATION: Fields = fields! {
-    "id": always(Id),
-    "workspace_id": always(Id),
-    "cursor_at": always(Stamp),
-    "contact_id": always(Id),
-    "deal_id": nullable(Id),
-    "agent_id": nullable(Number),
-    "agent_type": nullable(Text),
-    "source": nullable(Text),
-    "channel": nullable(Text),
-    "status": always(Text),
-    "created_at": always(Time),
-    "updated_at": always(Time),
-    "first_message_at": nullable(Time),
-    "answered_at": nullable(Time),
-    "last_message_at": nullable(Time),
-    "no_response_at": nullable(Time),
-    "transferred_at": nullable(Time),
-    "appointment_at": nullable(Time),
-    "closed_at": nullable(Time),
-    "props": always(Json),
-};
+/// The column that holds a row's stamp.
+const STAMP: &str = "cursor_us";
 
-pub const MESSAGE_ERROR: Fields = fields! {
-    "id": always(Id),
-    "workspace_id": always(Id),
-    "cursor_at": always(Stamp),
-    "recipient_id": nullable(Text),
-    "deal_id": nullable(Id),
-    "conversation_id": nullable(Id),
-    "agent_id": nullable(Number),
-    "message_id": nullable(Id),
-    "external_id": nullable(Text),
-    "error_code": always(Text),
-    "error_title": nullable(Text),
-    "error_description": nullable(Text),
-    "error_details": nullable(Text),
-    "template_name": nullable(Text),
-    "channel": nullable(Text),
-    "occurred_at": always(Time),
-};
+/// The columns that are read of a row, in their order, the stamp among them.
+pub fn columns(fields: &[Field]) -> String {
+    let mut names: Vec<_> = fields.iter().map(|field| field.column).collect();
+    if !names.contains(&STAMP) {
+        names.push(STAMP);
+    }
+    names.join(", ")
+}
 
 /// A feed that is followed within and never leaves.
 pub fn not_exported(entity: Entity) -> StoreError {
@@ -301,7 +241,7 @@ mod tests {
     use crate::store::sql::{Row, Value};
 
     const ID_OF_ALL: Uuid = Uuid::from_u128(0x0198_0000_abcd_7000_8000_0123_4567_89ab);
-    const STAMP: i64 = 1_700_000_000_120_000;
+    const STAMPED: i64 = 1_700_000_000_120_000;
     const TIME: Micros = Micros(1_893_456_000_000_001);
     const TEXT: &str = "\u{1}\t\"\\/ é😀\u{2028}\u{7f}";
     const JSON: &str = r#"{"z":1e400,"a":[1.50,null],"big":123456789012345678901234567890}"#;
@@ -325,7 +265,7 @@ mod tests {
         });
         let expect = serde_json::to_string(expect).expect("a row is JSON");
         assert_eq!(String::from_utf8(json).expect("text"), expect);
-        assert_eq!(stamp, STAMP);
+        assert_eq!(stamp, STAMPED);
     }
 
     #[test]
@@ -338,7 +278,7 @@ mod tests {
         );
         let word = || Value::from(TEXT);
         let uuid = || Value::from(ID_OF_ALL);
-        let stamp = || Value::from(STAMP);
+        let stamp = || Value::from(STAMPED);
         for full in [true, false] {
             let number = full.then_some(-7_i64);
             let time = full.then_some(TIME);
@@ -346,9 +286,9 @@ mod tests {
             let id_of = full.then_some(ID_OF_ALL);
             let text = || text_of.map(str::to_owned);
             let id = || id_of.map(|id| id.to_string());
-            check(ID, &[uuid(), stamp()], &IdRow { id: known() });
+            check(&ID, &[uuid(), stamp()], &IdRow { id: known() });
             check(
-                CONTACT,
+                &CONTACT,
                 &[
                     uuid(),
                     uuid(),
@@ -362,7 +302,7 @@ mod tests {
                 &ContactRow {
                     id: known(),
                     workspace_id: known(),
-                    cursor_at: Micros(STAMP),
+                    cursor_at: Micros(STAMPED),
                     name: text(),
                     email: text(),
                     phone_number: text(),
@@ -371,7 +311,7 @@ mod tests {
                 },
             );
             check(
-                DEAL,
+                &DEAL,
                 &[
                     uuid(),
                     uuid(),
@@ -391,7 +331,7 @@ mod tests {
                 &DealRow {
                     id: known(),
                     workspace_id: known(),
-                    cursor_at: Micros(STAMP),
+                    cursor_at: Micros(STAMPED),
                     person_id: known(),
                     agent_id: number,
                     owner_id: id(),
@@ -406,7 +346,7 @@ mod tests {
                 },
             );
             check(
-                MESSAGE,
+                &MESSAGE,
                 &[
                     uuid(),
                     uuid(),
@@ -423,7 +363,7 @@ mod tests {
                 &MessageRow {
                     id: known(),
                     workspace_id: known(),
-                    cursor_at: Micros(STAMP),
+                    cursor_at: Micros(STAMPED),
                     conversation_id: known(),
                     created_at: TIME,
                     actor: TEXT.to_owned(),
@@ -435,7 +375,7 @@ mod tests {
                 },
             );
             check(
-                CONVERSATION,
+                &CONVERSATION,
                 &[
                     uuid(),
                     uuid(),
@@ -461,7 +401,7 @@ mod tests {
                 &ConversationRow {
                     id: known(),
                     workspace_id: known(),
-                    cursor_at: Micros(STAMP),
+                    cursor_at: Micros(STAMPED),
                     contact_id: known(),
                     deal_id: id(),
                     agent_id: number,
@@ -482,7 +422,7 @@ mod tests {
                 },
             );
             check(
-                MESSAGE_ERROR,
+                &MESSAGE_ERROR,
                 &[
                     uuid(),
                     uuid(),
@@ -504,7 +444,7 @@ mod tests {
                 &MessageErrorRow {
                     id: known(),
                     workspace_id: known(),
-                    cursor_at: Micros(STAMP),
+                    cursor_at: Micros(STAMPED),
                     recipient_id: text(),
                     deal_id: id(),
                     conversation_id: id(),
@@ -525,8 +465,8 @@ mod tests {
 
     #[test]
     fn what_has_to_be_there_and_is_null_is_no_row() {
-        let columns = [Value::from(None::<Uuid>), Value::from(STAMP)];
-        let read = with_row(&columns, |row| write(ID, row, &mut Vec::new()));
+        let columns = [Value::from(None::<Uuid>), Value::from(STAMPED)];
+        let read = with_row(&columns, |row| write(&ID, row, &mut Vec::new()));
         assert!(read.is_err());
     }
 
@@ -535,7 +475,7 @@ mod tests {
         vec![
             ID_OF_ALL.into(),
             ID_OF_ALL.into(),
-            STAMP.into(),
+            STAMPED.into(),
             "n".repeat(bytes).into(),
             Value::from(None::<&str>),
             Value::from(None::<&str>),
@@ -547,7 +487,7 @@ mod tests {
     #[test]
     fn rows_fill_pieces_and_none_is_cut() {
         let check = |sizes: &[usize], limit: u32, expect: &[usize], more: bool| {
-            let mut page = Filling::new(CONTACT, limit);
+            let mut page = Filling::new(&CONTACT, limit);
             for bytes in sizes {
                 let goes_on = with_row(&contact_of(*bytes), |row| page.add(row));
                 assert!(goes_on.expect("it reads"));

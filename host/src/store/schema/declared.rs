@@ -9,6 +9,7 @@ pub static WORKSPACES: Table = Table {
     key: &["id"],
     leads_with_workspace: false,
     feed: None,
+    ends: &[],
     columns: &[
         column("id", Uuid),
         column("slug", Text),
@@ -18,6 +19,7 @@ pub static WORKSPACES: Table = Table {
         column("rate_limit", Number),
         column("created_at", Time),
     ],
+    exported: &[],
 };
 
 pub static PARTNERS: Table = Table {
@@ -25,12 +27,14 @@ pub static PARTNERS: Table = Table {
     key: &["id"],
     leads_with_workspace: false,
     feed: None,
+    ends: &[],
     columns: &[
         column("workspace_id", Uuid),
         column("id", Uuid),
         column("name", Text),
         column("created_at", Time),
     ],
+    exported: &[],
 };
 
 pub static AGENTS: Table = Table {
@@ -38,6 +42,7 @@ pub static AGENTS: Table = Table {
     key: &["id"],
     leads_with_workspace: false,
     feed: None,
+    ends: &[],
     columns: &[
         column("workspace_id", Uuid),
         column("id", Number),
@@ -48,6 +53,7 @@ pub static AGENTS: Table = Table {
         nullable("adapter", Text),
         column("internal", Truth),
     ],
+    exported: &[],
 };
 
 pub static OWNERS: Table = Table {
@@ -55,12 +61,14 @@ pub static OWNERS: Table = Table {
     key: &["id"],
     leads_with_workspace: false,
     feed: None,
+    ends: &[],
     columns: &[
         column("workspace_id", Uuid),
         column("id", Uuid),
         column("name", Text),
         column("email", Text),
     ],
+    exported: &[],
 };
 
 pub static PRODUCTS: Table = Table {
@@ -68,6 +76,7 @@ pub static PRODUCTS: Table = Table {
     key: &["id"],
     leads_with_workspace: false,
     feed: Some(Entity::Products),
+    ends: &[],
     columns: &[
         column("workspace_id", Uuid),
         column("id", Uuid),
@@ -79,6 +88,7 @@ pub static PRODUCTS: Table = Table {
         column("updated_at", Time),
         nullable("import_at", Time),
     ],
+    exported: &[],
 };
 
 pub static CONNECTIONS: Table = Table {
@@ -86,6 +96,7 @@ pub static CONNECTIONS: Table = Table {
     key: &["id"],
     leads_with_workspace: false,
     feed: None,
+    ends: &[],
     columns: &[
         column("workspace_id", Uuid),
         column("id", Text),
@@ -109,6 +120,7 @@ pub static CONNECTIONS: Table = Table {
         nullable("paused_at", Time),
         nullable("paused_reason", Text),
     ],
+    exported: &[],
 };
 
 pub static KEYS: Table = Table {
@@ -116,6 +128,7 @@ pub static KEYS: Table = Table {
     key: &["id"],
     leads_with_workspace: false,
     feed: None,
+    ends: &[],
     columns: &[
         column("id", Uuid),
         column("digest", Bytes),
@@ -129,6 +142,7 @@ pub static KEYS: Table = Table {
         nullable("revoked_at", Time),
         nullable("last_used_at", Time),
     ],
+    exported: &[],
 };
 
 pub static PLUGINS: Table = Table {
@@ -136,6 +150,7 @@ pub static PLUGINS: Table = Table {
     key: &["digest"],
     leads_with_workspace: false,
     feed: None,
+    ends: &[],
     columns: &[
         column("digest", Text),
         column("description", Json),
@@ -148,6 +163,7 @@ pub static PLUGINS: Table = Table {
         column("stored_at", Time),
         column("wasm", Bytes),
     ],
+    exported: &[],
 };
 
 pub static ACTIVATIONS: Table = Table {
@@ -155,6 +171,7 @@ pub static ACTIVATIONS: Table = Table {
     key: &["name"],
     leads_with_workspace: false,
     feed: None,
+    ends: &[],
     columns: &[
         column("name", Text),
         column("digest", Text),
@@ -162,6 +179,7 @@ pub static ACTIVATIONS: Table = Table {
         column("generation", Number),
         column("activated_at", Time),
     ],
+    exported: &[],
 };
 
 pub static REFUSALS: Table = Table {
@@ -169,6 +187,7 @@ pub static REFUSALS: Table = Table {
     key: &["number"],
     leads_with_workspace: false,
     feed: None,
+    ends: &[],
     columns: &[
         column("number", Number),
         column("origin", Text),
@@ -176,4 +195,5 @@ pub static REFUSALS: Table = Table {
         column("reason", Text),
         column("at", Time),
     ],
+    exported: &[],
 };

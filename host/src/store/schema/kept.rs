@@ -8,12 +8,14 @@ pub static FEED_CLOCK: Table = Table {
     key: &["workspace_id", "entity"],
     leads_with_workspace: false,
     feed: None,
+    ends: &[],
     columns: &[
         column("workspace_id", Uuid),
         column("entity", Number),
         column("last_us", Number),
         column("forgotten_us", Number),
     ],
+    exported: &[],
 };
 
 pub static TOMBSTONES: Table = Table {
@@ -21,12 +23,14 @@ pub static TOMBSTONES: Table = Table {
     key: &["workspace_id", "entity", "cursor_us"],
     leads_with_workspace: false,
     feed: None,
+    ends: &[],
     columns: &[
         column("workspace_id", Uuid),
         column("entity", Number),
         column("cursor_us", Number),
         column("id", Uuid),
     ],
+    exported: &[],
 };
 
 pub static ERASURES: Table = Table {
@@ -34,6 +38,7 @@ pub static ERASURES: Table = Table {
     key: &["id"],
     leads_with_workspace: false,
     feed: None,
+    ends: &[],
     columns: &[
         column("workspace_id", Uuid),
         column("id", Uuid),
@@ -45,4 +50,5 @@ pub static ERASURES: Table = Table {
         column("erased", Json),
         column("remaining", Json),
     ],
+    exported: &[],
 };

@@ -1,6 +1,6 @@
 //! What leads and partners' work on deals leave behind.
 
-use super::{Table, column, jsonb, nullable, nullable_jsonb};
+use super::{Ends, Table, column, jsonb, leaves, leaves_as, nullable, nullable_jsonb};
 use crate::domain::row::Entity;
 use crate::store::sql::Kind::{Bytes, Json, Number, Text, Time, Uuid};
 
@@ -9,6 +9,7 @@ pub static QUEUE: Table = Table {
     key: &["delivery_id", "item"],
     leads_with_workspace: false,
     feed: None,
+    ends: &[Ends::With("delivery_id")],
     columns: &[
         column("workspace_id", Uuid),
         column("delivery_id", Uuid),
@@ -22,6 +23,7 @@ pub static QUEUE: Table = Table {
         nullable("lease_until_at", Time),
         nullable("until_at", Time),
     ],
+    exported: &[],
 };
 
 pub static DELIVERIES: Table = Table {
@@ -29,6 +31,7 @@ pub static DELIVERIES: Table = Table {
     key: &["id"],
     leads_with_workspace: true,
     feed: None,
+    ends: &[],
     columns: &[
         column("workspace_id", Uuid),
         column("id", Uuid),
@@ -49,6 +52,7 @@ pub static DELIVERIES: Table = Table {
         nullable("peer", Text),
         column("body", Bytes),
     ],
+    exported: &[],
 };
 
 pub static ITEMS: Table = Table {
@@ -56,6 +60,7 @@ pub static ITEMS: Table = Table {
     key: &["delivery_id", "item"],
     leads_with_workspace: true,
     feed: None,
+    ends: &[Ends::With("delivery_id")],
     columns: &[
         column("workspace_id", Uuid),
         column("delivery_id", Uuid),
@@ -66,6 +71,7 @@ pub static ITEMS: Table = Table {
         nullable("contact_id", Uuid),
         nullable("message", Text),
     ],
+    exported: &[],
 };
 
 pub static FETCHES: Table = Table {
@@ -73,6 +79,7 @@ pub static FETCHES: Table = Table {
     key: &["delivery_id", "item"],
     leads_with_workspace: true,
     feed: None,
+    ends: &[Ends::With("delivery_id")],
     columns: &[
         column("workspace_id", Uuid),
         column("delivery_id", Uuid),
@@ -90,6 +97,7 @@ pub static FETCHES: Table = Table {
         nullable("response_head", Json),
         nullable("response_body", Bytes),
     ],
+    exported: &[],
 };
 
 pub static ANSWERS: Table = Table {
@@ -97,6 +105,7 @@ pub static ANSWERS: Table = Table {
     key: &["number"],
     leads_with_workspace: false,
     feed: None,
+    ends: &[Ends::With("delivery_id")],
     columns: &[
         column("number", Number),
         column("workspace_id", Uuid),
@@ -108,6 +117,7 @@ pub static ANSWERS: Table = Table {
         column("response_head", Json),
         column("response_body", Bytes),
     ],
+    exported: &[],
 };
 
 pub static DEDUPE: Table = Table {
@@ -115,6 +125,7 @@ pub static DEDUPE: Table = Table {
     key: &["connection_id", "key"],
     leads_with_workspace: false,
     feed: None,
+    ends: &[Ends::At("until_at")],
     columns: &[
         column("workspace_id", Uuid),
         column("connection_id", Text),
@@ -125,6 +136,7 @@ pub static DEDUPE: Table = Table {
         nullable("deal_id", Uuid),
         nullable("contact_id", Uuid),
     ],
+    exported: &[],
 };
 
 pub static CONTACTS: Table = Table {
@@ -132,6 +144,7 @@ pub static CONTACTS: Table = Table {
     key: &["id"],
     leads_with_workspace: true,
     feed: Some(Entity::Contacts),
+    ends: &[],
     columns: &[
         column("workspace_id", Uuid),
         column("cursor_us", Number),
@@ -145,6 +158,16 @@ pub static CONTACTS: Table = Table {
         column("created_at", Time),
         column("updated_at", Time),
     ],
+    exported: &[
+        leaves("id"),
+        leaves("workspace_id"),
+        leaves_as("cursor_us", "cursor_at"),
+        leaves("name"),
+        leaves("email"),
+        leaves("phone_number"),
+        leaves("banned_at"),
+        leaves("props"),
+    ],
 };
 
 pub static CONTACT_KEYS: Table = Table {
@@ -152,11 +175,13 @@ pub static CONTACT_KEYS: Table = Table {
     key: &["workspace_id", "key"],
     leads_with_workspace: false,
     feed: None,
+    ends: &[Ends::With("contact_id")],
     columns: &[
         column("workspace_id", Uuid),
         column("key", Text),
         column("contact_id", Uuid),
     ],
+    exported: &[],
 };
 
 pub static SHARED_KEYS: Table = Table {
@@ -164,11 +189,13 @@ pub static SHARED_KEYS: Table = Table {
     key: &["workspace_id", "key", "contact_id"],
     leads_with_workspace: false,
     feed: None,
+    ends: &[Ends::With("contact_id")],
     columns: &[
         column("workspace_id", Uuid),
         column("key", Text),
         column("contact_id", Uuid),
     ],
+    exported: &[],
 };
 
 pub static DEALS: Table = Table {
@@ -176,6 +203,7 @@ pub static DEALS: Table = Table {
     key: &["id"],
     leads_with_workspace: true,
     feed: Some(Entity::Deals),
+    ends: &[],
     columns: &[
         column("workspace_id", Uuid),
         column("cursor_us", Number),
@@ -196,6 +224,22 @@ pub static DEALS: Table = Table {
         nullable("delivery_id", Uuid),
         nullable("partner_id", Uuid),
     ],
+    exported: &[
+        leaves("id"),
+        leaves("workspace_id"),
+        leaves_as("cursor_us", "cursor_at"),
+        leaves("person_id"),
+        leaves("agent_id"),
+        leaves("owner_id"),
+        leaves("status"),
+        leaves("title"),
+        leaves("props"),
+        leaves("created_at"),
+        leaves("updated_at"),
+        leaves("stage_code"),
+        leaves("product_id"),
+        leaves("external_id"),
+    ],
 };
 
 pub static DEAL_HISTORY: Table = Table {
@@ -203,6 +247,7 @@ pub static DEAL_HISTORY: Table = Table {
     key: &["number"],
     leads_with_workspace: false,
     feed: None,
+    ends: &[Ends::With("deal_id")],
     columns: &[
         column("number", Number),
         column("workspace_id", Uuid),
@@ -211,6 +256,7 @@ pub static DEAL_HISTORY: Table = Table {
         column("who", Json),
         column("changes", Json),
     ],
+    exported: &[],
 };
 
 pub static DEAL_LOGS: Table = Table {
@@ -218,6 +264,7 @@ pub static DEAL_LOGS: Table = Table {
     key: &["id"],
     leads_with_workspace: false,
     feed: None,
+    ends: &[Ends::With("deal_id")],
     columns: &[
         column("workspace_id", Uuid),
         column("id", Uuid),
@@ -230,4 +277,5 @@ pub static DEAL_LOGS: Table = Table {
         nullable("description", Text),
         column("metadata", Json),
     ],
+    exported: &[],
 };

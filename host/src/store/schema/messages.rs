@@ -1,6 +1,6 @@
 //! What messaging and the desk write.
 
-use super::{Table, column, nullable};
+use super::{Ends, Table, column, leaves, leaves_as, nullable};
 use crate::domain::row::Entity;
 use crate::store::sql::Kind::{Json, Number, Text, Time, Truth, Uuid};
 
@@ -9,6 +9,7 @@ pub static CONVERSATIONS: Table = Table {
     key: &["id"],
     leads_with_workspace: false,
     feed: Some(Entity::Conversations),
+    ends: &[],
     columns: &[
         column("workspace_id", Uuid),
         column("cursor_us", Number),
@@ -35,6 +36,28 @@ pub static CONVERSATIONS: Table = Table {
         nullable("respond_by", Time),
         nullable("close_by", Time),
     ],
+    exported: &[
+        leaves("id"),
+        leaves("workspace_id"),
+        leaves_as("cursor_us", "cursor_at"),
+        leaves("contact_id"),
+        leaves("deal_id"),
+        leaves("agent_id"),
+        leaves("agent_type"),
+        leaves("source"),
+        leaves("channel"),
+        leaves("status"),
+        leaves("created_at"),
+        leaves("updated_at"),
+        leaves("first_message_at"),
+        leaves("answered_at"),
+        leaves("last_message_at"),
+        leaves("no_response_at"),
+        leaves("transferred_at"),
+        leaves("appointment_at"),
+        leaves("closed_at"),
+        leaves("props"),
+    ],
 };
 
 pub static MESSAGES: Table = Table {
@@ -42,6 +65,7 @@ pub static MESSAGES: Table = Table {
     key: &["id"],
     leads_with_workspace: false,
     feed: Some(Entity::Messages),
+    ends: &[Ends::With("conversation_id")],
     columns: &[
         column("workspace_id", Uuid),
         column("cursor_us", Number),
@@ -58,6 +82,19 @@ pub static MESSAGES: Table = Table {
         nullable("delivered_at", Time),
         nullable("read_at", Time),
     ],
+    exported: &[
+        leaves("id"),
+        leaves("workspace_id"),
+        leaves_as("cursor_us", "cursor_at"),
+        leaves("conversation_id"),
+        leaves("created_at"),
+        leaves("actor"),
+        leaves_as("kind", "type"),
+        leaves("content"),
+        leaves("metadata"),
+        leaves("delivered_at"),
+        leaves("read_at"),
+    ],
 };
 
 pub static SENDS: Table = Table {
@@ -65,6 +102,7 @@ pub static SENDS: Table = Table {
     key: &["message_id"],
     leads_with_workspace: true,
     feed: None,
+    ends: &[Ends::With("message_id")],
     columns: &[
         column("workspace_id", Uuid),
         column("message_id", Uuid),
@@ -76,6 +114,7 @@ pub static SENDS: Table = Table {
         column("attempts", Number),
         column("until_at", Time),
     ],
+    exported: &[],
 };
 
 pub static CHANNEL_REFS: Table = Table {
@@ -83,6 +122,7 @@ pub static CHANNEL_REFS: Table = Table {
     key: &["connection_id", "external_id"],
     leads_with_workspace: false,
     feed: None,
+    ends: &[Ends::With("message_id"), Ends::At("until_at")],
     columns: &[
         column("workspace_id", Uuid),
         column("connection_id", Text),
@@ -92,6 +132,7 @@ pub static CHANNEL_REFS: Table = Table {
         nullable("recipient_id", Text),
         nullable("until_at", Time),
     ],
+    exported: &[],
 };
 
 pub static HOLDS: Table = Table {
@@ -99,12 +140,14 @@ pub static HOLDS: Table = Table {
     key: &["connection_id", "contact_id"],
     leads_with_workspace: false,
     feed: None,
+    ends: &[Ends::With("contact_id"), Ends::At("until_at")],
     columns: &[
         column("workspace_id", Uuid),
         column("connection_id", Text),
         column("contact_id", Uuid),
         column("until_at", Time),
     ],
+    exported: &[],
 };
 
 pub static MESSAGE_ERRORS: Table = Table {
@@ -112,6 +155,7 @@ pub static MESSAGE_ERRORS: Table = Table {
     key: &["id"],
     leads_with_workspace: false,
     feed: Some(Entity::MessageErrors),
+    ends: &[],
     columns: &[
         column("workspace_id", Uuid),
         column("cursor_us", Number),
@@ -130,6 +174,24 @@ pub static MESSAGE_ERRORS: Table = Table {
         nullable("channel", Text),
         column("occurred_at", Time),
     ],
+    exported: &[
+        leaves("id"),
+        leaves("workspace_id"),
+        leaves_as("cursor_us", "cursor_at"),
+        leaves("recipient_id"),
+        leaves("deal_id"),
+        leaves("conversation_id"),
+        leaves("agent_id"),
+        leaves("message_id"),
+        leaves("external_id"),
+        leaves_as("code", "error_code"),
+        leaves_as("title", "error_title"),
+        leaves_as("description", "error_description"),
+        leaves_as("details", "error_details"),
+        leaves("template_name"),
+        leaves("channel"),
+        leaves("occurred_at"),
+    ],
 };
 
 pub static TEMPLATE_LISTS: Table = Table {
@@ -137,6 +199,7 @@ pub static TEMPLATE_LISTS: Table = Table {
     key: &["connection_id"],
     leads_with_workspace: false,
     feed: None,
+    ends: &[],
     columns: &[
         column("workspace_id", Uuid),
         column("connection_id", Text),
@@ -145,6 +208,7 @@ pub static TEMPLATE_LISTS: Table = Table {
         column("unlisted", Truth),
         column("templates", Json),
     ],
+    exported: &[],
 };
 
 pub static IDEMPOTENCY: Table = Table {
@@ -152,6 +216,7 @@ pub static IDEMPOTENCY: Table = Table {
     key: &["partner_id", "route", "key"],
     leads_with_workspace: false,
     feed: None,
+    ends: &[Ends::At("until_at")],
     columns: &[
         column("workspace_id", Uuid),
         column("partner_id", Uuid),
@@ -162,6 +227,7 @@ pub static IDEMPOTENCY: Table = Table {
         nullable("answer", Json),
         column("until_at", Time),
     ],
+    exported: &[],
 };
 
 pub static TICKETS: Table = Table {
@@ -169,6 +235,7 @@ pub static TICKETS: Table = Table {
     key: &["id"],
     leads_with_workspace: false,
     feed: Some(Entity::Tickets),
+    ends: &[],
     columns: &[
         column("workspace_id", Uuid),
         column("cursor_us", Number),
@@ -187,4 +254,5 @@ pub static TICKETS: Table = Table {
         nullable("resolved_at", Time),
         column("updated_at", Time),
     ],
+    exported: &[],
 };

@@ -27,8 +27,35 @@ pub struct Table {
     pub leads_with_workspace: bool,
     /// The feed that its stamps are of.
     pub feed: Option<Entity>,
+    /// What ends its rows beside the operations that remove them by their keys.
+    pub ends: &'static [Ends],
     /// In the order of the table, without those that the database fills in.
     pub columns: &'static [Column],
+    /// What a client is told of a row of its feed, in this order.
+    pub exported: &'static [Exported],
+}
+
+/// A column that leaves, under this key.
+pub struct Exported {
+    pub column: &'static str,
+    pub key: &'static str,
+}
+
+const fn leaves(column: &'static str) -> Exported {
+    leaves_as(column, column)
+}
+
+const fn leaves_as(column: &'static str, key: &'static str) -> Exported {
+    Exported { column, key }
+}
+
+/// What ends a row of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ends {
+    /// It goes with what this column names.
+    With(&'static str),
+    /// It goes when the time in this column is past.
+    At(&'static str),
 }
 
 pub struct Column {
@@ -127,8 +154,8 @@ pub enum Met {
 }
 
 impl Table {
-    /// A statement that inserts rows with these columns; all of them where none is named.
-    pub fn insert(&self, columns: &[&str], met: Met) -> Sql {
+    /// The text of a statement that inserts rows with these columns; all of them where none is named.
+    pub fn insert(&self, columns: &[&str], met: Met) -> String {
         let columns = self.chosen(columns);
         let names: Vec<_> = columns.iter().map(|column| column.name).collect();
         let values: Vec<_> = names.iter().map(|name| format!(":{name}")).collect();
@@ -154,23 +181,23 @@ impl Table {
         };
         let names = names.join(", ");
         // SQLite runs it row by row, and is quicker without the table `each`.
-        Sql::of(format!(
+        format!(
             "{}insert into {} ({names})\n\
              select {names} from each where true -- postgres\n\
              values ({}) -- sqlite\n{met}",
             each(&columns),
             self.name,
             values.join(", "),
-        ))
+        )
     }
 
-    /// A statement that changes these columns of rows, which are found by their keys.
-    pub fn update(&self, changed: &[&str]) -> Sql {
+    /// The text of one that changes these columns of rows, which are found by their keys.
+    pub fn update(&self, changed: &[&str]) -> String {
         let keys = self.found_by();
         let columns = self.chosen(&[keys.as_slice(), changed].concat());
         let from_each = changed.iter().map(|name| format!("{name} = each.{name}"));
         let values = changed.iter().map(|name| format!("{name} = :{name}"));
-        Sql::of(format!(
+        format!(
             "{}update {} as changed\n\
              set {} -- postgres\n\
              from each -- postgres\n\
@@ -183,13 +210,13 @@ impl Table {
             self.condition("changed"),
             values.collect::<Vec<_>>().join(", "),
             self.values_of_key(),
-        ))
+        )
     }
 
-    /// A statement that removes rows by their keys.
-    pub fn remove(&self) -> Sql {
+    /// The text of one that removes rows by their keys.
+    pub fn remove(&self) -> String {
         let columns = self.chosen(&self.found_by());
-        Sql::of(format!(
+        format!(
             "{}delete from {} as gone\n\
              using each -- postgres\n\
              where {} -- postgres\n\
@@ -198,7 +225,40 @@ impl Table {
             self.name,
             self.condition("gone"),
             self.values_of_key(),
-        ))
+        )
+    }
+
+    /// The text of one that removes the rows that a column leads to: of `each (workspace_id
+    /// uuid, id uuid)`. The workspace is checked, and leads nowhere where no index does.
+    pub fn remove_with(&self, by: &str) -> String {
+        let workspace = match self.leads_with_workspace {
+            true => "gone.workspace_id = each.workspace_id",
+            false => "(gone.workspace_id = each.workspace_id) is true",
+        };
+        format!(
+            "each (workspace_id uuid, id uuid)\n\
+             delete from {} as gone\n\
+             using each -- postgres\n\
+             where {workspace} and gone.{by} = each.id -- postgres\n\
+             where {by} = :id and (workspace_id = :workspace_id) is true -- sqlite",
+            self.name,
+        )
+    }
+
+    /// The text of one that removes at most `:limit` rows whose time in this column is before
+    /// `:before`, the oldest first. What others have locked is left to them.
+    pub fn remove_past(&self, at: &str) -> String {
+        let (name, key) = (self.name, self.key.join(", "));
+        format!(
+            "delete from {name}\n\
+             where ({key}) in (\n\
+             select {key} from {name}\n\
+             where {at} < :before\n\
+             order by {at}\n\
+             limit :limit\n\
+             for update skip locked -- postgres\n\
+             )"
+        )
     }
 
     /// The key, and the workspace where the table has one.
@@ -227,16 +287,40 @@ impl Table {
         keys.collect::<Vec<_>>().join(" and ")
     }
 
+    /// A column of it.
+    pub fn column(&self, name: &str) -> &'static Column {
+        let found = self.columns.iter().find(|column| column.name == name);
+        found.unwrap_or_else(|| panic!("{} has no column {name}", self.name))
+    }
+
     fn chosen(&self, names: &[&str]) -> Vec<&'static Column> {
         if names.is_empty() {
             return self.columns.iter().collect();
         }
-        let column = |name: &&str| {
-            let found = self.columns.iter().find(|column| column.name == *name);
-            found.unwrap_or_else(|| panic!("{} has no column {name}", self.name))
-        };
-        names.iter().map(column).collect()
+        names.iter().map(|name| self.column(name)).collect()
     }
+}
+
+/// The statements that remove what ends with what this column names.
+pub fn removed_with(column: &'static str) -> Vec<Sql> {
+    let tables = TABLES
+        .iter()
+        .filter(|table| table.ends.contains(&Ends::With(column)));
+    tables
+        .map(|table| Sql::of(table.remove_with(column)))
+        .collect()
+}
+
+/// The statements that remove what is past its time.
+pub fn removed_past() -> Vec<Sql> {
+    let times = TABLES.iter().flat_map(|table| {
+        let times = table.ends.iter().filter_map(|ends| match ends {
+            Ends::At(column) => Some(*column),
+            Ends::With(_) => None,
+        });
+        times.map(|column| Sql::of(table.remove_past(column)))
+    });
+    times.collect()
 }
 
 const WORKSPACE: &str = "workspace_id";

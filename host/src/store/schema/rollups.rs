@@ -1,6 +1,6 @@
 //! What analytics counts.
 
-use super::{Table, column, nullable};
+use super::{Ends, Table, column, nullable};
 use crate::store::sql::Kind::{Number, Text, Time, Truth, Uuid};
 
 pub static ROLLUP_RUNS: Table = Table {
@@ -8,12 +8,14 @@ pub static ROLLUP_RUNS: Table = Table {
     key: &["metric_set"],
     leads_with_workspace: false,
     feed: None,
+    ends: &[],
     columns: &[
         column("metric_set", Number),
         column("as_of", Time),
         column("finished_at", Time),
         column("changes", Number),
     ],
+    exported: &[],
 };
 
 pub static ROLLUP_BUILDS: Table = Table {
@@ -21,6 +23,7 @@ pub static ROLLUP_BUILDS: Table = Table {
     key: &["build"],
     leads_with_workspace: false,
     feed: None,
+    ends: &[Ends::With("build")],
     columns: &[
         column("workspace_id", Uuid),
         column("metric_set", Number),
@@ -33,6 +36,7 @@ pub static ROLLUP_BUILDS: Table = Table {
         nullable("held_at", Time),
         column("held", Truth),
     ],
+    exported: &[],
 };
 
 pub static ROLLUP_KEYS: Table = Table {
@@ -40,6 +44,7 @@ pub static ROLLUP_KEYS: Table = Table {
     key: &["key"],
     leads_with_workspace: false,
     feed: None,
+    ends: &[],
     columns: &[
         column("workspace_id", Uuid),
         column("key", Number),
@@ -47,6 +52,7 @@ pub static ROLLUP_KEYS: Table = Table {
         column("agent_id", Number),
         column("source", Text),
     ],
+    exported: &[],
 };
 
 pub static ROLLUP_FACTS: Table = Table {
@@ -54,6 +60,7 @@ pub static ROLLUP_FACTS: Table = Table {
     key: &["build", "id"],
     leads_with_workspace: false,
     feed: None,
+    ends: &[Ends::With("build")],
     columns: &[
         column("workspace_id", Uuid),
         column("build", Number),
@@ -62,6 +69,7 @@ pub static ROLLUP_FACTS: Table = Table {
         column("key", Number),
         column("measured", Number),
     ],
+    exported: &[],
 };
 
 pub static ROLLUP_SLOTS: Table = Table {
@@ -69,6 +77,7 @@ pub static ROLLUP_SLOTS: Table = Table {
     key: &["build", "slot", "key"],
     leads_with_workspace: false,
     feed: None,
+    ends: &[Ends::With("build")],
     columns: &[
         column("workspace_id", Uuid),
         column("build", Number),
@@ -80,6 +89,7 @@ pub static ROLLUP_SLOTS: Table = Table {
         column("count_4", Number),
         column("count_5", Number),
     ],
+    exported: &[],
 };
 
 pub static ROLLUP_CUBES: Table = Table {
@@ -87,6 +97,7 @@ pub static ROLLUP_CUBES: Table = Table {
     key: &["build", "zone"],
     leads_with_workspace: false,
     feed: None,
+    ends: &[Ends::With("build")],
     columns: &[
         column("workspace_id", Uuid),
         column("build", Number),
@@ -94,6 +105,7 @@ pub static ROLLUP_CUBES: Table = Table {
         column("tzdata", Text),
         column("filled_slot", Number),
     ],
+    exported: &[],
 };
 
 pub static ROLLUP_DAYS: Table = Table {
@@ -101,6 +113,7 @@ pub static ROLLUP_DAYS: Table = Table {
     key: &["build", "zone", "day"],
     leads_with_workspace: false,
     feed: None,
+    ends: &[Ends::With("build")],
     columns: &[
         column("workspace_id", Uuid),
         column("build", Number),
@@ -108,6 +121,7 @@ pub static ROLLUP_DAYS: Table = Table {
         column("day", Number),
         column("cells", Text),
     ],
+    exported: &[],
 };
 
 pub static ROLLUP_ZONES: Table = Table {
@@ -115,10 +129,12 @@ pub static ROLLUP_ZONES: Table = Table {
     key: &["workspace_id", "zone"],
     leads_with_workspace: false,
     feed: None,
+    ends: &[],
     columns: &[
         column("workspace_id", Uuid),
         column("zone", Text),
         column("requests", Number),
         column("used_at", Time),
     ],
+    exported: &[],
 };

@@ -9,7 +9,7 @@ mod statement;
 mod transaction;
 mod value;
 
-pub use self::statement::{Dialect, Sql, Text, Together, sql};
+pub use self::statement::{Dialect, Sql, Text, Together, made, sql};
 pub(in crate::store) use self::transaction::steps;
 pub use self::transaction::{Row, Tx, listed};
 pub(in crate::store) use self::value::args;

@@ -13,9 +13,16 @@ use super::value::Kind;
 
 /// A statement for both databases. Kept in a `static`, so that it is read once.
 pub struct Sql {
-    text: Cow<'static, str>,
+    text: Source,
     sqlite: OnceLock<Text>,
     postgres: OnceLock<Text>,
+}
+
+/// Where the text of a statement comes from.
+enum Source {
+    Written(&'static str),
+    Made(fn() -> String),
+    Given(String),
 }
 
 /// Statements that change different rows, of which none needs what another one did:
@@ -44,20 +51,33 @@ pub enum Dialect {
 
 /// A statement of this text.
 pub const fn sql(text: &'static str) -> Sql {
-    Sql::new(Cow::Borrowed(text))
+    Sql::new(Source::Written(text))
+}
+
+/// A statement whose text is made when it is first used, as from the description of a table.
+pub const fn made(text: fn() -> String) -> Sql {
+    Sql::new(Source::Made(text))
 }
 
 impl Sql {
-    /// A statement whose text was put together.
+    /// A statement of this text, where there are as many as something else says.
     pub fn of(text: String) -> Self {
-        Self::new(Cow::Owned(text))
+        Self::new(Source::Given(text))
     }
 
-    const fn new(text: Cow<'static, str>) -> Self {
+    const fn new(text: Source) -> Self {
         Self {
             text,
             sqlite: OnceLock::new(),
             postgres: OnceLock::new(),
+        }
+    }
+
+    fn source(&self) -> Cow<'_, str> {
+        match &self.text {
+            Source::Written(text) => Cow::Borrowed(text),
+            Source::Made(text) => Cow::Owned(text()),
+            Source::Given(text) => Cow::Borrowed(text),
         }
     }
 
@@ -69,7 +89,7 @@ impl Sql {
             Dialect::Postgres => &self.postgres,
         };
         slot.get_or_init(|| {
-            let text = for_dialect(&self.text, dialect);
+            let text = for_dialect(&self.source(), dialect);
             let mut each = Vec::new();
             let text = match (columns_of_each(&text), dialect) {
                 (None, _) => text,
@@ -107,7 +127,7 @@ impl Together {
             let mut each = Vec::new();
             let (mut parts, mut counts) = (Vec::new(), Vec::new());
             for (place, statement) in self.statements.iter().enumerate() {
-                let text = for_dialect(&statement.text, Dialect::Postgres);
+                let text = for_dialect(&statement.source(), Dialect::Postgres);
                 let (columns, rest) = columns_of_each(&text)
                     .unwrap_or_else(|| panic!("without rows of its own: {text}"));
                 each.push(owned(&columns));

@@ -253,7 +253,10 @@ async fn read(database: &Database, build: Build, limit: u32) -> Result<Option<Re
                 if place.state != BuildState::Retired && place.after < place.clock {
                     read.page = page(tx, build, place, limit).await?;
                     read.facts = known_facts(tx, build, &read.page).await?;
-                    let counted = read.page.iter().filter_map(|change| change.counted.as_ref());
+                    let counted = read
+                        .page
+                        .iter()
+                        .filter_map(|change| change.counted.as_ref());
                     let named: HashSet<&Key> = counted.map(|counted| &counted.key).collect();
                     let mut named: Vec<&Key> = named.into_iter().collect();
                     named.sort_unstable();

@@ -15,8 +15,7 @@ use crate::store::postgres::Rows;
 use crate::store::sql::{Tx, steps};
 use crate::store::sqlite::threads::End;
 use crate::store::{
-    Applied, AppliedChange, Plan, PlannedAgent, PlannedConnection, PlannedOwner,
-    StoreError,
+    Applied, AppliedChange, Plan, PlannedAgent, PlannedConnection, PlannedOwner, StoreError,
 };
 
 /// What became of a row.

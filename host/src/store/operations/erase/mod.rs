@@ -88,7 +88,7 @@ pub use self::count::count;
 pub use self::person::person;
 pub use self::raw::{deliveries, unlinked};
 pub use self::record::{begin, left, list};
-use super::remove::{self, removed, rows_of};
+use super::remove::{self, rows_of};
 use super::tombstones;
 use crate::domain::id::ErasureId;
 use crate::domain::row::Entity;
@@ -98,7 +98,8 @@ use crate::store::database::Database;
 use crate::store::gone::Gone;
 use crate::store::postgres::Rows;
 use crate::store::row::Columns as _;
-use crate::store::sql::{Sql, Tx, args, sql, steps};
+use crate::store::schema;
+use crate::store::sql::{Sql, Tx, args, made, sql, steps};
 use crate::store::{EraseStep, Erased, Extent, Person, StoreError};
 
 /// A transaction that erases, and whom.
@@ -224,7 +225,7 @@ order by delivery_id, item                                                 -- po
 for update                                                                 -- postgres
 ");
 
-static WORK: Sql = sql(removed!("queue", "delivery_id"));
+static WORK: Sql = made(|| schema::QUEUE.remove_with("delivery_id"));
 
 static DEALS: Sql = sql("
 select id

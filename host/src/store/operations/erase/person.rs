@@ -73,9 +73,7 @@ pub async fn person(
                     })
                     .await?;
                 let keys = tx.rows(&KEYS, &args, |row| row.text("key")).await?;
-                let known = tx
-                    .row(&KNOWN, &args, |row| row.id::<Uuid>("id"))
-                    .await?;
+                let known = tx.row(&KNOWN, &args, |row| row.id::<Uuid>("id")).await?;
                 if contact.is_none() && known.is_none() {
                     return Ok(None);
                 }

@@ -10,11 +10,12 @@ use crate::domain::id::{ContactId, DeliveryId, ErasureId, WorkspaceId};
 use crate::limits;
 use crate::store::database::Database;
 use crate::store::erase::EMPTIED;
-use crate::store::operations::remove::{removed_in_workspace, rows_of};
+use crate::store::operations::remove::rows_of;
 use crate::store::postgres::Rows;
 use crate::store::row::Columns as _;
 use crate::store::row::erase::{erased_raw, standing as standing_of, unlinked as unlinked_of};
-use crate::store::sql::{Sql, Tx, args, json, sql, steps};
+use crate::store::schema;
+use crate::store::sql::{Sql, Tx, args, json, made, sql, steps};
 use crate::store::{Erased, Person, StandingDelivery, StoreError, UnlinkedPage};
 
 static LINKED: Sql = sql(concat!(
@@ -209,24 +210,20 @@ async fn empty(
 }
 
 /// Whoever works on one of them has it until the end, or has let go of it.
-async fn lock(
-    tx: &mut Tx,
-    workspace: WorkspaceId,
-    deliveries: &[Uuid],
-) -> Result<(), StoreError> {
+async fn lock(tx: &mut Tx, workspace: WorkspaceId, deliveries: &[Uuid]) -> Result<(), StoreError> {
     let wanted = rows_of(workspace, deliveries);
     tx.run_each(&LOCK_WORK, &wanted).await?;
     tx.run_each(&LOCK, &wanted).await?;
     Ok(())
 }
 
-static ITEMS: Sql = sql(removed_in_workspace!("items", "delivery_id"));
+static ITEMS: Sql = made(|| schema::ITEMS.remove_with("delivery_id"));
 
-static FETCHES: Sql = sql(removed_in_workspace!("fetches", "delivery_id"));
+static FETCHES: Sql = made(|| schema::FETCHES.remove_with("delivery_id"));
 
-static ANSWERS: Sql = sql(removed_in_workspace!("answers", "delivery_id"));
+static ANSWERS: Sql = made(|| schema::ANSWERS.remove_with("delivery_id"));
 
-static DELIVERIES: Sql = sql(removed_in_workspace!("deliveries", "id"));
+static DELIVERIES: Sql = made(|| schema::DELIVERIES.remove_with("id"));
 
 /// Whole deliveries, with all that is kept of them.
 async fn remove(
@@ -337,11 +334,7 @@ select d.id, d.status, d.query::text as query, d.headers::text as headers,
     is_pending!(d),
     " as pending,
   ",
-    has_item!(
-        "d.workspace_id",
-        "d.id",
-        "one.contact_id = each.contact_id"
-    ),
+    has_item!("d.workspace_id", "d.id", "one.contact_id = each.contact_id"),
     " as own,
   d.body
 from each

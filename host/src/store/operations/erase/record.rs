@@ -142,10 +142,7 @@ order by id desc
 limit :limit"
 );
 
-pub async fn list(
-    database: &Database,
-    filter: ErasureFilter,
-) -> Result<Vec<Erasure>, StoreError> {
+pub async fn list(database: &Database, filter: ErasureFilter) -> Result<Vec<Erasure>, StoreError> {
     database
         .read_many(
             Rows::All,

@@ -10,11 +10,10 @@ use crate::domain::row::Entity;
 use crate::limits;
 use crate::store::erase::ERASED_ANSWER;
 use crate::store::gone::Gone;
-use crate::store::operations::remove::{
-    REMOVE_TICKETS, locked, removed, removed_in_workspace, rows_of,
-};
+use crate::store::operations::remove::{REMOVE_TICKETS, locked, rows_of};
 use crate::store::row::Columns as _;
-use crate::store::sql::{Json, Row, Sql, args, json, sql};
+use crate::store::schema;
+use crate::store::sql::{Json, Row, Sql, args, json, made, sql};
 use crate::store::{Erased, StoreError};
 
 static MESSAGES: Sql = sql("
@@ -60,7 +59,7 @@ static LOCK_MESSAGES: Sql = sql(locked!(
     "t.id, t.metadata -> 'externalIds' as external_ids"
 ));
 
-static SENDS: Sql = sql(removed_in_workspace!("sends", "message_id"));
+static SENDS: Sql = made(|| schema::SENDS.remove_with("message_id"));
 
 // What a partner heard of a message that went out are ids; a refusal is in the
 // provider's words, which may name the person.
@@ -84,7 +83,7 @@ where connection_id = :connection_id                     -- sqlite
 and external_id = :external_id                           -- sqlite
 ");
 
-static REMOVE_MESSAGES: Sql = sql(removed!("messages", "id"));
+static REMOVE_MESSAGES: Sql = made(|| schema::MESSAGES.remove_with("id"));
 
 /// A message, and how channels call it.
 type Named = (Uuid, Vec<String>);
@@ -196,7 +195,7 @@ limit :limit");
 
 static LOCK_ERRORS: Sql = sql(locked!("message_errors", "id", "t.id"));
 
-static REMOVE_ERRORS: Sql = sql(removed!("message_errors", "id"));
+static REMOVE_ERRORS: Sql = made(|| schema::MESSAGE_ERRORS.remove_with("id"));
 
 static STRAY_REFERENCES: Sql = sql("
 select connection_id, external_id
@@ -211,9 +210,7 @@ for update                                                                      
 ");
 
 pub async fn errors(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError> {
-    let mut found = work
-        .ids_of_contact(&ERRORS, limits::ERASED_AT_ONCE)
-        .await?;
+    let mut found = work.ids_of_contact(&ERRORS, limits::ERASED_AT_ONCE).await?;
     let args = args! {
         workspace: work.person.workspace,
         names: json(&work.person.names())?,
@@ -282,7 +279,7 @@ order by t.id
 for update of t                                          -- postgres
 ");
 
-static REMOVE_CONVERSATIONS: Sql = sql(removed!("conversations", "id"));
+static REMOVE_CONVERSATIONS: Sql = made(|| schema::CONVERSATIONS.remove_with("id"));
 
 /// Their messages and failures are gone; where some came since they stay for now.
 pub async fn conversations(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError> {

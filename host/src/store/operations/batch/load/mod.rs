@@ -155,10 +155,7 @@ fn ids<I: Copy + Into<Uuid>>(wanted: &BTreeSet<(WorkspaceId, I)>) -> Vec<[Arg<'s
 /// been stored without characters that cannot be.
 fn asked<'a, T>(wanted: &[&'a T], row: &Row<'_>) -> Result<&'a T, StoreError> {
     let place: usize = row.number("place")?;
-    wanted
-        .get(place)
-        .copied()
-        .ok_or_else(|| not_asked(place))
+    wanted.get(place).copied().ok_or_else(|| not_asked(place))
 }
 
 fn not_asked(place: usize) -> StoreError {

@@ -2,7 +2,6 @@
 //! messages, sends, holds, lists of templates.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 use crate::domain::channel::Template;
 use crate::domain::id::{ConnectionId, ContactId};
@@ -12,15 +11,14 @@ use crate::store::operations::batch::load::Locked;
 use crate::store::operations::batch::load::dialogue::contact_of;
 use crate::store::row::Columns as _;
 use crate::store::schema::{self, Met};
-use crate::store::sql::{Arg, Json, Sql, Tx, args, json, sql};
+use crate::store::sql::{Arg, Json, Sql, Tx, args, json, made, sql};
 use crate::store::{IdempotencyKey, StoreError};
 
 use super::all_made;
 
-static NEW_REQUESTS: LazyLock<Sql> = LazyLock::new(|| schema::IDEMPOTENCY.insert(&[], Met::Kept));
-static CHANGED_REQUESTS: LazyLock<Sql> = LazyLock::new(|| {
-    schema::IDEMPOTENCY.update(&["fingerprint", "message_id", "answer", "until_at"])
-});
+static NEW_REQUESTS: Sql = made(|| schema::IDEMPOTENCY.insert(&[], Met::Kept));
+static CHANGED_REQUESTS: Sql =
+    made(|| schema::IDEMPOTENCY.update(&["fingerprint", "message_id", "answer", "until_at"]));
 
 fn request_row<'a>(
     key: &'a IdempotencyKey,
@@ -53,11 +51,9 @@ fn requests(
         .collect()
 }
 
-static NEW_REFERENCES: LazyLock<Sql> =
-    LazyLock::new(|| schema::CHANNEL_REFS.insert(&[], Met::Kept));
-static CHANGED_REFERENCES: LazyLock<Sql> = LazyLock::new(|| {
-    schema::CHANNEL_REFS.update(&["message_id", "progress", "recipient_id", "until_at"])
-});
+static NEW_REFERENCES: Sql = made(|| schema::CHANNEL_REFS.insert(&[], Met::Kept));
+static CHANGED_REFERENCES: Sql =
+    made(|| schema::CHANNEL_REFS.update(&["message_id", "progress", "recipient_id", "until_at"]));
 
 fn reference_row<'a>(
     (connection_id, external_id): &'a ReferenceKey,
@@ -112,9 +108,8 @@ pub async fn changes(tx: &mut Tx, known: &Known, locked: &Locked) -> Result<(), 
 }
 
 // When it is due and who holds it is in the queue.
-static SENDS: LazyLock<Sql> =
-    LazyLock::new(|| schema::SENDS.insert(&[], Met::Changed(&["attempts", "until_at"])));
-static REMOVED_SENDS: LazyLock<Sql> = LazyLock::new(|| schema::SENDS.remove());
+static SENDS: Sql = made(|| schema::SENDS.insert(&[], Met::Changed(&["attempts", "until_at"])));
+static REMOVED_SENDS: Sql = made(|| schema::SENDS.remove());
 
 async fn sends(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
     let (mut written, mut removed) = (Vec::new(), Vec::new());
@@ -220,12 +215,12 @@ async fn templates(tx: &mut Tx, changes: &[TemplateState]) -> Result<(), StoreEr
 
 pub fn statements() -> Vec<&'static Sql> {
     vec![
-        &*NEW_REQUESTS,
-        &*CHANGED_REQUESTS,
-        &*NEW_REFERENCES,
-        &*CHANGED_REFERENCES,
-        &*SENDS,
-        &*REMOVED_SENDS,
+        &NEW_REQUESTS,
+        &CHANGED_REQUESTS,
+        &NEW_REFERENCES,
+        &CHANGED_REFERENCES,
+        &SENDS,
+        &REMOVED_SENDS,
         &HOLDS,
         &LISTS,
         &CHANGED_LISTS,

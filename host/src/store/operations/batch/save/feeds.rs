@@ -15,7 +15,7 @@ use crate::store::decide::{
 };
 use crate::store::operations::stamp::{self, Stamps};
 use crate::store::schema::{self, Met};
-use crate::store::sql::{Arg, Sql, Together, Tx, args, json, listed};
+use crate::store::sql::{Arg, Sql, Together, Tx, args, json, listed, made};
 
 /// Stamps and saves what changed, each kind in the order in which it did.
 pub async fn changed(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
@@ -174,13 +174,12 @@ async fn save<const N: usize, R: Fed<N>>(
 macro_rules! written {
     ($table:ident, $met:expr, [$($changed:literal),* $(,)?]) => {
         fn insert() -> &'static Sql {
-            static INSERT: LazyLock<Sql> = LazyLock::new(|| schema::$table.insert(&[], $met));
+            static INSERT: Sql = made(|| schema::$table.insert(&[], $met));
             &INSERT
         }
 
         fn update() -> &'static Sql {
-            static UPDATE: LazyLock<Sql> =
-                LazyLock::new(|| schema::$table.update(&[$($changed),*]));
+            static UPDATE: Sql = made(|| schema::$table.update(&[$($changed),*]));
             &UPDATE
         }
     };

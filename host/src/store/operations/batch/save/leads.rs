@@ -10,16 +10,15 @@ use crate::domain::id::{ConnectionId, DeliveryId};
 use crate::store::decide::{Change, Claim, ClaimKey, Delivery, Fetch, Item, Known};
 use crate::store::operations::batch::load::{Locked, place};
 use crate::store::schema::{self, Met};
-use crate::store::sql::{Arg, Json, Sql, Together, Tx, args, json, listed, sql};
+use crate::store::sql::{Arg, Json, Sql, Together, Tx, args, json, listed, made, sql};
 use crate::store::{StoreError, Write};
 
 use super::all_made;
 
-static NEW_CLAIMS: LazyLock<Sql> = LazyLock::new(|| schema::DEDUPE.insert(&[], Met::Kept));
-static CHANGED_CLAIMS: LazyLock<Sql> = LazyLock::new(|| {
-    schema::DEDUPE.update(&["delivery_id", "item", "until_at", "deal_id", "contact_id"])
-});
-static REMOVED_CLAIMS: LazyLock<Sql> = LazyLock::new(|| schema::DEDUPE.remove());
+static NEW_CLAIMS: Sql = made(|| schema::DEDUPE.insert(&[], Met::Kept));
+static CHANGED_CLAIMS: Sql =
+    made(|| schema::DEDUPE.update(&["delivery_id", "item", "until_at", "deal_id", "contact_id"]));
+static REMOVED_CLAIMS: Sql = made(|| schema::DEDUPE.remove());
 
 fn claim_row<'a>((connection, key): &'a ClaimKey, claim: &'a Claim) -> [Arg<'a>; 8] {
     args! {
@@ -66,8 +65,8 @@ pub async fn changed_claims(tx: &mut Tx, known: &Known, locked: &Locked) -> Resu
     Ok(())
 }
 
-static CONTACT_KEYS: LazyLock<Sql> = LazyLock::new(|| schema::CONTACT_KEYS.insert(&[], Met::Kept));
-static SHARED_KEYS: LazyLock<Sql> = LazyLock::new(|| schema::SHARED_KEYS.insert(&[], Met::Kept));
+static CONTACT_KEYS: Sql = made(|| schema::CONTACT_KEYS.insert(&[], Met::Kept));
+static SHARED_KEYS: Sql = made(|| schema::SHARED_KEYS.insert(&[], Met::Kept));
 
 fn contact_keys(known: &Known) -> Vec<[Arg<'_>; 3]> {
     let new: BTreeMap<_, _> = known
@@ -90,7 +89,7 @@ fn shared_keys(known: &Known) -> Vec<[Arg<'_>; 3]> {
         .collect()
 }
 
-static NEW_DELIVERIES: LazyLock<Sql> = LazyLock::new(|| schema::DELIVERIES.insert(&[], Met::Never));
+static NEW_DELIVERIES: Sql = made(|| schema::DELIVERIES.insert(&[], Met::Never));
 
 /// In the order of the writes, so that rows lie in the order of arrival.
 fn new_deliveries<'a>(
@@ -164,11 +163,11 @@ pub async fn changed_deliveries(tx: &mut Tx, known: &Known) -> Result<(), StoreE
     Ok(())
 }
 
-static ITEMS: LazyLock<Sql> = LazyLock::new(|| {
+static ITEMS: Sql = made(|| {
     let changed = Met::Changed(&["status", "external_id", "deal_id", "contact_id", "message"]);
     schema::ITEMS.insert(&[], changed)
 });
-static REMOVED_ITEMS: LazyLock<Sql> = LazyLock::new(|| schema::ITEMS.remove());
+static REMOVED_ITEMS: Sql = made(|| schema::ITEMS.remove());
 
 fn item_row<'a>(
     id: DeliveryId,
@@ -203,7 +202,7 @@ pub async fn removed_items(tx: &mut Tx, known: &Known) -> Result<(), StoreError>
     Ok(())
 }
 
-static FETCHES: LazyLock<Sql> = LazyLock::new(|| {
+static FETCHES: Sql = made(|| {
     let changed = Met::Changed(&[
         "connection_id",
         "dedupe_key",
@@ -220,7 +219,7 @@ static FETCHES: LazyLock<Sql> = LazyLock::new(|| {
     ]);
     schema::FETCHES.insert(&[], changed)
 });
-static REMOVED_FETCHES: LazyLock<Sql> = LazyLock::new(|| schema::FETCHES.remove());
+static REMOVED_FETCHES: Sql = made(|| schema::FETCHES.remove());
 
 fn fetch_row<'a>(
     (delivery, index): &'a (DeliveryId, u32),
@@ -324,11 +323,11 @@ pub async fn pauses(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
     Ok(())
 }
 
-static HISTORY: LazyLock<Sql> = LazyLock::new(|| {
+static HISTORY: Sql = made(|| {
     let columns = ["workspace_id", "deal_id", "at", "who", "changes"];
     schema::DEAL_HISTORY.insert(&columns, Met::Never)
 });
-static LOGS: LazyLock<Sql> = LazyLock::new(|| schema::DEAL_LOGS.insert(&[], Met::Never));
+static LOGS: Sql = made(|| schema::DEAL_LOGS.insert(&[], Met::Never));
 
 /// Who changed what of deals. Whoever adds to it has the deal, so a deal's rows are in the
 /// order in which they were decided.
@@ -373,13 +372,13 @@ fn logs(known: &Known) -> Result<Vec<[Arg<'_>; 10]>, StoreError> {
 // What nearly every batch has.
 static NEW: LazyLock<Together> = LazyLock::new(|| {
     Together::of(vec![
-        &*NEW_CLAIMS,
-        &*CONTACT_KEYS,
-        &*SHARED_KEYS,
-        &*NEW_DELIVERIES,
-        &*ITEMS,
-        &*HISTORY,
-        &*LOGS,
+        &NEW_CLAIMS,
+        &CONTACT_KEYS,
+        &SHARED_KEYS,
+        &NEW_DELIVERIES,
+        &ITEMS,
+        &HISTORY,
+        &LOGS,
     ])
 });
 
@@ -417,20 +416,20 @@ pub async fn new(
 
 pub fn statements() -> Vec<&'static Sql> {
     vec![
-        &*NEW_CLAIMS,
-        &*CHANGED_CLAIMS,
-        &*REMOVED_CLAIMS,
-        &*CONTACT_KEYS,
-        &*SHARED_KEYS,
-        &*NEW_DELIVERIES,
+        &NEW_CLAIMS,
+        &CHANGED_CLAIMS,
+        &REMOVED_CLAIMS,
+        &CONTACT_KEYS,
+        &SHARED_KEYS,
+        &NEW_DELIVERIES,
         &CHANGED_DELIVERIES,
-        &*ITEMS,
-        &*REMOVED_ITEMS,
-        &*FETCHES,
-        &*REMOVED_FETCHES,
+        &ITEMS,
+        &REMOVED_ITEMS,
+        &FETCHES,
+        &REMOVED_FETCHES,
         &ANSWERS,
         &PAUSES,
-        &*HISTORY,
-        &*LOGS,
+        &HISTORY,
+        &LOGS,
     ]
 }

@@ -2,14 +2,13 @@
 //! only this transaction can have them: the same order everywhere.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::time::Micros;
 use crate::store::decide::{Change, Delivery, Known};
 use crate::store::operations::batch::load::{Locked, SEND, WHOLE, place};
 use crate::store::schema::{self, Met};
-use crate::store::sql::{Arg, Sql, Tx, Value, args};
+use crate::store::sql::{Arg, Sql, Tx, Value, args, made};
 use crate::store::{StoreError, Write};
 
 /// Whether a delivery in this state has a place in the queue though nobody holds it.
@@ -28,7 +27,7 @@ fn waits(status: DeliveryStatus) -> bool {
 }
 
 // The size of a delivery stays as it came.
-static WAITS: LazyLock<Sql> = LazyLock::new(|| {
+static WAITS: Sql = made(|| {
     let changed = Met::Changed(&[
         "connection_id",
         "status",
@@ -40,7 +39,7 @@ static WAITS: LazyLock<Sql> = LazyLock::new(|| {
     ]);
     schema::QUEUE.insert(&[], changed)
 });
-static IS_DONE: LazyLock<Sql> = LazyLock::new(|| schema::QUEUE.remove());
+static IS_DONE: Sql = made(|| schema::QUEUE.remove());
 
 pub async fn save(
     tx: &mut Tx,
@@ -147,5 +146,5 @@ fn size(delivery: &Delivery, writes: &[Write]) -> i64 {
 }
 
 pub fn statements() -> Vec<&'static Sql> {
-    vec![&*WAITS, &*IS_DONE]
+    vec![&WAITS, &IS_DONE]
 }
