@@ -18,6 +18,7 @@ pub mod decide;
 mod desk;
 mod erase;
 mod error;
+mod fed;
 mod fleet;
 mod gone;
 mod messaging;
@@ -171,9 +172,7 @@ pub async fn backup(
 ///
 /// As [`Intake`]'s.
 #[async_trait]
-pub trait Store:
-    Intake + Messaging + Deals + Feeds + Analytics + Administration + Fleet
-{
+pub trait Store: Intake + Messaging + Deals + Feeds + Analytics + Administration + Fleet {
     /// Made once when the store is created, carried along when it moves: cursors name it.
     fn id(&self) -> Uuid;
 

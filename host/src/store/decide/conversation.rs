@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 
 use serde_json::{Map, json};
 
-use super::dialogue::Conversation;
+use super::Conversation;
 use super::known::{Change, Known};
 use super::ticket;
 use crate::domain::conversation::{SPECIAL_INSTRUCTIONS, Status, Times, status};

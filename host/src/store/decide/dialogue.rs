@@ -8,16 +8,14 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use serde_json::{Map, Value};
-
 use super::known::Change;
+use super::{Conversation, Message, MessageError, Ticket};
 use crate::domain::channel::Template;
 use crate::domain::id::{
-    AgentId, ConnectionId, ContactId, ConversationId, DealId, MessageErrorId, MessageId, OwnerId,
-    TicketId, WorkspaceId,
+    AgentId, ConnectionId, ContactId, ConversationId, DealId, MessageErrorId, MessageId, TicketId,
+    WorkspaceId,
 };
-use crate::domain::message::{Actor, Metadata, Progress};
-use crate::domain::ticket;
+use crate::domain::message::Progress;
 use crate::domain::time::Micros;
 use crate::store::{IdempotencyKey, StoredAnswer};
 
@@ -75,74 +73,6 @@ pub struct NewHold {
     pub until: Micros,
 }
 
-#[derive(Clone, Debug)]
-pub struct Conversation {
-    pub workspace: WorkspaceId,
-    pub contact: ContactId,
-    pub deal: Option<DealId>,
-    pub agent: Option<AgentId>,
-    pub agent_type: Option<String>,
-    pub source: Option<String>,
-    pub channel: Option<String>,
-    pub first_message_at: Option<Micros>,
-    pub answered_at: Option<Micros>,
-    pub last_message_at: Option<Micros>,
-    pub no_response_at: Option<Micros>,
-    pub transferred_at: Option<Micros>,
-    pub appointment_at: Option<Micros>,
-    pub closed_at: Option<Micros>,
-    pub props: Map<String, Value>,
-    /// When the first message of the instance was stored, if there is one: what
-    /// comes in after it answers it.
-    pub messaged_at: Option<Micros>,
-    /// Transferred to people when it is not answered in time.
-    pub transfer: bool,
-    /// Unanswered by then it is `no_response`; none once that is settled.
-    pub respond_by: Option<Micros>,
-    /// Idle until then it closes. None: it is closed.
-    pub close_by: Option<Micros>,
-    pub change: Change,
-}
-
-#[derive(Clone, Debug)]
-pub struct Message {
-    pub workspace: WorkspaceId,
-    pub conversation: ConversationId,
-    pub contact: ContactId,
-    /// The instance that it went through.
-    pub agent: Option<AgentId>,
-    pub created_at: Micros,
-    pub actor: Actor,
-    /// One of `domain::message::KINDS`.
-    pub kind: String,
-    pub content: Option<String>,
-    pub metadata: Metadata,
-    pub delivered_at: Option<Micros>,
-    pub read_at: Option<Micros>,
-    pub change: Change,
-}
-
-/// A conversation, or a deal, in people's hands.
-#[derive(Clone, Debug)]
-pub struct Ticket {
-    pub workspace: WorkspaceId,
-    pub conversation: Option<ConversationId>,
-    pub deal: Option<DealId>,
-    pub contact: ContactId,
-    pub agent: Option<AgentId>,
-    /// Its conversation's, as it was when the ticket opened; none without one.
-    pub agent_type: Option<String>,
-    /// Its conversation's too.
-    pub source: Option<String>,
-    pub owner: Option<OwnerId>,
-    pub status: ticket::Status,
-    pub special_instructions: Option<String>,
-    pub opened_at: Micros,
-    pub answered_at: Option<Micros>,
-    pub resolved_at: Option<Micros>,
-    pub change: Change,
-}
-
 /// A message that is not out yet, or of which nobody knows.
 #[derive(Clone, Debug)]
 pub struct Send {
@@ -196,26 +126,6 @@ pub struct Reference {
     pub recipient_id: Option<String>,
     /// Forgotten then, unless the message is known.
     pub until: Option<Micros>,
-    pub change: Change,
-}
-
-/// A failure of the channel, as reported.
-#[derive(Clone, Debug)]
-pub struct MessageError {
-    pub workspace: WorkspaceId,
-    pub conversation: Option<ConversationId>,
-    pub deal: Option<DealId>,
-    pub agent: Option<AgentId>,
-    pub message: Option<MessageId>,
-    pub external_id: Option<String>,
-    pub recipient_id: Option<String>,
-    pub code: String,
-    pub title: Option<String>,
-    pub description: Option<String>,
-    pub details: Option<String>,
-    pub template_name: Option<String>,
-    pub channel: Option<String>,
-    pub occurred_at: Micros,
     pub change: Change,
 }
 

@@ -1,8 +1,8 @@
 //! A message that came in: a row of its own, in the conversation that it answers
 //! or in that of its contact. A contact may write first.
 
+use super::Message;
 use super::conversation;
-use super::dialogue::Message;
 use super::known::{Change, Item, Known};
 use super::people::{self, Said};
 use super::references;

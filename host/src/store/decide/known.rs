@@ -10,12 +10,13 @@ use serde_json::{Map, Value};
 
 use super::dialogue::Dialogue;
 use super::quarantine::Quarantine;
+use super::{Contact, Deal};
 use crate::domain::connection::Pause;
-use crate::domain::deal::{Stage, Status};
+use crate::domain::deal::Status;
 use crate::domain::delivery::{DeliveryStatus, ItemStatus};
 use crate::domain::exchange::HttpResponse;
 use crate::domain::id::{
-    AgentId, ConnectionId, ContactId, DealId, DealLogId, DeliveryId, OwnerId, PartnerId, ProductId,
+    AgentId, ConnectionId, ContactId, DealId, DealLogId, DeliveryId, OwnerId, ProductId,
     WorkspaceId,
 };
 use crate::domain::plugin::RanWith;
@@ -289,40 +290,6 @@ pub struct Claim {
     /// `None` while the owner's fetch waits.
     pub deal: Option<DealId>,
     pub contact: Option<ContactId>,
-    pub change: Change,
-}
-
-#[derive(Debug)]
-pub struct Contact {
-    pub workspace: WorkspaceId,
-    pub name: Option<String>,
-    pub email: Option<String>,
-    pub phone_number: Option<String>,
-    /// It wants no messages, or was banned.
-    pub banned_at: Option<Micros>,
-    pub props: Map<String, Value>,
-    pub edited: Vec<String>,
-    pub change: Change,
-}
-
-#[derive(Debug)]
-pub struct Deal {
-    pub workspace: WorkspaceId,
-    pub person: ContactId,
-    pub agent: Option<AgentId>,
-    pub owner: Option<OwnerId>,
-    pub status: Status,
-    pub stage: Stage,
-    pub title: Option<String>,
-    pub props: Map<String, Value>,
-    /// Fields that a person or a partner edited: a source leaves them as they are.
-    pub edited: Vec<String>,
-    pub product: Option<ProductId>,
-    pub external_id: Option<String>,
-    /// Whose connection it came through, or who made it.
-    pub partner: Option<PartnerId>,
-    pub connection: Option<ConnectionId>,
-    pub delivery: Option<DeliveryId>,
     pub change: Change,
 }
 

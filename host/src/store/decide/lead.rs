@@ -1,7 +1,8 @@
 //! A lead: a repeat, a change of a known one, or a new deal.
 
+use super::Deal;
 use super::accept::{Context, free_place, stored};
-use super::known::{Change, Claim, ClaimKey, Deal, Item, Known};
+use super::known::{Change, Claim, ClaimKey, Item, Known};
 use super::people::{self, Said};
 use super::{diff, notify};
 use crate::domain::deal::{Stage, Status};

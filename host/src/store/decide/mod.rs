@@ -31,16 +31,15 @@ mod status;
 mod ticket;
 
 pub use dialogue::{
-    Conversation, Dialogue, Message, MessageError, NewHold, Reference, ReferenceKey, Remembered,
-    Send, SendState, TemplateState, Ticket,
+    Dialogue, NewHold, Reference, ReferenceKey, Remembered, Send, SendState, TemplateState,
 };
 pub use known::{
-    Answer, Change, Claim, ClaimKey, Contact, Deal, Delivery, Fetch, Item, Known, NewHistory,
-    NewLog, Others,
+    Answer, Change, Claim, ClaimKey, Delivery, Fetch, Item, Known, NewHistory, NewLog, Others,
 };
 pub use needs::{Arriving, Needs, Places, Told, needs};
 pub use quarantine::{Quarantine, Quarantined};
 
+pub use super::fed::{Contact, Conversation, Deal, Message, MessageError, Ticket};
 use super::{StoreError, Write, Written};
 
 /// Decides every write in order; the answers are in the same order.

@@ -2,8 +2,9 @@
 //! lead. Contact, conversation, message and the request's key are committed before
 //! anybody calls the provider.
 
+use super::Message;
 use super::conversation::{self, Opening};
-use super::dialogue::{Message, Send, SendState};
+use super::dialogue::{Send, SendState};
 use super::known::{Change, Known};
 use super::people::{self, Said};
 use super::{idempotency, sent};

@@ -3,7 +3,8 @@
 
 use serde_json::{Map, Value};
 
-use super::known::{Change, Contact, Known};
+use super::Contact;
+use super::known::{Change, Known};
 use crate::domain::contact;
 use crate::domain::id::{ContactId, WorkspaceId};
 use crate::domain::time::Micros;

@@ -2,9 +2,9 @@
 //! message, and a deal of a partner. Nothing is loaded: what a batch decides on is
 //! what was decided. [`saved`] is the end of a batch.
 
-use super::dialogue::Message;
-use super::known::{Change, Deal, Known};
+use super::known::{Change, Known};
 use super::{Conversation, Ticket, all};
+use super::{Deal, Message};
 use crate::domain::channel::{Category, ChannelError};
 use crate::domain::contact;
 use crate::domain::id::{

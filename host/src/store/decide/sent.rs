@@ -4,7 +4,8 @@
 //! operator has decided on meanwhile. A message that the channel has told of is
 //! out: nothing sends it again.
 
-use super::dialogue::{Message, NewHold, SendState};
+use super::Message;
+use super::dialogue::{NewHold, SendState};
 use super::known::{Change, Known};
 use super::{conversation, idempotency, references, status};
 use crate::domain::contact;

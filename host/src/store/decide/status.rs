@@ -1,7 +1,8 @@
 //! What a channel says of a message. The same however often it comes and in
 //! whatever order; what says nothing new changes no row.
 
-use super::dialogue::{MessageError, ReferenceKey, SendState};
+use super::MessageError;
+use super::dialogue::{ReferenceKey, SendState};
 use super::known::{Change, Item, Known};
 use super::{people, references, sent};
 use crate::domain::channel::{Category, ChannelError};

@@ -2,8 +2,8 @@
 //! handed to people, and at most one at a time for each; changed by the desk. A
 //! ticket that is resolved closes its conversation.
 
+use super::Ticket;
 use super::conversation;
-use super::dialogue::Ticket;
 use super::known::{Change, Known};
 use crate::domain::conversation::SPECIAL_INSTRUCTIONS;
 use crate::domain::id::{ConversationId, DealId, OwnerId, TicketId};

@@ -220,8 +220,11 @@ impl Db {
     ) -> Result<(Transaction, Trace), StoreError> {
         let mut sql = String::from("begin");
         rows.name(&mut sql);
-        write!(sql, "; insert into commit_markers (batch_id) values ('{mark}') {TRACE}")
-            .expect("a string takes all");
+        write!(
+            sql,
+            "; insert into commit_markers (batch_id) values ('{mark}') {TRACE}"
+        )
+        .expect("a string takes all");
         let (transaction, row) = Box::pin(self.begun(&self.writers, &sql, true)).await?;
         let row = row.ok_or_else(|| StoreError::Inconsistent {
             what: "a batch without its mark".to_owned(),

@@ -5,14 +5,9 @@ use std::collections::BTreeMap;
 use super::Columns;
 use super::deliveries::{item_status, status};
 use super::fetches::response;
-use crate::domain::deal;
-use crate::domain::id::AgentId;
-use crate::domain::message::Actor;
-use crate::domain::ticket;
 use crate::store::StoreError;
 use crate::store::decide::{
-    Change, Claim, Contact, Conversation, Deal, Delivery, Fetch, Item, Message, MessageError,
-    Quarantined, Reference, Remembered, Send, SendState, Ticket,
+    Change, Claim, Delivery, Fetch, Item, Quarantined, Reference, Remembered, Send, SendState,
 };
 
 /// With its lease and whether somebody holds it.
@@ -85,94 +80,12 @@ pub fn claim(row: &impl Columns) -> Result<Claim, StoreError> {
     })
 }
 
-/// Its partner is who made it, or whose connection it came through.
-pub fn deal(row: &impl Columns) -> Result<Deal, StoreError> {
-    Ok(Deal {
-        workspace: row.id("workspace_id")?,
-        person: row.id("person_id")?,
-        agent: row.number_if("agent_id")?.map(AgentId),
-        owner: row.id_if("owner_id")?,
-        status: row.word("deals", "status", deal::Status::of)?,
-        stage: row.word("deals", "stage_code", deal::Stage::of)?,
-        title: row.text_if("title")?,
-        props: row.json("props")?,
-        edited: row.json("edited")?,
-        product: row.id_if("product_id")?,
-        external_id: row.text_if("external_id")?,
-        partner: row.id_if("partner_id")?,
-        connection: row.text_id_if("connection_id")?,
-        delivery: row.id_if("delivery_id")?,
-        change: Change::None,
-    })
-}
-
-/// Its properties and what a person edited of it are told by name: a row may hold
-/// a deal's as well.
-pub fn contact(
-    row: &impl Columns,
-    props: &'static str,
-    edited: &'static str,
-) -> Result<Contact, StoreError> {
-    Ok(Contact {
-        workspace: row.id("workspace_id")?,
-        name: row.text_if("name")?,
-        email: row.text_if("email")?,
-        phone_number: row.text_if("phone_number")?,
-        banned_at: row.time_if("banned_at")?,
-        props: row.json(props)?,
-        edited: row.json(edited)?,
-        change: Change::None,
-    })
-}
-
 pub fn quarantined(row: &impl Columns) -> Result<Quarantined, StoreError> {
     Ok(Quarantined {
         id: row.id("id")?,
         bytes: row.number("body_bytes")?,
         peer: row.text_id_if("peer")?,
         leased: row.time_if("lease_until_at")?.is_some(),
-    })
-}
-
-pub fn conversation(row: &impl Columns) -> Result<Conversation, StoreError> {
-    Ok(Conversation {
-        workspace: row.id("workspace_id")?,
-        contact: row.id("contact_id")?,
-        deal: row.id_if("deal_id")?,
-        agent: row.number_if("agent_id")?.map(AgentId),
-        agent_type: row.text_if("agent_type")?,
-        source: row.text_if("source")?,
-        channel: row.text_if("channel")?,
-        first_message_at: row.time_if("first_message_at")?,
-        answered_at: row.time_if("answered_at")?,
-        last_message_at: row.time_if("last_message_at")?,
-        no_response_at: row.time_if("no_response_at")?,
-        transferred_at: row.time_if("transferred_at")?,
-        appointment_at: row.time_if("appointment_at")?,
-        closed_at: row.time_if("closed_at")?,
-        props: row.json("props")?,
-        messaged_at: row.time_if("messaged_at")?,
-        transfer: row.flag("transfer")?,
-        respond_by: row.time_if("respond_by")?,
-        close_by: row.time_if("close_by")?,
-        change: Change::None,
-    })
-}
-
-pub fn message(row: &impl Columns) -> Result<Message, StoreError> {
-    Ok(Message {
-        workspace: row.id("workspace_id")?,
-        conversation: row.id("conversation_id")?,
-        contact: row.id("contact_id")?,
-        agent: row.number_if("agent_id")?.map(AgentId),
-        created_at: row.time("created_at")?,
-        actor: row.word("messages", "actor", Actor::of)?,
-        kind: row.text("kind")?,
-        content: row.text_if("content")?,
-        metadata: row.json("metadata")?,
-        delivered_at: row.time_if("delivered_at")?,
-        read_at: row.time_if("read_at")?,
-        change: Change::None,
     })
 }
 
@@ -206,51 +119,12 @@ pub fn reference(row: &impl Columns) -> Result<Reference, StoreError> {
     })
 }
 
-pub fn message_error(row: &impl Columns) -> Result<MessageError, StoreError> {
-    Ok(MessageError {
-        workspace: row.id("workspace_id")?,
-        conversation: row.id_if("conversation_id")?,
-        deal: row.id_if("deal_id")?,
-        agent: row.number_if("agent_id")?.map(AgentId),
-        message: row.id_if("message_id")?,
-        external_id: row.text_if("external_id")?,
-        recipient_id: row.text_if("recipient_id")?,
-        code: row.text("code")?,
-        title: row.text_if("title")?,
-        description: row.text_if("description")?,
-        details: row.text_if("details")?,
-        template_name: row.text_if("template_name")?,
-        channel: row.text_if("channel")?,
-        occurred_at: row.time("occurred_at")?,
-        change: Change::None,
-    })
-}
-
 pub fn remembered(row: &impl Columns) -> Result<Remembered, StoreError> {
     Ok(Remembered {
         fingerprint: row.text("fingerprint")?,
         message: row.id_if("message_id")?,
         answer: row.json_if("answer")?,
         until: row.time("until_at")?,
-        change: Change::None,
-    })
-}
-
-pub fn ticket(row: &impl Columns) -> Result<Ticket, StoreError> {
-    Ok(Ticket {
-        workspace: row.id("workspace_id")?,
-        conversation: row.id_if("conversation_id")?,
-        deal: row.id_if("deal_id")?,
-        contact: row.id("contact_id")?,
-        agent: row.number_if("agent_id")?.map(AgentId),
-        agent_type: row.text_if("agent_type")?,
-        source: row.text_if("source")?,
-        owner: row.id_if("owner_id")?,
-        status: row.word("tickets", "status", ticket::Status::of)?,
-        special_instructions: row.text_if("special_instructions")?,
-        opened_at: row.time("opened_at")?,
-        answered_at: row.time_if("answered_at")?,
-        resolved_at: row.time_if("resolved_at")?,
         change: Change::None,
     })
 }

@@ -1,7 +1,6 @@
 //! What leads and partners' work on deals leave behind.
 
-use super::{Ends, Table, column, jsonb, leaves, leaves_as, nullable, nullable_jsonb};
-use crate::domain::row::Entity;
+use super::{Ends, Table, column, jsonb, nullable, nullable_jsonb};
 use crate::store::sql::Kind::{Bytes, Json, Number, Text, Time, Uuid};
 
 pub static QUEUE: Table = Table {
@@ -139,37 +138,6 @@ pub static DEDUPE: Table = Table {
     exported: &[],
 };
 
-pub static CONTACTS: Table = Table {
-    name: "contacts",
-    key: &["id"],
-    leads_with_workspace: true,
-    feed: Some(Entity::Contacts),
-    ends: &[],
-    columns: &[
-        column("workspace_id", Uuid),
-        column("cursor_us", Number),
-        column("id", Uuid),
-        nullable("name", Text),
-        nullable("email", Text),
-        nullable("phone_number", Text),
-        nullable("banned_at", Time),
-        column("props", Json),
-        jsonb("edited"),
-        column("created_at", Time),
-        column("updated_at", Time),
-    ],
-    exported: &[
-        leaves("id"),
-        leaves("workspace_id"),
-        leaves_as("cursor_us", "cursor_at"),
-        leaves("name"),
-        leaves("email"),
-        leaves("phone_number"),
-        leaves("banned_at"),
-        leaves("props"),
-    ],
-};
-
 pub static CONTACT_KEYS: Table = Table {
     name: "contact_keys",
     key: &["workspace_id", "key"],
@@ -196,50 +164,6 @@ pub static SHARED_KEYS: Table = Table {
         column("contact_id", Uuid),
     ],
     exported: &[],
-};
-
-pub static DEALS: Table = Table {
-    name: "deals",
-    key: &["id"],
-    leads_with_workspace: true,
-    feed: Some(Entity::Deals),
-    ends: &[],
-    columns: &[
-        column("workspace_id", Uuid),
-        column("cursor_us", Number),
-        column("id", Uuid),
-        column("person_id", Uuid),
-        nullable("agent_id", Number),
-        nullable("owner_id", Uuid),
-        column("status", Text),
-        nullable("title", Text),
-        column("props", Json),
-        jsonb("edited"),
-        column("created_at", Time),
-        column("updated_at", Time),
-        column("stage_code", Text),
-        nullable("product_id", Uuid),
-        nullable("external_id", Text),
-        nullable("connection_id", Text),
-        nullable("delivery_id", Uuid),
-        nullable("partner_id", Uuid),
-    ],
-    exported: &[
-        leaves("id"),
-        leaves("workspace_id"),
-        leaves_as("cursor_us", "cursor_at"),
-        leaves("person_id"),
-        leaves("agent_id"),
-        leaves("owner_id"),
-        leaves("status"),
-        leaves("title"),
-        leaves("props"),
-        leaves("created_at"),
-        leaves("updated_at"),
-        leaves("stage_code"),
-        leaves("product_id"),
-        leaves("external_id"),
-    ],
 };
 
 pub static DEAL_HISTORY: Table = Table {

@@ -14,6 +14,8 @@ pub use leads::*;
 pub use messages::*;
 pub use rollups::*;
 
+pub use crate::store::fed::{CONTACTS, CONVERSATIONS, DEALS, MESSAGE_ERRORS, MESSAGES, TICKETS};
+
 use crate::domain::row::Entity;
 use crate::store::sql::{Kind, Sql};
 
@@ -41,11 +43,11 @@ pub struct Exported {
     pub key: &'static str,
 }
 
-const fn leaves(column: &'static str) -> Exported {
+pub const fn leaves(column: &'static str) -> Exported {
     leaves_as(column, column)
 }
 
-const fn leaves_as(column: &'static str, key: &'static str) -> Exported {
+pub const fn leaves_as(column: &'static str, key: &'static str) -> Exported {
     Exported { column, key }
 }
 
@@ -66,7 +68,7 @@ pub struct Column {
     pub is_jsonb: bool,
 }
 
-const fn column(name: &'static str, kind: Kind) -> Column {
+pub const fn column(name: &'static str, kind: Kind) -> Column {
     Column {
         name,
         kind,
@@ -75,21 +77,21 @@ const fn column(name: &'static str, kind: Kind) -> Column {
     }
 }
 
-const fn nullable(name: &'static str, kind: Kind) -> Column {
+pub const fn nullable(name: &'static str, kind: Kind) -> Column {
     Column {
         is_nullable: true,
         ..column(name, kind)
     }
 }
 
-const fn jsonb(name: &'static str) -> Column {
+pub const fn jsonb(name: &'static str) -> Column {
     Column {
         is_jsonb: true,
         ..column(name, Kind::Json)
     }
 }
 
-const fn nullable_jsonb(name: &'static str) -> Column {
+pub const fn nullable_jsonb(name: &'static str) -> Column {
     Column {
         is_nullable: true,
         ..jsonb(name)
@@ -213,6 +215,14 @@ impl Table {
         )
     }
 
+    /// The same for all columns but these and the key.
+    pub fn update_but(&self, fixed: &[&str]) -> String {
+        let keys = self.found_by();
+        let names = self.columns.iter().map(|column| column.name);
+        let changed = names.filter(|name| !fixed.contains(name) && !keys.contains(name));
+        self.update(&changed.collect::<Vec<_>>())
+    }
+
     /// The text of one that removes rows by their keys.
     pub fn remove(&self) -> String {
         let columns = self.chosen(&self.found_by());
@@ -285,6 +295,14 @@ impl Table {
     fn values_of_key(&self) -> String {
         let keys = self.key.iter().map(|name| format!("{name} = :{name}"));
         keys.collect::<Vec<_>>().join(" and ")
+    }
+
+    /// Its columns but these, of the rows that a statement names so.
+    pub fn listed(&self, rows: &str, but: &[&str]) -> String {
+        let names = self.columns.iter().map(|column| column.name);
+        let names = names.filter(|name| !but.contains(name));
+        let names = names.map(|name| format!("{rows}.{name}"));
+        names.collect::<Vec<_>>().join(", ")
     }
 
     /// A column of it.

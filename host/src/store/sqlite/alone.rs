@@ -12,7 +12,9 @@ use crate::domain::time::Micros;
 use crate::limits;
 use crate::store::database::Database;
 use crate::store::operations::plugins;
-use crate::store::{Activation, Announcement, Beat, Debt, Fence, Price, Proposal, SeenHost, StoreError};
+use crate::store::{
+    Activation, Announcement, Beat, Debt, Fence, Price, Proposal, SeenHost, StoreError,
+};
 
 pub struct Alone {
     state: Mutex<State>,

@@ -16,10 +16,10 @@ use std::sync::Arc;
 pub(super) use self::checkpoint::empty_log;
 pub(super) use self::db::Db;
 pub(super) use self::open::{alone, leave};
+use super::StoreError;
 use super::database::Database;
 use super::roles::DatabaseStore;
 use super::seen::{Seen, Sight};
-use super::StoreError;
 use crate::clock::SharedClock;
 
 /// Opens the store in this file, made if it does not exist. Beside it lie its

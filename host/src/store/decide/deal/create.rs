@@ -4,8 +4,9 @@
 
 use serde_json::{Value, json};
 
+use super::super::Deal;
 use super::super::conversation::{self, Opening};
-use super::super::known::{Change, Deal, Known};
+use super::super::known::{Change, Known};
 use super::super::notify;
 use super::super::people::{self, Said};
 use super::{Before, Changes, answered, heard_before, history};

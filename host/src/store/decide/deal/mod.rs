@@ -12,8 +12,9 @@ pub use create::create;
 pub use log::log;
 pub use patch::patch;
 
+use super::Deal;
 use super::idempotency;
-use super::known::{Deal, Known, NewHistory};
+use super::known::{Known, NewHistory};
 use crate::domain::id::{DealId, WorkspaceId};
 use crate::store::{ByPartner, ChangedBy, FieldChange, IdempotencyClaim, Notified, StoredAnswer};
 

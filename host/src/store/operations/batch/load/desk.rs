@@ -11,7 +11,7 @@ use super::ids;
 use crate::domain::id::{ConversationId, DealId, TicketId, WorkspaceId};
 use crate::store::StoreError;
 use crate::store::decide::{Known, Needs, Ticket};
-use crate::store::row::{Columns as _, known};
+use crate::store::row::Columns as _;
 use crate::store::sql::{Arg, Sql, Tx, args, sql};
 
 macro_rules! tickets_of {
@@ -45,7 +45,7 @@ pub async fn follow(
 ) -> Result<BTreeSet<(WorkspaceId, TicketId)>, StoreError> {
     let named: Vec<(TicketId, Ticket)> = tx
         .rows_each(&FIND, &ids(&needs.tickets), |row| {
-            Ok((row.id("id")?, known::ticket(row)?))
+            Ok((row.id("id")?, Ticket::read(row)?))
         })
         .await?;
     let mut found = BTreeSet::new();
@@ -153,7 +153,7 @@ pub async fn tickets(
     }
     let found: Vec<(TicketId, Ticket)> = tx
         .rows_each(&LOCK, &wanted, |row| {
-            Ok((row.id("id")?, known::ticket(row)?))
+            Ok((row.id("id")?, Ticket::read(row)?))
         })
         .await?;
     for (id, ticket) in found {

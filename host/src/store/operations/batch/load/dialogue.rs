@@ -216,7 +216,7 @@ async fn messages(
 ) -> Result<(), StoreError> {
     let found: Vec<(MessageId, Message)> = tx
         .rows_each(sql, &ids(wanted), |row| {
-            Ok((row.id("id")?, known::message(row)?))
+            Ok((row.id("id")?, Message::read(row)?))
         })
         .await?;
     known.dialogue.messages.extend(found);
@@ -363,7 +363,7 @@ async fn conversations(
     }
     let found: Vec<(ConversationId, Conversation)> = tx
         .rows_each(&CONVERSATIONS, &wanted, |row| {
-            Ok((row.id("id")?, known::conversation(row)?))
+            Ok((row.id("id")?, Conversation::read(row)?))
         })
         .await?;
     for (id, conversation) in found {
@@ -390,7 +390,7 @@ async fn errors(tx: &mut Tx, known: &mut Known, needs: &Needs) -> Result<(), Sto
     let wanted = needs.errors_of(known);
     let found: Vec<(MessageErrorId, MessageError)> = tx
         .rows_each(&ERRORS, &ids(&wanted), |row| {
-            Ok((row.id("id")?, known::message_error(row)?))
+            Ok((row.id("id")?, MessageError::read(row)?))
         })
         .await?;
     known.dialogue.errors.extend(found);

@@ -17,7 +17,8 @@ use crate::store::decide::{
 };
 use crate::store::row::deliveries::item_status;
 use crate::store::row::{Columns as _, known};
-use crate::store::sql::{Arg, Sql, Tx, args, sql};
+use crate::store::schema;
+use crate::store::sql::{Arg, Sql, Tx, args, made, sql};
 
 static DELIVERIES: Sql = sql("
 each (workspace_id uuid, id uuid)
@@ -357,10 +358,13 @@ pub async fn products(
 }
 
 // A conversation may become one about the newest open deal of its contact.
-static DEALS: Sql = sql("
+static DEALS: Sql = made(|| {
+    // Its partner is who made it, or whose connection it came through.
+    let columns = schema::DEALS.listed("d", &["partner_id"]);
+    format!(
+        "
 each (workspace_id uuid, id uuid, contact_id uuid)
-select d.workspace_id, d.id, d.person_id, d.agent_id, d.owner_id, d.status, d.stage_code, d.title,
-  d.props, d.edited, d.product_id, d.external_id, d.connection_id, d.delivery_id,
+select {columns},
   coalesce(d.partner_id, s.partner_id) as partner_id, wanted.newest
 from (
   select workspace_id, id, false as newest
@@ -387,7 +391,9 @@ left join connections as s
   on s.id = d.connection_id
 order by d.id -- postgres
 for update of d -- postgres
-");
+"
+    )
+});
 
 /// The deals that may change, and the newest open ones of whom is talked to; the people
 /// of all of them.
@@ -409,7 +415,7 @@ pub async fn deals(
     // Twice where it is named and the newest too.
     let found: Vec<(DealId, Deal, bool)> = tx
         .rows_each(&DEALS, &rows, |row| {
-            Ok((row.id("id")?, known::deal(row)?, row.flag("newest")?))
+            Ok((row.id("id")?, Deal::read(row)?, row.flag("newest")?))
         })
         .await?;
     let mut people = BTreeSet::new();
@@ -455,7 +461,7 @@ pub async fn contacts(
 ) -> Result<(), StoreError> {
     let found: Vec<(ContactId, Contact)> = tx
         .rows_each(&CONTACTS, &ids(wanted), |row| {
-            Ok((row.id("id")?, known::contact(row, "props", "edited")?))
+            Ok((row.id("id")?, Contact::read(row, "props", "edited")?))
         })
         .await?;
     if found.len() < wanted.len() {

@@ -1,0 +1,111 @@
+//! Contacts: who deals are of.
+
+use serde_json::{Map, Value};
+
+use super::{Fed, written};
+use crate::domain::id::{ContactId, WorkspaceId};
+use crate::domain::row::Entity;
+use crate::domain::time::Micros;
+use crate::store::StoreError;
+use crate::store::decide::Change;
+use crate::store::row::Columns;
+use crate::store::schema::{Met, Table, column, jsonb, leaves, leaves_as, nullable};
+use crate::store::sql::Kind::{Json, Number, Text, Time, Uuid};
+use crate::store::sql::{Arg, Sql, args, json, made};
+
+#[derive(Debug)]
+pub struct Contact {
+    pub workspace: WorkspaceId,
+    pub name: Option<String>,
+    pub email: Option<String>,
+    pub phone_number: Option<String>,
+    /// It wants no messages, or was banned.
+    pub banned_at: Option<Micros>,
+    pub props: Map<String, Value>,
+    pub edited: Vec<String>,
+    pub change: Change,
+}
+
+pub static CONTACTS: Table = Table {
+    name: "contacts",
+    key: &["id"],
+    leads_with_workspace: true,
+    feed: Some(Entity::Contacts),
+    ends: &[],
+    columns: &[
+        column("workspace_id", Uuid),
+        column("cursor_us", Number),
+        column("id", Uuid),
+        nullable("name", Text),
+        nullable("email", Text),
+        nullable("phone_number", Text),
+        nullable("banned_at", Time),
+        column("props", Json),
+        jsonb("edited"),
+        column("created_at", Time),
+        column("updated_at", Time),
+    ],
+    exported: &[
+        leaves("id"),
+        leaves("workspace_id"),
+        leaves_as("cursor_us", "cursor_at"),
+        leaves("name"),
+        leaves("email"),
+        leaves("phone_number"),
+        leaves("banned_at"),
+        leaves("props"),
+    ],
+};
+
+impl Contact {
+    /// Its properties and what a person edited of it are told by name: a row may hold
+    /// a deal's as well.
+    pub fn read(
+        row: &impl Columns,
+        props: &'static str,
+        edited: &'static str,
+    ) -> Result<Self, StoreError> {
+        Ok(Self {
+            workspace: row.id("workspace_id")?,
+            name: row.text_if("name")?,
+            email: row.text_if("email")?,
+            phone_number: row.text_if("phone_number")?,
+            banned_at: row.time_if("banned_at")?,
+            props: row.json(props)?,
+            edited: row.json(edited)?,
+            change: Change::None,
+        })
+    }
+}
+
+impl Fed<11> for Contact {
+    type Id = ContactId;
+    const FEED: Entity = Entity::Contacts;
+    const MAY_MEET: bool = false;
+
+    fn workspace(&self) -> WorkspaceId {
+        self.workspace
+    }
+
+    fn change(&self) -> Change {
+        self.change
+    }
+
+    written!(CONTACTS, Met::Never, fixed: ["edited", "created_at"]);
+
+    fn args(&self, id: Self::Id, cursor_us: i64, at: Micros) -> Result<[Arg<'_>; 11], StoreError> {
+        Ok(args! {
+            workspace_id: self.workspace,
+            cursor_us,
+            id,
+            name: self.name.as_deref(),
+            email: self.email.as_deref(),
+            phone_number: self.phone_number.as_deref(),
+            banned_at: self.banned_at,
+            props: json(&self.props)?,
+            edited: json(&self.edited)?,
+            created_at: at,
+            updated_at: at,
+        })
+    }
+}

@@ -1,0 +1,147 @@
+//! Deals.
+
+use serde_json::{Map, Value};
+
+use super::{Fed, written};
+use crate::domain::deal::{self, Stage, Status};
+use crate::domain::id::{
+    AgentId, ConnectionId, ContactId, DealId, DeliveryId, OwnerId, PartnerId, ProductId,
+    WorkspaceId,
+};
+use crate::domain::row::Entity;
+use crate::domain::time::Micros;
+use crate::store::StoreError;
+use crate::store::decide::Change;
+use crate::store::row::Columns;
+use crate::store::schema::{Met, Table, column, jsonb, leaves, leaves_as, nullable};
+use crate::store::sql::Kind::{Json, Number, Text, Time, Uuid};
+use crate::store::sql::{Arg, Sql, args, json, made};
+
+#[derive(Debug)]
+pub struct Deal {
+    pub workspace: WorkspaceId,
+    pub person: ContactId,
+    pub agent: Option<AgentId>,
+    pub owner: Option<OwnerId>,
+    pub status: Status,
+    pub stage: Stage,
+    pub title: Option<String>,
+    pub props: Map<String, Value>,
+    /// Fields that a person or a partner edited: a source leaves them as they are.
+    pub edited: Vec<String>,
+    pub product: Option<ProductId>,
+    pub external_id: Option<String>,
+    /// Whose connection it came through, or who made it.
+    pub partner: Option<PartnerId>,
+    pub connection: Option<ConnectionId>,
+    pub delivery: Option<DeliveryId>,
+    pub change: Change,
+}
+
+pub static DEALS: Table = Table {
+    name: "deals",
+    key: &["id"],
+    leads_with_workspace: true,
+    feed: Some(Entity::Deals),
+    ends: &[],
+    columns: &[
+        column("workspace_id", Uuid),
+        column("cursor_us", Number),
+        column("id", Uuid),
+        column("person_id", Uuid),
+        nullable("agent_id", Number),
+        nullable("owner_id", Uuid),
+        column("status", Text),
+        nullable("title", Text),
+        column("props", Json),
+        jsonb("edited"),
+        column("created_at", Time),
+        column("updated_at", Time),
+        column("stage_code", Text),
+        nullable("product_id", Uuid),
+        nullable("external_id", Text),
+        nullable("connection_id", Text),
+        nullable("delivery_id", Uuid),
+        nullable("partner_id", Uuid),
+    ],
+    exported: &[
+        leaves("id"),
+        leaves("workspace_id"),
+        leaves_as("cursor_us", "cursor_at"),
+        leaves("person_id"),
+        leaves("agent_id"),
+        leaves("owner_id"),
+        leaves("status"),
+        leaves("title"),
+        leaves("props"),
+        leaves("created_at"),
+        leaves("updated_at"),
+        leaves("stage_code"),
+        leaves("product_id"),
+        leaves("external_id"),
+    ],
+};
+
+impl Deal {
+    /// Its partner is who made it, or whose connection it came through.
+    pub fn read(row: &impl Columns) -> Result<Self, StoreError> {
+        Ok(Self {
+            workspace: row.id("workspace_id")?,
+            person: row.id("person_id")?,
+            agent: row.number_if("agent_id")?.map(AgentId),
+            owner: row.id_if("owner_id")?,
+            status: row.word("deals", "status", deal::Status::of)?,
+            stage: row.word("deals", "stage_code", deal::Stage::of)?,
+            title: row.text_if("title")?,
+            props: row.json("props")?,
+            edited: row.json("edited")?,
+            product: row.id_if("product_id")?,
+            external_id: row.text_if("external_id")?,
+            partner: row.id_if("partner_id")?,
+            connection: row.text_id_if("connection_id")?,
+            delivery: row.id_if("delivery_id")?,
+            change: Change::None,
+        })
+    }
+}
+
+// Who made a deal and what it came from stays; the partner of one that came through a
+// connection is the connection's.
+impl Fed<18> for Deal {
+    type Id = DealId;
+    const FEED: Entity = Entity::Deals;
+    const MAY_MEET: bool = false;
+
+    fn workspace(&self) -> WorkspaceId {
+        self.workspace
+    }
+
+    fn change(&self) -> Change {
+        self.change
+    }
+
+    written!(DEALS, Met::Never, fixed: ["agent_id", "created_at", "external_id", "connection_id", "delivery_id", "partner_id"]);
+
+    fn args(&self, id: Self::Id, cursor_us: i64, at: Micros) -> Result<[Arg<'_>; 18], StoreError> {
+        Ok(args! {
+            workspace_id: self.workspace,
+            cursor_us,
+            id,
+            person_id: self.person,
+            agent_id: self.agent,
+            owner_id: self.owner,
+            status: self.status.as_str(),
+            title: self.title.as_deref(),
+            props: json(&self.props)?,
+            edited: json(&self.edited)?,
+            created_at: at,
+            updated_at: at,
+            stage_code: self.stage.as_str(),
+            product_id: self.product,
+            external_id: self.external_id.as_deref(),
+            connection_id: self.connection.as_ref(),
+            delivery_id: self.delivery,
+            partner_id: self.partner,
+        })
+    }
+}

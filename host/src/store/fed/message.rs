@@ -1,0 +1,123 @@
+//! Messages of conversations.
+
+use super::{Fed, written};
+use crate::domain::id::{AgentId, ContactId, ConversationId, MessageId, WorkspaceId};
+use crate::domain::message::{Actor, Metadata};
+use crate::domain::row::Entity;
+use crate::domain::time::Micros;
+use crate::store::StoreError;
+use crate::store::decide::Change;
+use crate::store::row::Columns;
+use crate::store::schema::{Ends, Met, Table, column, leaves, leaves_as, nullable};
+use crate::store::sql::Kind::{Json, Number, Text, Time, Uuid};
+use crate::store::sql::{Arg, Sql, args, json, made};
+
+#[derive(Clone, Debug)]
+pub struct Message {
+    pub workspace: WorkspaceId,
+    pub conversation: ConversationId,
+    pub contact: ContactId,
+    /// The instance that it went through.
+    pub agent: Option<AgentId>,
+    pub created_at: Micros,
+    pub actor: Actor,
+    /// One of `domain::message::KINDS`.
+    pub kind: String,
+    pub content: Option<String>,
+    pub metadata: Metadata,
+    pub delivered_at: Option<Micros>,
+    pub read_at: Option<Micros>,
+    pub change: Change,
+}
+
+pub static MESSAGES: Table = Table {
+    name: "messages",
+    key: &["id"],
+    leads_with_workspace: false,
+    feed: Some(Entity::Messages),
+    ends: &[Ends::With("conversation_id")],
+    columns: &[
+        column("workspace_id", Uuid),
+        column("cursor_us", Number),
+        column("id", Uuid),
+        column("conversation_id", Uuid),
+        column("contact_id", Uuid),
+        nullable("agent_id", Number),
+        column("created_at", Time),
+        column("actor", Text),
+        column("kind", Text),
+        nullable("content", Text),
+        column("metadata", Json),
+        column("state", Text),
+        nullable("delivered_at", Time),
+        nullable("read_at", Time),
+    ],
+    exported: &[
+        leaves("id"),
+        leaves("workspace_id"),
+        leaves_as("cursor_us", "cursor_at"),
+        leaves("conversation_id"),
+        leaves("created_at"),
+        leaves("actor"),
+        leaves_as("kind", "type"),
+        leaves("content"),
+        leaves("metadata"),
+        leaves("delivered_at"),
+        leaves("read_at"),
+    ],
+};
+
+impl Message {
+    pub fn read(row: &impl Columns) -> Result<Self, StoreError> {
+        Ok(Self {
+            workspace: row.id("workspace_id")?,
+            conversation: row.id("conversation_id")?,
+            contact: row.id("contact_id")?,
+            agent: row.number_if("agent_id")?.map(AgentId),
+            created_at: row.time("created_at")?,
+            actor: row.word("messages", "actor", Actor::of)?,
+            kind: row.text("kind")?,
+            content: row.text_if("content")?,
+            metadata: row.json("metadata")?,
+            delivered_at: row.time_if("delivered_at")?,
+            read_at: row.time_if("read_at")?,
+            change: Change::None,
+        })
+    }
+}
+
+// What was said stays; how far it is changes.
+impl Fed<14> for Message {
+    type Id = MessageId;
+    const FEED: Entity = Entity::Messages;
+    const MAY_MEET: bool = false;
+
+    fn workspace(&self) -> WorkspaceId {
+        self.workspace
+    }
+
+    fn change(&self) -> Change {
+        self.change
+    }
+
+    written!(MESSAGES, Met::Never, fixed: ["conversation_id", "contact_id", "agent_id", "created_at", "actor", "kind", "content"]);
+
+    fn args(&self, id: Self::Id, cursor_us: i64, _: Micros) -> Result<[Arg<'_>; 14], StoreError> {
+        Ok(args! {
+            workspace_id: self.workspace,
+            cursor_us,
+            id,
+            conversation_id: self.conversation,
+            contact_id: self.contact,
+            agent_id: self.agent,
+            created_at: self.created_at,
+            actor: self.actor.as_str(),
+            kind: &self.kind,
+            content: self.content.as_deref(),
+            metadata: json(&self.metadata)?,
+            state: &self.metadata.status,
+            delivered_at: self.delivered_at,
+            read_at: self.read_at,
+        })
+    }
+}

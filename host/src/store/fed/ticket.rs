@@ -1,0 +1,126 @@
+//! Tickets: conversations and deals in people's hands.
+
+use super::{Fed, written};
+use crate::domain::id::{
+    AgentId, ContactId, ConversationId, DealId, OwnerId, TicketId, WorkspaceId,
+};
+use crate::domain::row::Entity;
+use crate::domain::ticket;
+use crate::domain::time::Micros;
+use crate::store::StoreError;
+use crate::store::decide::Change;
+use crate::store::row::Columns;
+use crate::store::schema::{Met, Table, column, nullable};
+use crate::store::sql::Kind::{Number, Text, Time, Uuid};
+use crate::store::sql::{Arg, Sql, args, made};
+
+/// A conversation, or a deal, in people's hands.
+#[derive(Clone, Debug)]
+pub struct Ticket {
+    pub workspace: WorkspaceId,
+    pub conversation: Option<ConversationId>,
+    pub deal: Option<DealId>,
+    pub contact: ContactId,
+    pub agent: Option<AgentId>,
+    /// Its conversation's, as it was when the ticket opened; none without one.
+    pub agent_type: Option<String>,
+    /// Its conversation's too.
+    pub source: Option<String>,
+    pub owner: Option<OwnerId>,
+    pub status: ticket::Status,
+    pub special_instructions: Option<String>,
+    pub opened_at: Micros,
+    pub answered_at: Option<Micros>,
+    pub resolved_at: Option<Micros>,
+    pub change: Change,
+}
+
+pub static TICKETS: Table = Table {
+    name: "tickets",
+    key: &["id"],
+    leads_with_workspace: false,
+    feed: Some(Entity::Tickets),
+    ends: &[],
+    columns: &[
+        column("workspace_id", Uuid),
+        column("cursor_us", Number),
+        column("id", Uuid),
+        nullable("conversation_id", Uuid),
+        nullable("deal_id", Uuid),
+        column("contact_id", Uuid),
+        nullable("agent_id", Number),
+        nullable("agent_type", Text),
+        nullable("source", Text),
+        nullable("owner_id", Uuid),
+        column("status", Text),
+        nullable("special_instructions", Text),
+        column("opened_at", Time),
+        nullable("answered_at", Time),
+        nullable("resolved_at", Time),
+        column("updated_at", Time),
+    ],
+    exported: &[],
+};
+
+impl Ticket {
+    pub fn read(row: &impl Columns) -> Result<Self, StoreError> {
+        Ok(Self {
+            workspace: row.id("workspace_id")?,
+            conversation: row.id_if("conversation_id")?,
+            deal: row.id_if("deal_id")?,
+            contact: row.id("contact_id")?,
+            agent: row.number_if("agent_id")?.map(AgentId),
+            agent_type: row.text_if("agent_type")?,
+            source: row.text_if("source")?,
+            owner: row.id_if("owner_id")?,
+            status: row.word("tickets", "status", ticket::Status::of)?,
+            special_instructions: row.text_if("special_instructions")?,
+            opened_at: row.time("opened_at")?,
+            answered_at: row.time_if("answered_at")?,
+            resolved_at: row.time_if("resolved_at")?,
+            change: Change::None,
+        })
+    }
+}
+
+// What is in people's hands stays; how far they are changes.
+impl Fed<16> for Ticket {
+    type Id = TicketId;
+    const FEED: Entity = Entity::Tickets;
+    const MAY_MEET: bool = true;
+
+    fn workspace(&self) -> WorkspaceId {
+        self.workspace
+    }
+
+    fn change(&self) -> Change {
+        self.change
+    }
+
+    fn is_over(&self) -> bool {
+        self.resolved_at.is_some()
+    }
+
+    written!(TICKETS, Met::Kept, fixed: ["conversation_id", "deal_id", "contact_id", "agent_id", "agent_type", "source", "special_instructions", "opened_at"]);
+
+    fn args(&self, id: Self::Id, cursor_us: i64, at: Micros) -> Result<[Arg<'_>; 16], StoreError> {
+        Ok(args! {
+            workspace_id: self.workspace,
+            cursor_us,
+            id,
+            conversation_id: self.conversation,
+            deal_id: self.deal,
+            contact_id: self.contact,
+            agent_id: self.agent,
+            agent_type: self.agent_type.as_deref(),
+            source: self.source.as_deref(),
+            owner_id: self.owner,
+            status: self.status.as_str(),
+            special_instructions: self.special_instructions.as_deref(),
+            opened_at: self.opened_at,
+            answered_at: self.answered_at,
+            resolved_at: self.resolved_at,
+            updated_at: at,
+        })
+    }
+}
