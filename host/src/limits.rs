@@ -492,7 +492,7 @@ pub const CHECKPOINT_PASSES: u32 = 4;
 
 /// Bytes of the store's log past which the writer waits until it can begin the log
 /// anew; a file that is longer is shortened when nobody writes.
-pub const LOG_BYTES: u64 = 256 << 20;
+pub const LOG_BYTES: u64 = 64 << 20;
 
 /// Refused plugin files that are remembered.
 pub const REFUSALS: u32 = 100;

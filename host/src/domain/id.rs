@@ -2,6 +2,7 @@
 //! time; what must not be guessed is 22 random base62 characters (131 bits).
 //! A foreign or malformed id does not parse, and so cannot reach a query.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::str::FromStr;
 
@@ -23,9 +24,23 @@ pub struct NotAnId(pub String);
 /// millisecond is the feed stamp's business, not the id's.
 pub fn uuid_at(now: Micros) -> Uuid {
     let micros = u64::try_from(now.0).unwrap_or(0);
-    let mut random = [0u8; 10];
-    getrandom::fill(&mut random).expect("the operating system gives random bytes");
-    uuid::Builder::from_unix_timestamp_millis(micros / 1_000, &random).into_uuid()
+    uuid::Builder::from_unix_timestamp_millis(micros / 1_000, &random()).into_uuid()
+}
+
+/// Random bytes for one id. The operating system gives them for many at a time: a lead has
+/// a few ids, and a call for each costs more than the rest of it.
+fn random() -> [u8; 10] {
+    thread_local! {
+        static LEFT: RefCell<Vec<[u8; 10]>> = const { RefCell::new(Vec::new()) };
+    }
+    LEFT.with_borrow_mut(|left| {
+        if left.is_empty() {
+            left.resize(64, [0; 10]);
+            getrandom::fill(left.as_flattened_mut())
+                .expect("the operating system gives random bytes");
+        }
+        left.pop().expect("they were just given")
+    })
 }
 
 /// `length` random base62 characters from the operating system, without bias.

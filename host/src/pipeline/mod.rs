@@ -111,6 +111,8 @@ where
     F::Output: Send + 'static,
 {
     let hold = app.shutdown.hold();
+    // A task is moved a few times before it is where it stays, and this is large.
+    let work = Box::pin(work);
     tokio::spawn(async move {
         let output = work.await;
         drop(hold);

@@ -168,7 +168,7 @@ fn read_workspace(table: Table<'_>) -> DeclaredWorkspace {
     let name = table.required_text("name");
     let region = table.matching("region", REGION, is_region);
     let time_zone = table.matching("time_zone", TIME_ZONE, is_time_zone);
-    let rate_limit = table.number("rate_limit", 1, 1_000_000);
+    let rate_limit = table.number("rate_limit", 1, 10_000_000);
     let language = table.matching("language", LANGUAGE, is_language);
     table.finish();
     DeclaredWorkspace {

@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
-use super::statement::{Dialect, Sql, Text, Together};
+use super::statement::{Dialect, Sql, Together};
 use super::value::Arg;
 use crate::domain::id::WorkspaceId;
 use crate::domain::time::Micros;
@@ -67,7 +67,10 @@ impl Tx {
             Self::Sqlite(connection) => {
                 let mut found = Vec::new();
                 let text = sql.text(Dialect::Sqlite);
-                add_rows(connection, text, args, &mut read, &mut found)?;
+                sqlite::run::query(connection, text, args, &mut |row| {
+                    found.push(read(&Row::Sqlite(row))?);
+                    Ok(true)
+                })?;
                 Ok(found)
             }
             Self::Postgres(transaction) => {
@@ -134,12 +137,8 @@ impl Tx {
         }
         match self {
             Self::Sqlite(connection) => {
-                let text = sql.text(Dialect::Sqlite);
-                let mut changed = 0;
-                for row in rows {
-                    changed += sqlite::run::execute(connection, text, row)?;
-                }
-                Ok(changed)
+                let rows = rows.iter().map(<[_; N]>::as_slice);
+                sqlite::run::execute_each(connection, sql.text(Dialect::Sqlite), rows)
             }
             Self::Postgres(transaction) => {
                 let text = sql.text(Dialect::Postgres);
@@ -164,9 +163,8 @@ impl Tx {
                 let statements = together.statements().iter().zip(&rows);
                 for (changed, (sql, rows)) in changed.iter_mut().zip(statements) {
                     let text = sql.text(Dialect::Sqlite);
-                    for row in rows {
-                        *changed += sqlite::run::execute(connection, text, row)?;
-                    }
+                    let rows = rows.iter().copied();
+                    *changed = sqlite::run::execute_each(connection, text, rows)?;
                 }
                 Ok(changed)
             }
@@ -193,11 +191,13 @@ impl Tx {
         }
         match self {
             Self::Sqlite(connection) => {
-                let text = sql.text(Dialect::Sqlite);
                 let mut found = Vec::new();
-                for row in rows {
-                    add_rows(connection, text, row, &mut read, &mut found)?;
-                }
+                let text = sql.text(Dialect::Sqlite);
+                let rows = rows.iter().map(<[_; N]>::as_slice);
+                sqlite::run::query_each(connection, text, rows, &mut |row| {
+                    found.push(read(&Row::Sqlite(row))?);
+                    Ok(true)
+                })?;
                 Ok(found)
             }
             Self::Postgres(transaction) => {
@@ -212,20 +212,6 @@ impl Tx {
 /// Rows of one statement among others.
 pub fn listed<'r, 'a, const N: usize>(rows: &'r [[Arg<'a>; N]]) -> Vec<&'r [Arg<'a>]> {
     rows.iter().map(|row| row.as_slice()).collect()
-}
-
-/// Adds the rows that one execution on SQLite gives.
-fn add_rows<T>(
-    connection: &mut rusqlite::Connection,
-    text: &Text,
-    args: &[Arg<'_>],
-    read: &mut impl FnMut(&Row<'_>) -> Result<T, StoreError>,
-    found: &mut Vec<T>,
-) -> Result<(), StoreError> {
-    sqlite::run::query(connection, text, args, &mut |row| {
-        found.push(read(&Row::Sqlite(row))?);
-        Ok(true)
-    })
 }
 
 /// What each kind of row answers itself.

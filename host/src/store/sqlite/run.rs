@@ -17,12 +17,25 @@ pub fn execute(
     text: &Text,
     args: &[Arg<'_>],
 ) -> Result<u64, StoreError> {
+    execute_each(connection, text, [args].into_iter())
+}
+
+/// Runs it for each of these rows of parameters; how many rows it changed.
+pub fn execute_each<'r, 'a: 'r>(
+    connection: &mut Connection,
+    text: &Text,
+    rows: impl Iterator<Item = &'r [Arg<'a>]>,
+) -> Result<u64, StoreError> {
     if text.sql.is_empty() {
         return Ok(0);
     }
-    let mut statement = prepare(connection, text, args)?;
-    let changed = statement.raw_execute()?;
-    Ok(changed as u64)
+    let mut statement = connection.prepare_cached(&text.sql)?;
+    let mut changed = 0;
+    for args in rows {
+        bind(&mut statement, text, args)?;
+        changed += statement.raw_execute()? as u64;
+    }
+    Ok(changed)
 }
 
 /// Gives each row to `read`, until that wants no more.
@@ -32,25 +45,38 @@ pub fn query(
     args: &[Arg<'_>],
     read: &mut dyn FnMut(&Row<'_>) -> Result<bool, StoreError>,
 ) -> Result<(), StoreError> {
+    query_each(connection, text, [args].into_iter(), read)
+}
+
+/// Runs it for each of these rows of parameters, and gives each row that it finds to
+/// `read`, until that wants no more of these.
+pub fn query_each<'r, 'a: 'r>(
+    connection: &mut Connection,
+    text: &Text,
+    rows: impl Iterator<Item = &'r [Arg<'a>]>,
+    read: &mut dyn FnMut(&Row<'_>) -> Result<bool, StoreError>,
+) -> Result<(), StoreError> {
     if text.sql.is_empty() {
         return Ok(());
     }
-    let mut statement = prepare(connection, text, args)?;
-    let mut rows = statement.raw_query();
-    while let Some(row) = rows.next()? {
-        if !read(row)? {
-            break;
+    let mut statement = connection.prepare_cached(&text.sql)?;
+    for args in rows {
+        bind(&mut statement, text, args)?;
+        let mut found = statement.raw_query();
+        while let Some(row) = found.next()? {
+            if !read(row)? {
+                break;
+            }
         }
     }
     Ok(())
 }
 
-fn prepare<'c>(
-    connection: &'c mut Connection,
+fn bind(
+    statement: &mut CachedStatement<'_>,
     text: &Text,
     args: &[Arg<'_>],
-) -> Result<CachedStatement<'c>, StoreError> {
-    let mut statement = connection.prepare_cached(&text.sql)?;
+) -> Result<(), StoreError> {
     for (place, name) in text.names.iter().enumerate() {
         // Mostly they come in the order in which the statement names them.
         let same = args.get(place).filter(|(known, _)| known == name);
@@ -60,7 +86,7 @@ fn prepare<'c>(
         })?;
         statement.raw_bind_parameter(place + 1, value)?;
     }
-    Ok(statement)
+    Ok(())
 }
 
 impl ToSql for Value<'_> {
