@@ -30,7 +30,6 @@ mod two_hosts;
 pub(crate) mod world;
 mod writer;
 
-
 use deals::{creating, lookup, noting, patching};
 use messages::{greeting, notifying, receiving, reports, sending, statuses, waiting};
 use rollup::{builds, counting, cubes, removals};

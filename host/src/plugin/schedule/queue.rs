@@ -157,6 +157,12 @@ impl<J> Queue<J> {
         self.turn.is_empty()
     }
 
+    /// Whether a thread of this class would find something.
+    pub fn has_work_for(&self, class: Class) -> bool {
+        let mut lanes = self.turn.iter();
+        lanes.any(|(_, name)| self.ready_in(name, class).is_some())
+    }
+
     /// Whether nothing runs any more and nothing will.
     pub fn is_done(&self) -> bool {
         self.closed && self.turn.is_empty() && self.running == 0

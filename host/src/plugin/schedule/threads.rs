@@ -139,9 +139,14 @@ impl Shared {
 
     /// Waking nobody is a system call all the same.
     fn wake(&self, class: Class) {
-        if self.resting[class as usize].load(Ordering::Relaxed) > 0 {
+        if self.rests(class) {
             self.condition(class).notify_one();
         }
+    }
+
+    /// Whether a thread of this class waits for work.
+    fn rests(&self, class: Class) -> bool {
+        self.resting[class as usize].load(Ordering::Relaxed) > 0
     }
 }
 
@@ -171,7 +176,9 @@ fn work(shared: &Shared, class: Class) {
                     over
                 }
             };
-            let (more, done) = (!queue.is_empty(), queue.is_done());
+            // Nobody is woken for what is not for them: mostly all of it is quick.
+            let more = shared.rests(other) && queue.has_work_for(other);
+            let done = queue.is_done();
             drop(queue);
             // Dropping ends what is still suspended, which takes its time.
             drop(over);

@@ -225,7 +225,7 @@ fn in_part(known: &Known, needs: &Needs, others: bool) -> BTreeSet<(WorkspaceId,
 }
 
 // Keys of both kinds at once: of one that is claimed the connection is named, of a contact's
-// the workspace.
+// the workspace. Every lead asks for three: SQLite would make a table of `each` for each.
 static KEYS: Sql = sql("
 each (place number, connection_id text, workspace_id uuid, key text)
 with claimed as (                                      -- postgres
@@ -239,18 +239,22 @@ with claimed as (                                      -- postgres
 )                                                      -- postgres
 select place, workspace_id, delivery_id, item, until_at, deal_id, contact_id -- postgres
 from claimed                                           -- postgres
-select each.place, d.workspace_id, d.delivery_id, d.item, d.until_at, d.deal_id, d.contact_id -- sqlite
-from each                                              -- sqlite
-cross join dedupe as d                                 -- sqlite
-  on d.connection_id = each.connection_id              -- sqlite
-  and d.key = each.key                                 -- sqlite
-union all
-select each.place, k.workspace_id, null, null, null, null, k.contact_id
-from each
-cross join contact_keys as k -- sqlite
-join contact_keys as k -- postgres
-  on k.workspace_id = each.workspace_id
-  and k.key = each.key");
+union all                                              -- postgres
+select each.place, k.workspace_id, null, null, null, null, k.contact_id -- postgres
+from each                                              -- postgres
+join contact_keys as k                                 -- postgres
+  on k.workspace_id = each.workspace_id                -- postgres
+  and k.key = each.key                                 -- postgres
+select :place as place, workspace_id, delivery_id, item, until_at, deal_id, contact_id -- sqlite
+from dedupe                                            -- sqlite
+where connection_id = :connection_id                   -- sqlite
+and key = :key                                         -- sqlite
+union all                                              -- sqlite
+select :place, workspace_id, null, null, null, null, contact_id -- sqlite
+from contact_keys                                      -- sqlite
+where workspace_id = :workspace_id                     -- sqlite
+and key = :key                                         -- sqlite
+");
 
 /// Who has the keys that deliveries claim, which are locked; and whom the contacts' keys
 /// name. A contact's key stays its own for as long as it is there, so it needs no lock:
