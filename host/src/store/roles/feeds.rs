@@ -34,7 +34,7 @@ pub trait Feeds: Send + Sync + 'static {
     ) -> Result<ExportPage, StoreError>;
 
     /// Rows of the report with `after < stamp <= upper` in stamp order, as
-    /// [`Store::export`] gives those of an entity.
+    /// [`Feeds::export`] gives those of an entity.
     async fn message_errors(
         &self,
         scope: &Scope,

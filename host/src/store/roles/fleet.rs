@@ -53,7 +53,7 @@ pub trait Fleet: Send + Sync + 'static {
 
     async fn withdraw(&self, proposal: &Proposal) -> Result<(), StoreError>;
 
-    /// What was proposed serves from now on, as after [`Store::activate`]; `None`
+    /// What was proposed serves from now on, as after [`Administration::activate`](super::Administration::activate); `None`
     /// when the proposal does not stand any more. It is announced.
     async fn flip(
         &self,
