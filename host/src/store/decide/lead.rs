@@ -5,7 +5,6 @@ use super::accept::{Context, free_place, stored};
 use super::known::{Change, Claim, ClaimKey, Item, Known};
 use super::people::{self, Said};
 use super::{diff, notify};
-use crate::domain::deal::{Stage, Status};
 use crate::domain::delivery::ItemStatus;
 use crate::domain::id::{ContactId, DealId, WorkspaceId};
 use crate::domain::lead::Action;
@@ -236,21 +235,14 @@ fn create(
     known.add_deal(
         deal,
         Deal {
-            workspace: context.workspace,
-            person: contact,
             agent,
-            owner: None,
-            status: Status::Open,
-            stage: Stage::FIRST,
             title: lead.title.clone(),
             props: lead.deal_props.clone(),
-            edited: Vec::new(),
             product,
             external_id: lead.external_id.clone(),
-            partner: None,
             connection: Some(lead.connection.clone()),
             delivery: Some(context.delivery),
-            change: Change::New,
+            ..Deal::new(context.workspace, contact)
         },
     );
     if let (Some(key), Some(dedupe)) = (key, &lead.dedupe) {

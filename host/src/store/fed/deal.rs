@@ -83,6 +83,27 @@ pub static DEALS: Table = Table {
 };
 
 impl Deal {
+    /// One that is made now, of this contact: open, and nothing else is known of it.
+    pub fn new(workspace: WorkspaceId, person: ContactId) -> Self {
+        Self {
+            workspace,
+            person,
+            agent: None,
+            owner: None,
+            status: Status::Open,
+            stage: Stage::FIRST,
+            title: None,
+            props: Map::new(),
+            edited: Vec::new(),
+            product: None,
+            external_id: None,
+            partner: None,
+            connection: None,
+            delivery: None,
+            change: Change::New,
+        }
+    }
+
     /// Its partner is who made it, or whose connection it came through.
     pub fn read(row: &impl Columns) -> Result<Self, StoreError> {
         Ok(Self {

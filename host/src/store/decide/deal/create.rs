@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::Deal;
 use super::super::conversation::{self, Opening};
-use super::super::known::{Change, Known};
+use super::super::known::Known;
 use super::super::notify;
 use super::super::people::{self, Said};
 use super::{Before, Changes, answered, heard_before, history};
@@ -69,21 +69,14 @@ pub fn create(known: &mut Known, new: &NewDeal) -> DealCreated {
     known.add_deal(
         new.id,
         Deal {
-            workspace,
-            person: contact,
             agent,
-            owner: None,
             status,
             stage,
-            title: None,
             props,
-            edited: Vec::new(),
             product,
             external_id: new.external_id.clone(),
             partner: Some(new.by.partner),
-            connection: None,
-            delivery: None,
-            change: Change::New,
+            ..Deal::new(workspace, contact)
         },
     );
     history(known, workspace, new.id, new.by.changed_by(), changes.0);

@@ -122,10 +122,10 @@ static PEOPLE: LazyLock<Together> = LazyLock::new(|| {
     ])
 });
 
-async fn people(
+async fn people<const C: usize, const D: usize>(
     tx: &mut Tx,
-    contacts: &Split<'_, 11>,
-    deals: &Split<'_, 18>,
+    contacts: &Split<'_, C>,
+    deals: &Split<'_, D>,
 ) -> Result<(), StoreError> {
     let rows = [
         listed(&contacts.changed),
