@@ -83,14 +83,6 @@ impl Fed<11> for Contact {
     const FEED: Entity = Entity::Contacts;
     const MAY_MEET: bool = false;
 
-    fn workspace(&self) -> WorkspaceId {
-        self.workspace
-    }
-
-    fn change(&self) -> Change {
-        self.change
-    }
-
     written!(CONTACTS, Met::Never, fixed: ["edited", "created_at"]);
 
     fn args(&self, id: Self::Id, cursor_us: i64, at: Micros) -> Result<[Arg<'_>; 11], StoreError> {

@@ -131,14 +131,6 @@ impl Fed<24> for Conversation {
     const FEED: Entity = Entity::Conversations;
     const MAY_MEET: bool = true;
 
-    fn workspace(&self) -> WorkspaceId {
-        self.workspace
-    }
-
-    fn change(&self) -> Change {
-        self.change
-    }
-
     written!(CONVERSATIONS, Met::Kept, fixed: ["contact_id", "agent_id", "agent_type", "source", "channel", "created_at"]);
 
     fn args(&self, id: Self::Id, cursor_us: i64, at: Micros) -> Result<[Arg<'_>; 24], StoreError> {

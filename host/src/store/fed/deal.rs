@@ -133,14 +133,6 @@ impl Fed<18> for Deal {
     const FEED: Entity = Entity::Deals;
     const MAY_MEET: bool = false;
 
-    fn workspace(&self) -> WorkspaceId {
-        self.workspace
-    }
-
-    fn change(&self) -> Change {
-        self.change
-    }
-
     written!(DEALS, Met::Never, fixed: ["agent_id", "created_at", "external_id", "connection_id", "delivery_id", "partner_id"]);
 
     fn args(&self, id: Self::Id, cursor_us: i64, at: Micros) -> Result<[Arg<'_>; 18], StoreError> {

@@ -92,14 +92,6 @@ impl Fed<14> for Message {
     const FEED: Entity = Entity::Messages;
     const MAY_MEET: bool = false;
 
-    fn workspace(&self) -> WorkspaceId {
-        self.workspace
-    }
-
-    fn change(&self) -> Change {
-        self.change
-    }
-
     written!(MESSAGES, Met::Never, fixed: ["conversation_id", "contact_id", "agent_id", "created_at", "actor", "kind", "content"]);
 
     fn args(&self, id: Self::Id, cursor_us: i64, _: Micros) -> Result<[Arg<'_>; 14], StoreError> {

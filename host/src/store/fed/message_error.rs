@@ -102,14 +102,6 @@ impl Fed<16> for MessageError {
     const FEED: Entity = Entity::MessageErrors;
     const MAY_MEET: bool = true;
 
-    fn workspace(&self) -> WorkspaceId {
-        self.workspace
-    }
-
-    fn change(&self) -> Change {
-        self.change
-    }
-
     written!(MESSAGE_ERRORS, Met::Kept, fixed: []);
 
     fn args(&self, id: Self::Id, cursor_us: i64, _: Micros) -> Result<[Arg<'_>; 16], StoreError> {

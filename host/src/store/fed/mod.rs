@@ -39,9 +39,18 @@ pub trait Fed<const N: usize> {
     fn args(&self, id: Self::Id, cursor_us: i64, at: Micros) -> Result<[Arg<'_>; N], StoreError>;
 }
 
-/// The statements of a table of a feed. What is fixed is never written again.
+/// What is the same for all rows of feeds, and the statements of a table of one. What is
+/// fixed is never written again.
 macro_rules! written {
     ($table:ident, $met:expr, fixed: [$($fixed:literal),* $(,)?]) => {
+        fn workspace(&self) -> crate::domain::id::WorkspaceId {
+            self.workspace
+        }
+
+        fn change(&self) -> Change {
+            self.change
+        }
+
         fn insert() -> &'static Sql {
             static INSERT: Sql = made(|| $table.insert(&[], $met));
             &INSERT

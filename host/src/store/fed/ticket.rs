@@ -89,14 +89,6 @@ impl Fed<16> for Ticket {
     const FEED: Entity = Entity::Tickets;
     const MAY_MEET: bool = true;
 
-    fn workspace(&self) -> WorkspaceId {
-        self.workspace
-    }
-
-    fn change(&self) -> Change {
-        self.change
-    }
-
     fn is_over(&self) -> bool {
         self.resolved_at.is_some()
     }

@@ -102,6 +102,8 @@ pub fn not_exported(entity: Entity) -> StoreError {
 /// than a page may be has a page of its own.
 pub struct Filling {
     fields: Fields,
+    /// The place of the stamp among the columns.
+    stamp: usize,
     limit: usize,
     bytes: usize,
     rows: Vec<ExportRow>,
@@ -115,6 +117,7 @@ impl Filling {
     pub fn new(fields: Fields, limit: u32) -> Self {
         Self {
             fields,
+            stamp: place_of_stamp(fields),
             limit: usize::try_from(limit).unwrap_or(usize::MAX),
             bytes: 0,
             rows: Vec::new(),
@@ -138,7 +141,8 @@ impl Filling {
             self.pieces.push(mem::replace(&mut self.piece, next));
         }
         let begin = self.piece.len();
-        let stamp = write(self.fields, row, &mut self.piece)?;
+        let stamp = row.number(self.stamp)?;
+        write(self.fields, row, &mut self.piece)?;
         let bytes = self.piece.len() - begin;
         if !self.rows.is_empty() && self.bytes + bytes > memory::page_bytes() {
             self.piece.truncate(begin);
@@ -165,10 +169,14 @@ impl Filling {
     }
 }
 
-/// Adds a row as JSON, and gives its stamp.
-fn write(fields: Fields, row: &impl Columns, to: &mut Vec<u8>) -> Result<i64, StoreError> {
+/// A stamp that does not leave is behind what does.
+fn place_of_stamp(fields: &[Field]) -> usize {
     let leaves = |field: &Field| matches!(field.kind, Kind::Stamp);
-    let stamp = row.number(fields.iter().position(leaves).unwrap_or(fields.len()))?;
+    fields.iter().position(leaves).unwrap_or(fields.len())
+}
+
+/// Adds a row as JSON.
+fn write(fields: Fields, row: &impl Columns, to: &mut Vec<u8>) -> Result<(), StoreError> {
     let begin = to.len();
     for (place, field) in fields.iter().enumerate() {
         let column = Column::At(place);
@@ -183,7 +191,7 @@ fn write(fields: Fields, row: &impl Columns, to: &mut Vec<u8>) -> Result<i64, St
     // No comma stands in front of the first key.
     to[begin] = b'{';
     to.push(b'}');
-    Ok(stamp)
+    Ok(())
 }
 
 /// False: it is null.
@@ -261,7 +269,9 @@ mod tests {
     fn check<T: Serialize>(fields: Fields, columns: &[Value<'_>], expect: &T) {
         let (stamp, json) = with_row(columns, |row| {
             let mut json = Vec::new();
-            (write(fields, row, &mut json).expect("it reads"), json)
+            write(fields, row, &mut json).expect("it reads");
+            let stamp: i64 = row.number(place_of_stamp(fields)).expect("a stamp");
+            (stamp, json)
         });
         let expect = serde_json::to_string(expect).expect("a row is JSON");
         assert_eq!(String::from_utf8(json).expect("text"), expect);

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 use std::sync::LazyLock;
 
+use super::all_made;
 use crate::domain::id::WorkspaceId;
 use crate::domain::row::Entity;
 use crate::domain::time::Micros;
@@ -146,8 +147,8 @@ async fn save<const N: usize, R: Fed<N>>(
     tx.run_each(R::update(), &over).await?;
     tx.run_each(R::update(), &changed).await?;
     let made = tx.run_each(R::insert(), &new).await?;
-    if R::MAY_MEET && u64::try_from(new.len()).is_ok_and(|sent| made < sent) {
-        return Err(StoreError::Contended);
+    if R::MAY_MEET {
+        all_made(new.len(), made)?;
     }
     Ok(())
 }
