@@ -24,6 +24,16 @@ pub struct Round {
     pub processor: Duration,
 }
 
+/// The sides in the order of this round. Every other round goes the other way: what a side
+/// leaves behind on the machine, or in the server's log, is met by the one after it.
+pub fn in_turn<T>(sides: &mut [T], number: usize) -> Vec<&mut T> {
+    let mut turns: Vec<&mut T> = sides.iter_mut().collect();
+    if number.is_multiple_of(2) {
+        turns.reverse();
+    }
+    turns
+}
+
 /// Warms the side up and loads it, for how long and from which lead on is said here;
 /// `processor` tells the time that its process has used so far.
 pub fn run(

@@ -114,7 +114,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let mut bare = Vec::new();
     for number in 1..=arguments.rounds {
         for (at, form) in FORMS.iter().enumerate() {
-            for side in &mut sides {
+            for side in round::in_turn(&mut sides, number) {
                 // It may have been left alone for too long.
                 side.client.come_again(PATIENCE)?;
                 let before = side.host.process.processor()?;

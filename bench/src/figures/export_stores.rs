@@ -96,7 +96,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     }
     for number in 1..=arguments.rounds {
         for (form, kind) in FORMS.iter().take(FORMS_HERE).enumerate() {
-            for side in &mut sides {
+            for side in round::in_turn(&mut sides, number) {
                 // It may have been left alone for too long.
                 side.client.come_again(PATIENCE)?;
                 let pull = export::pull(&mut side.client, kind)?;

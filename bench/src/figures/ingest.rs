@@ -123,7 +123,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
         .collect();
     let mut sync = Vec::new();
     for number in 1..=arguments.rounds {
-        for (side, rounds) in &mut sides {
+        for (side, rounds) in round::in_turn(&mut sides, number) {
             let side = *side;
             let folder = arguments.scratch()?;
             sync.push(round::sync_time(folder.path())?.as_secs_f64());

@@ -79,8 +79,12 @@ pub struct Trace {
     pub number: String,
 }
 
-const TRACE: &str =
-    "returning pg_backend_pid() as backend, pg_current_xact_id()::xid::text as number";
+/// What each connection for batches says beside [`HELLO`]: the mark of a batch is planned
+/// once, and goes out with the words that begin it.
+const PREPARE_MARK: &str = "
+prepare mark (uuid) as
+insert into commit_markers (batch_id) values ($1)
+returning pg_backend_pid() as backend, pg_current_xact_id()::xid::text as number";
 
 /// The workspaces whose rows a transaction may see.
 #[derive(Clone, Copy)]
@@ -106,7 +110,7 @@ impl Db {
         let readers = connections.saturating_sub(writers).max(1);
         let most = limits::STORE_ASKED_PER_CONNECTION.saturating_mul(readers as usize);
         let reach = Arc::new(Reach::new(most));
-        let pool_of = |most: u32| {
+        let pool_of = |most: u32, more: Option<&'static str>| {
             let known = Arc::clone(&reach);
             let kept = Arc::clone(&reach);
             let connected = Arc::clone(&seen);
@@ -128,6 +132,9 @@ impl Db {
                     let seen = Arc::clone(&connected);
                     Box::pin(async move {
                         connection.execute(HELLO).await?;
+                        if let Some(more) = more {
+                            connection.execute(more).await?;
+                        }
                         if let Some(server) = server::of(connection).await? {
                             seen.connected(&server);
                         }
@@ -137,9 +144,9 @@ impl Db {
                 .connect_lazy_with(options.clone())
         };
         Ok(Self {
-            pool: pool_of(readers),
-            writers: pool_of(writers),
-            aside: pool_of(ASIDE),
+            pool: pool_of(readers, None),
+            writers: pool_of(writers, Some(PREPARE_MARK)),
+            aside: pool_of(ASIDE, None),
             options,
             connections,
             reach,
@@ -220,11 +227,7 @@ impl Db {
     ) -> Result<(Transaction, Trace), StoreError> {
         let mut sql = String::from("begin");
         rows.name(&mut sql);
-        write!(
-            sql,
-            "; insert into commit_markers (batch_id) values ('{mark}') {TRACE}"
-        )
-        .expect("a string takes all");
+        write!(sql, "; execute mark ('{mark}')").expect("a string takes all");
         let (transaction, row) = Box::pin(self.begun(&self.writers, &sql, true)).await?;
         let row = row.ok_or_else(|| StoreError::Inconsistent {
             what: "a batch without its mark".to_owned(),

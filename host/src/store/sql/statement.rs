@@ -29,7 +29,8 @@ enum Source {
 /// PostgreSQL runs them as one. Kept in a `static`, as a statement is.
 pub struct Together {
     statements: Vec<&'static Sql>,
-    postgres: OnceLock<Text>,
+    /// By which of the statements are in it, a bit for each.
+    postgres: Box<[OnceLock<Text>]>,
 }
 
 /// What a database is sent: parameters have numbers.
@@ -109,11 +110,13 @@ impl Sql {
 }
 
 impl Together {
-    /// Each of them reads its rows from `each` and returns none.
+    /// Each of them reads its rows from `each` and returns none. They are few: there is a
+    /// text for each selection of them.
     pub fn of(statements: Vec<&'static Sql>) -> Self {
+        let selections = 1_usize << statements.len();
         Self {
             statements,
-            postgres: OnceLock::new(),
+            postgres: (0..selections).map(|_| OnceLock::new()).collect(),
         }
     }
 
@@ -121,13 +124,16 @@ impl Together {
         &self.statements
     }
 
-    /// One statement that answers how many rows each of them changed.
-    pub fn text(&self) -> &Text {
-        self.postgres.get_or_init(|| {
+    /// One statement of those that are `in_it`, which answers how many rows each of them
+    /// changed. One that has no rows would still cost the server its preparations.
+    pub fn text(&self, in_it: impl Fn(usize) -> bool) -> &Text {
+        let selected: Vec<usize> = (0..self.statements.len()).filter(|at| in_it(*at)).collect();
+        let selection: usize = selected.iter().map(|at| 1 << at).sum();
+        self.postgres[selection].get_or_init(|| {
             let mut each = Vec::new();
             let (mut parts, mut counts) = (Vec::new(), Vec::new());
-            for (place, statement) in self.statements.iter().enumerate() {
-                let text = for_dialect(&statement.source(), Dialect::Postgres);
+            for place in selected {
+                let text = for_dialect(&self.statements[place].source(), Dialect::Postgres);
                 let (columns, rest) = columns_of_each(&text)
                     .unwrap_or_else(|| panic!("without rows of its own: {text}"));
                 each.push(owned(&columns));

@@ -169,8 +169,14 @@ impl Tx {
                 Ok(changed)
             }
             Self::Postgres(transaction) => {
-                let found = postgres::run::execute_together(transaction, together.text(), &rows);
-                for (changed, found) in changed.iter_mut().zip(found.await?) {
+                let text = together.text(|at| !rows[at].is_empty());
+                let (changed_by, rows): (Vec<_>, Vec<_>) = changed
+                    .iter_mut()
+                    .zip(rows)
+                    .filter(|(_, rows)| !rows.is_empty())
+                    .unzip();
+                let found = postgres::run::execute_together(transaction, text, &rows).await?;
+                for (changed, found) in changed_by.into_iter().zip(found) {
                     *changed = found;
                 }
                 Ok(changed)

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Locked, WHOLE, asked, ids, not_asked, place};
+use super::{Locked, WHOLE, asked, ids, place};
 use crate::domain::deal::Status;
 use crate::domain::delivery::ItemStatus;
 use crate::domain::id::{
@@ -224,10 +224,12 @@ fn in_part(known: &Known, needs: &Needs, others: bool) -> BTreeSet<(WorkspaceId,
         .collect()
 }
 
-// Keys of both kinds at once: of one that is claimed the connection is named, of a contact's
-// the workspace. Every lead asks for three: SQLite would make a table of `each` for each.
+// Everything that leads are told apart by, at once: of a key that is claimed the connection
+// is named, of a contact's the workspace, and products have their partners' ids. Every lead
+// asks for three or four: SQLite would make a table of `each` for each. Products are looked
+// up one by one: a table that is young would be read by its workspace instead.
 static KEYS: Sql = sql("
-each (place number, connection_id text, workspace_id uuid, key text)
+each (place number, connection_id text, workspace_id uuid, key text, external_id text)
 with claimed as (                                      -- postgres
   select each.place, d.*                               -- postgres
   from each                                            -- postgres
@@ -237,66 +239,94 @@ with claimed as (                                      -- postgres
   order by d.connection_id, d.key                      -- postgres
   for update of d                                      -- postgres
 )                                                      -- postgres
-select place, workspace_id, delivery_id, item, until_at, deal_id, contact_id -- postgres
+select place, workspace_id, delivery_id, item, until_at, deal_id, contact_id, -- postgres
+  null::uuid as product_id                             -- postgres
 from claimed                                           -- postgres
 union all                                              -- postgres
-select each.place, k.workspace_id, null, null, null, null, k.contact_id -- postgres
+select each.place, k.workspace_id, null, null, null, null, k.contact_id, null -- postgres
 from each                                              -- postgres
 join contact_keys as k                                 -- postgres
   on k.workspace_id = each.workspace_id                -- postgres
   and k.key = each.key                                 -- postgres
-select :place as place, workspace_id, delivery_id, item, until_at, deal_id, contact_id -- sqlite
+union all                                              -- postgres
+select each.place, p.workspace_id, null, null, null, null, null, p.id -- postgres
+from each                                              -- postgres
+cross join lateral (                                   -- postgres
+  select workspace_id, id                              -- postgres
+  from products                                        -- postgres
+  where workspace_id = each.workspace_id               -- postgres
+  and external_id = each.external_id                   -- postgres
+  offset 0                                             -- postgres
+) as p                                                 -- postgres
+select :place as place, workspace_id, delivery_id, item, until_at, deal_id, contact_id, -- sqlite
+  null as product_id                                   -- sqlite
 from dedupe                                            -- sqlite
 where connection_id = :connection_id                   -- sqlite
 and key = :key                                         -- sqlite
 union all                                              -- sqlite
-select :place, workspace_id, null, null, null, null, contact_id -- sqlite
+select :place, workspace_id, null, null, null, null, contact_id, null -- sqlite
 from contact_keys                                      -- sqlite
 where workspace_id = :workspace_id                     -- sqlite
 and key = :key                                         -- sqlite
+union all                                              -- sqlite
+select :place, workspace_id, null, null, null, null, null, id -- sqlite
+from products                                          -- sqlite
+where workspace_id = :workspace_id                     -- sqlite
+and external_id = :external_id                         -- sqlite
 ");
 
+/// What is looked up by [`KEYS`].
+enum Key<'a> {
+    Claimed(&'a ClaimKey),
+    OfContact(&'a (WorkspaceId, String)),
+    OfProduct(&'a (WorkspaceId, String)),
+}
+
+impl<'a> Key<'a> {
+    fn args(&self, place: u32) -> [Arg<'a>; 5] {
+        let (connection_id, workspace_id, key, external_id) = match self {
+            Self::Claimed((connection, key)) => (Some(connection), None, Some(key), None),
+            Self::OfContact((workspace, key)) => (None, Some(*workspace), Some(key), None),
+            Self::OfProduct((workspace, id)) => (None, Some(*workspace), None, Some(id)),
+        };
+        args! { place, connection_id, workspace_id, key, external_id }
+    }
+}
+
+/// Who has a key.
+enum Found<'a> {
+    Claim(&'a ClaimKey, Claim),
+    Contact(&'a (WorkspaceId, String), ContactId),
+    Product(&'a (WorkspaceId, String), ProductId),
+}
+
 /// Who has the keys that deliveries claim, which are locked; and whom the contacts' keys
-/// name. A contact's key stays its own for as long as it is there, so it needs no lock:
-/// [`contacts`] notices who was erased; one that is made meanwhile meets the batch when
-/// that saves its own. Gives the people.
+/// name, and which products the leads name. A contact's key stays its own for as long as
+/// it is there, so it needs no lock: [`contacts`] notices who was erased; one that is made
+/// meanwhile meets the batch when that saves its own. Gives the people.
 pub async fn keys(
     tx: &mut Tx,
     known: &mut Known,
     locked: &mut Locked,
-    claims: &BTreeSet<ClaimKey>,
-    of_contacts: &BTreeSet<(WorkspaceId, String)>,
+    needs: &Needs,
 ) -> Result<BTreeSet<(WorkspaceId, ContactId)>, StoreError> {
-    let claims: Vec<&ClaimKey> = claims.iter().collect();
-    let of_contacts: Vec<&(WorkspaceId, String)> = of_contacts.iter().collect();
-    let of_none = (None::<&ConnectionId>, None::<WorkspaceId>);
-    let claimed = claims
+    let claimed = needs.claims.iter().map(Key::Claimed);
+    let of_contacts = needs.contact_keys.iter().map(Key::OfContact);
+    let of_products = needs.products.iter().map(Key::OfProduct);
+    let keys: Vec<Key<'_>> = claimed.chain(of_contacts).chain(of_products).collect();
+    let keys: Vec<&Key<'_>> = keys.iter().collect();
+    let rows: Vec<_> = keys
         .iter()
-        .map(|(connection, key)| ((Some(connection), of_none.1), key));
-    let named = of_contacts
-        .iter()
-        .map(|(of, key)| ((of_none.0, Some(*of)), key));
-    let rows: Vec<_> = claimed
-        .chain(named)
         .zip(0_u32..)
-        .map(|(((connection_id, workspace_id), key), place)| {
-            args! { place, connection_id, workspace_id, key }
-        })
+        .map(|(key, place)| key.args(place))
         .collect();
-    let found: Vec<Found> = tx
+    let found: Vec<Found<'_>> = tx
         .rows_each(&KEYS, &rows, |row| {
-            let place: usize = row.number("place")?;
-            match place.checked_sub(claims.len()) {
-                None => Ok(Found::Claim(
-                    asked(&claims, row)?.clone(),
-                    known::claim(row)?,
-                )),
-                Some(place) => {
-                    let key = of_contacts.get(place).copied();
-                    let key = key.ok_or_else(|| not_asked(place))?;
-                    Ok(Found::Contact(key.clone(), row.id("contact_id")?))
-                }
-            }
+            Ok(match asked(&keys, row)? {
+                Key::Claimed(key) => Found::Claim(key, known::claim(row)?),
+                Key::OfContact(key) => Found::Contact(key, row.id("contact_id")?),
+                Key::OfProduct(key) => Found::Product(key, row.id("product_id")?),
+            })
         })
         .await?;
     let mut people = BTreeSet::new();
@@ -304,61 +334,18 @@ pub async fn keys(
         match found {
             Found::Claim(key, claim) => {
                 locked.claims.insert(key.clone());
-                known.claims.insert(key, claim);
+                known.claims.insert(key.clone(), claim);
             }
             Found::Contact(key, contact) => {
                 people.insert((key.0, contact));
-                known.contact_keys.insert(key, contact);
+                known.contact_keys.insert(key.clone(), contact);
+            }
+            Found::Product(key, product) => {
+                known.products.insert(key.clone(), product);
             }
         }
     }
     Ok(people)
-}
-
-/// Who has a key.
-enum Found {
-    Claim(ClaimKey, Claim),
-    Contact((WorkspaceId, String), ContactId),
-}
-
-// One by one: a table that is young would be read by its workspace instead.
-static PRODUCTS: Sql = sql("
-each (place number, workspace_id uuid, external_id text)
-select each.place, p.id
-from each
-cross join lateral (                              -- postgres
-  select id                                       -- postgres
-  from products                                   -- postgres
-  where workspace_id = each.workspace_id          -- postgres
-  and external_id = each.external_id              -- postgres
-  offset 0                                        -- postgres
-) as p                                            -- postgres
-cross join products as p                          -- sqlite
-  on p.workspace_id = each.workspace_id           -- sqlite
-  and p.external_id = each.external_id            -- sqlite
-");
-
-/// Which products the leads name.
-pub async fn products(
-    tx: &mut Tx,
-    known: &mut Known,
-    wanted: &BTreeSet<(WorkspaceId, String)>,
-) -> Result<(), StoreError> {
-    let keys: Vec<&(WorkspaceId, String)> = wanted.iter().collect();
-    let rows: Vec<_> = keys
-        .iter()
-        .zip(0_u32..)
-        .map(|((workspace, external_id), place)| {
-            args! { place, workspace_id: *workspace, external_id }
-        })
-        .collect();
-    let found: Vec<((WorkspaceId, String), ProductId)> = tx
-        .rows_each(&PRODUCTS, &rows, |row| {
-            Ok((asked(&keys, row)?.clone(), row.id("id")?))
-        })
-        .await?;
-    known.products.extend(found);
-    Ok(())
 }
 
 // A conversation may become one about the newest open deal of its contact.
@@ -637,7 +624,6 @@ pub const SQL: &[&Sql] = &[
     &ALL_ITEMS,
     &FETCHES,
     &KEYS,
-    &PRODUCTS,
     &DEALS,
     &CONTACTS,
     &FIRST_AGENTS,

@@ -155,13 +155,10 @@ fn ids<I: Copy + Into<Uuid>>(wanted: &BTreeSet<(WorkspaceId, I)>) -> Vec<[Arg<'s
 /// been stored without characters that cannot be.
 fn asked<'a, T>(wanted: &[&'a T], row: &Row<'_>) -> Result<&'a T, StoreError> {
     let place: usize = row.number("place")?;
-    wanted.get(place).copied().ok_or_else(|| not_asked(place))
-}
-
-fn not_asked(place: usize) -> StoreError {
-    StoreError::Inconsistent {
+    let asked = wanted.get(place).copied();
+    asked.ok_or_else(|| StoreError::Inconsistent {
         what: format!("an answer to question {place}, which was not asked"),
-    }
+    })
 }
 
 /// Everything that the writes touch, once the work that they name is locked.
@@ -189,9 +186,7 @@ pub async fn all(
     let sends = links.sends.iter().map(|id| stretch(id.0, SEND, SEND));
     let sends: Vec<_> = sends.collect();
     lock_work(tx, &mut locked, &sends).await?;
-    let (claims, keys) = (&needs.claims, &needs.contact_keys);
-    let mut people = leads::keys(tx, &mut known, &mut locked, claims, keys).await?;
-    leads::products(tx, &mut known, &needs.products).await?;
+    let mut people = leads::keys(tx, &mut known, &mut locked, &needs).await?;
     leads::others(tx, &mut known, &needs).await?;
     dialogue::names(tx, &mut known, &mut locked, &links).await?;
     let mut deals = deals_that_may_change(&known, &needs);

@@ -38,9 +38,7 @@ fn new_claims<'a>(known: &'a Known, locked: &Locked) -> Vec<[Arg<'a>; 8]> {
     let new: BTreeMap<_, _> = known
         .claims
         .iter()
-        .filter(|(key, claim)| {
-            matches!(claim.change, Change::New | Change::Changed) && !locked.claims.contains(*key)
-        })
+        .filter(|(key, claim)| is_written(claim.change) && !locked.claims.contains(*key))
         .collect();
     new.into_iter()
         .map(|(key, claim)| claim_row(key, claim))
@@ -163,6 +161,7 @@ pub async fn changed_deliveries(tx: &mut Tx, known: &Known) -> Result<(), StoreE
     Ok(())
 }
 
+static NEW_ITEMS: Sql = made(|| schema::ITEMS.insert(&[], Met::Never));
 static ITEMS: Sql = made(|| {
     let changed = Met::Changed(&["status", "external_id", "deal_id", "contact_id", "message"]);
     schema::ITEMS.insert(&[], changed)
@@ -187,19 +186,29 @@ fn item_row<'a>(
     }
 }
 
-fn items(known: &Known, which: impl Fn(Change) -> bool) -> Vec<[Arg<'_>; 8]> {
+fn items(known: &Known, which: impl Fn(&Delivery, Change) -> bool) -> Vec<[Arg<'_>; 8]> {
     let mut rows = Vec::new();
     for (id, delivery) in &known.deliveries {
-        let some = delivery.items.iter().filter(|(_, item)| which(item.change));
+        let items = delivery.items.iter();
+        let some = items.filter(|(_, item)| which(delivery, item.change));
         rows.extend(some.map(|(index, item)| item_row(*id, delivery, *index, item)));
     }
     rows
 }
 
-pub async fn removed_items(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
-    let removed = items(known, |change| change == Change::Removed);
+/// Of deliveries that were there.
+pub async fn changed_items(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
+    let removed = items(known, |_, change| change == Change::Removed);
     tx.run_each(&REMOVED_ITEMS, &removed).await?;
+    let written = items(known, |delivery, change| {
+        delivery.change != Change::New && is_written(change)
+    });
+    tx.run_each(&ITEMS, &written).await?;
     Ok(())
+}
+
+fn is_written(change: Change) -> bool {
+    matches!(change, Change::New | Change::Changed)
 }
 
 static FETCHES: Sql = made(|| {
@@ -376,7 +385,7 @@ static NEW: LazyLock<Together> = LazyLock::new(|| {
         &CONTACT_KEYS,
         &SHARED_KEYS,
         &NEW_DELIVERIES,
-        &ITEMS,
+        &NEW_ITEMS,
         &HISTORY,
         &LOGS,
     ])
@@ -396,8 +405,8 @@ pub async fn new(
         shared_keys(known),
     );
     let deliveries = new_deliveries(known, writes)?;
-    let items = items(known, |change| {
-        matches!(change, Change::New | Change::Changed)
+    let items = items(known, |delivery, change| {
+        delivery.change == Change::New && is_written(change)
     });
     let (history, logs) = (history(known)?, logs(known)?);
     let rows = [
@@ -423,6 +432,7 @@ pub fn statements() -> Vec<&'static Sql> {
         &SHARED_KEYS,
         &NEW_DELIVERIES,
         &CHANGED_DELIVERIES,
+        &NEW_ITEMS,
         &ITEMS,
         &REMOVED_ITEMS,
         &FETCHES,

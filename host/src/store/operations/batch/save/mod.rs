@@ -23,7 +23,7 @@ pub async fn all(
     dialogue::new(tx, known, locked).await?;
 
     leads::changed_deliveries(tx, known).await?;
-    leads::removed_items(tx, known).await?;
+    leads::changed_items(tx, known).await?;
     leads::fetches(tx, known).await?;
     queue::save(tx, known, locked, writes).await?;
     leads::answers(tx, known).await?;
