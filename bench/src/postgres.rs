@@ -19,15 +19,29 @@ use crate::report::Report;
 use crate::rows::block_on;
 use crate::{Arguments, Failure};
 
-/// Beside the defaults: memory as a small server in earnest has it, and no
-/// checkpoint that falls into one side's round and not into the other's.
+/// Beside the defaults: memory as a small server in earnest has it, no checkpoint that
+/// falls into one side's round and not into the other's, and room in the log that was
+/// written before, see [`LOG`].
 const SETTINGS: &str = "
 listen_addresses = '127.0.0.1'
 max_connections = 100
 shared_buffers = '256MB'
 max_wal_size = '8GB'
+min_wal_size = '1GB'
 checkpoint_timeout = '30min'
 ";
+
+/// Fills segments of the log, which the next checkpoint keeps to be written again: to make
+/// a new one takes some 60 ms here, which the sides that come first would pay for all.
+const LOG: &str = "
+do $$
+begin
+  for number in 1..60 loop
+    perform pg_logical_emit_message(false, 'bench', repeat('x', 15 * 1024 * 1024));
+    perform pg_switch_wal();
+  end loop;
+end
+$$";
 
 /// What the watch does: $1 programs, $2 cluster, $3 folder.
 const WATCH: &str = r#"
@@ -102,7 +116,7 @@ impl Server {
         server.control(&["start", "--wait", "--timeout", "60"])?;
         server.say(
             "postgres",
-            &[&format!("create role {LOGIN} login createrole")],
+            &[&format!("create role {LOGIN} login createrole"), LOG],
         )?;
         Ok(server)
     }
