@@ -471,6 +471,10 @@ pub const OTHERS_NAMED: u32 = 20;
 /// Connections that read from the store at once: more would only share the same cores.
 pub const STORE_READERS: u32 = 8;
 
+/// Seconds without work after which a thread of the store gives back the pages that it has
+/// at hand.
+pub const STORE_REST_SECONDS: u64 = 10;
+
 /// Prepared statements that a connection of a store keeps: more than there are.
 pub const STORE_STATEMENTS: usize = 400;
 

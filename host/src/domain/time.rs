@@ -5,6 +5,8 @@
 use std::fmt;
 
 use chrono::{DateTime, Datelike as _, NaiveDate, NaiveDateTime, Timelike as _, Utc};
+use jiff::Timestamp;
+use jiff::tz::Offset;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
@@ -45,6 +47,22 @@ impl Micros {
     pub fn text(self) -> String {
         self.to_string()
     }
+
+    /// The same of the years 0 to 9999, without `fmt`: every row of an export has several.
+    pub fn digits(self) -> Option<[u8; 27]> {
+        let time = Timestamp::from_microsecond(self.0).ok()?;
+        let time = Offset::UTC.to_datetime(time);
+        let mut digits = *b"0000-00-00T00:00:00.000000Z";
+        put::<4>(&mut digits, 0, u32::try_from(time.year()).ok()?);
+        put::<2>(&mut digits, 5, time.month().unsigned_abs().into());
+        put::<2>(&mut digits, 8, time.day().unsigned_abs().into());
+        put::<2>(&mut digits, 11, time.hour().unsigned_abs().into());
+        put::<2>(&mut digits, 14, time.minute().unsigned_abs().into());
+        put::<2>(&mut digits, 17, time.second().unsigned_abs().into());
+        let micros = time.subsec_nanosecond().unsigned_abs() / 1_000;
+        put::<6>(&mut digits, 20, micros);
+        Some(digits)
+    }
 }
 
 impl utoipa::PartialSchema for Micros {
@@ -61,11 +79,11 @@ impl utoipa::ToSchema for Micros {}
 
 impl fmt::Display for Micros {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let time = DateTime::<Utc>::from_timestamp_micros(self.0).unwrap_or(DateTime::UNIX_EPOCH);
-        match Digits::of(&time) {
-            Some(digits) => f.write_str(digits.as_str()),
-            None => write!(f, "{}", time.format("%Y-%m-%dT%H:%M:%S%.6fZ")),
+        if let Some(digits) = self.digits() {
+            return f.write_str(std::str::from_utf8(&digits).expect("digits"));
         }
+        let time = DateTime::<Utc>::from_timestamp_micros(self.0).unwrap_or(DateTime::UNIX_EPOCH);
+        write!(f, "{}", time.format("%Y-%m-%dT%H:%M:%S%.6fZ"))
     }
 }
 
@@ -75,39 +93,11 @@ impl Serialize for Micros {
     }
 }
 
-/// A time of the years 0 to 9999, written without `fmt`, since every row of an export
-/// has several.
-struct Digits([u8; 27]);
-
-impl Digits {
-    fn of(time: &DateTime<Utc>) -> Option<Self> {
-        let year = u32::try_from(time.year())
-            .ok()
-            .filter(|year| *year <= 9_999)?;
-        let mut digits = Self(*b"0000-00-00T00:00:00.000000Z");
-        digits.put(3, year);
-        digits.put(6, time.month());
-        digits.put(9, time.day());
-        digits.put(12, time.hour());
-        digits.put(15, time.minute());
-        digits.put(18, time.second());
-        digits.put(25, time.timestamp_subsec_micros());
-        Some(digits)
-    }
-
-    /// The number ends at this place.
-    fn put(&mut self, place: usize, mut number: u32) {
-        for digit in self.0[..=place].iter_mut().rev() {
-            if number == 0 {
-                break;
-            }
-            *digit += (number % 10) as u8;
-            number /= 10;
-        }
-    }
-
-    fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.0).expect("digits")
+/// Puts a number of `WIDTH` digits in at this place.
+fn put<const WIDTH: usize>(to: &mut [u8], place: usize, mut number: u32) {
+    for digit in to[place..place + WIDTH].iter_mut().rev() {
+        *digit = b'0' + (number % 10) as u8;
+        number /= 10;
     }
 }
 

@@ -226,11 +226,18 @@ fn write_id(id: Uuid, to: &mut Vec<u8>) {
 }
 
 fn write_time(time: Micros, to: &mut Vec<u8>) {
-    write!(to, "\"{time}\"").expect("memory takes all");
+    match time.digits() {
+        Some(digits) => {
+            to.push(b'"');
+            to.extend_from_slice(&digits);
+            to.push(b'"');
+        }
+        None => write!(to, "\"{time}\"").expect("memory takes all"),
+    }
 }
 
 fn write_number(number: i64, to: &mut Vec<u8>) {
-    write!(to, "{number}").expect("memory takes all");
+    serde_json::to_writer(to, &number).expect("memory takes all");
 }
 
 fn write_text(text: &str, to: &mut Vec<u8>) {

@@ -12,10 +12,10 @@ use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
-use std::thread;
-use std::time::Duration;
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
 
 use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, InterruptHandle, OpenFlags};
@@ -229,6 +229,13 @@ impl Holder {
         }
     }
 
+    /// Gives back the pages that the connection has at hand. Where that fails it keeps them.
+    fn rest(&mut self) {
+        if let Some(Tx::Sqlite(connection)) = &mut self.tx {
+            let _ = connection.execute_batch("pragma shrink_memory");
+        }
+    }
+
     /// One transaction.
     fn within<T>(
         &mut self,
@@ -283,10 +290,9 @@ fn at_once<T>(mut future: Steps<'_, T>) -> Result<T, StoreError> {
     }
 }
 
-/// What waits for threads.
+/// What waits for threads, and threads that wait for work.
 struct Queue {
     state: Mutex<State>,
-    came: Condvar,
     /// Threads that long work may have at once.
     most_long: usize,
     most_waiting: usize,
@@ -295,15 +301,26 @@ struct Queue {
 #[derive(Default)]
 struct State {
     waiting: VecDeque<(Length, Job)>,
+    /// The last one to come is the first to go: its connection is open, its pages are at
+    /// hand, and the others rest.
+    idle: Vec<Thread>,
     long_running: usize,
     closed: bool,
+}
+
+/// What a thread is to do.
+enum Next {
+    Work(Length, Job),
+    /// Nothing came for as long as it was to wait.
+    Rest,
+    /// There will be nothing more.
+    End,
 }
 
 impl Queue {
     fn new(threads: usize, most_waiting: usize) -> Arc<Self> {
         Arc::new(Self {
             state: Mutex::default(),
-            came: Condvar::new(),
             most_long: (threads - 1).max(1),
             most_waiting,
         })
@@ -319,15 +336,17 @@ impl Queue {
             return Err(StoreError::Busy);
         }
         state.waiting.push_back((length, job));
-        drop(state);
-        self.came.notify_one();
+        wake_one(state);
         Ok(())
     }
 
-    /// The next work; `None`: there will be none.
-    fn next(&self) -> Option<(Length, Job)> {
-        let mut state = self.state();
+    /// The next work for this thread, which waits for it this long at most.
+    fn next(&self, patience: Option<Duration>) -> Next {
+        let until = patience.map(|patience| Instant::now() + patience);
+        let this = thread::current();
         loop {
+            let mut state = self.state();
+            state.idle.retain(|idle| idle.id() != this.id());
             let may_be_long = state.long_running < self.most_long;
             let next = state
                 .waiting
@@ -335,28 +354,49 @@ impl Queue {
                 .position(|(length, _)| may_be_long || *length == Length::Short);
             if let Some((length, job)) = next.and_then(|place| state.waiting.remove(place)) {
                 state.long_running += usize::from(length == Length::Long);
-                return Some((length, job));
+                return Next::Work(length, job);
             }
             if state.closed {
-                return None;
+                return Next::End;
             }
-            state = self
-                .came
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return Next::Rest;
+            }
+            state.idle.push(this.clone());
+            drop(state);
+            match left {
+                Some(left) => thread::park_timeout(left),
+                None => thread::park(),
+            }
         }
     }
 
     fn done(&self, length: Length) {
         if length == Length::Long {
-            self.state().long_running -= 1;
-            self.came.notify_one();
+            let mut state = self.state();
+            state.long_running -= 1;
+            if !state.waiting.is_empty() {
+                wake_one(state);
+            }
         }
     }
 
     fn close(&self) {
-        self.state().closed = true;
-        self.came.notify_all();
+        let mut state = self.state();
+        state.closed = true;
+        for idle in state.idle.drain(..) {
+            idle.unpark();
+        }
+    }
+}
+
+/// Has an idle thread look for work: one that is busy looks when it is done.
+fn wake_one(mut state: MutexGuard<'_, State>) {
+    let idle = state.idle.pop();
+    drop(state);
+    if let Some(idle) = idle {
+        idle.unpark();
     }
 }
 
@@ -455,11 +495,23 @@ impl Drop for Threads {
 }
 
 fn work(queue: &Queue, mut holder: Holder) {
-    while let Some((length, job)) = queue.next() {
-        let result = std::panic::catch_unwind(AssertUnwindSafe(|| job(&mut holder)));
-        queue.done(length);
-        if result.is_err() {
-            tracing::error!("an operation of the store panicked");
+    let rest = Duration::from_secs(limits::STORE_REST_SECONDS);
+    let mut patience = None;
+    loop {
+        match queue.next(patience) {
+            Next::Work(length, job) => {
+                let result = std::panic::catch_unwind(AssertUnwindSafe(|| job(&mut holder)));
+                queue.done(length);
+                if result.is_err() {
+                    tracing::error!("an operation of the store panicked");
+                }
+                patience = Some(rest);
+            }
+            Next::Rest => {
+                holder.rest();
+                patience = None;
+            }
+            Next::End => return,
         }
     }
 }
