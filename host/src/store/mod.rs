@@ -22,6 +22,7 @@ mod fed;
 mod fleet;
 mod gone;
 mod messaging;
+mod migrations;
 pub mod moving;
 pub mod once;
 mod operations;

@@ -15,10 +15,8 @@ use crate::clock::Clock;
 use crate::domain::id::uuid_at;
 use crate::limits;
 use crate::store::StoreError;
+use crate::store::migrations::POSTGRES as MIGRATIONS;
 use crate::store::seen::Sight;
-
-/// In order; a migration is added, never edited.
-const MIGRATIONS: [&str; 1] = [include_str!("../../../migrations/postgres/0001_begin.sql")];
 
 /// The schema version of a database with the first migration. Versions before the first
 /// release counted from 1 and had other columns.

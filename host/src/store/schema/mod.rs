@@ -355,6 +355,7 @@ mod tests {
     use rusqlite::{Connection, Params};
 
     use super::*;
+    use crate::store::migrations;
 
     /// Tables of a SQLite file that are not described, and why.
     const OWN: [(&str, &str); 1] = [("store", "one row, and of each database its own")];
@@ -364,8 +365,9 @@ mod tests {
 
     fn migrated() -> Connection {
         let database = Connection::open_in_memory().expect("a database in memory");
-        let begin = include_str!("../../../migrations/sqlite/0001_begin.sql");
-        database.execute_batch(begin).expect("it is applied");
+        for migration in migrations::SQLITE {
+            database.execute_batch(migration).expect("it is applied");
+        }
         database
     }
 

@@ -155,33 +155,29 @@ impl Tx {
         rows: [Vec<&[Arg<'_>]>; N],
     ) -> Result<[u64; N], StoreError> {
         let mut changed = [0; N];
-        if rows.iter().all(Vec::is_empty) {
-            return Ok(changed);
-        }
+        let is_run: [bool; N] = std::array::from_fn(|at| !rows[at].is_empty());
+        let run = changed.iter_mut().zip(rows).enumerate();
+        let run = run.filter(|(at, _)| is_run[*at]);
         match self {
             Self::Sqlite(connection) => {
-                let statements = together.statements().iter().zip(&rows);
-                for (changed, (sql, rows)) in changed.iter_mut().zip(statements) {
-                    let text = sql.text(Dialect::Sqlite);
-                    let rows = rows.iter().copied();
-                    *changed = sqlite::run::execute_each(connection, text, rows)?;
+                for (at, (changed, rows)) in run {
+                    let text = together.statements()[at].text(Dialect::Sqlite);
+                    *changed = sqlite::run::execute_each(connection, text, rows.into_iter())?;
                 }
-                Ok(changed)
             }
             Self::Postgres(transaction) => {
-                let text = together.text(|at| !rows[at].is_empty());
-                let (changed_by, rows): (Vec<_>, Vec<_>) = changed
-                    .iter_mut()
-                    .zip(rows)
-                    .filter(|(_, rows)| !rows.is_empty())
-                    .unzip();
+                let (counts, rows): (Vec<_>, Vec<_>) = run.map(|(_, counted)| counted).unzip();
+                if rows.is_empty() {
+                    return Ok(changed);
+                }
+                let text = together.text(|at| is_run[at]);
                 let found = postgres::run::execute_together(transaction, text, &rows).await?;
-                for (changed, found) in changed_by.into_iter().zip(found) {
+                for (changed, found) in counts.into_iter().zip(found) {
                     *changed = found;
                 }
-                Ok(changed)
             }
         }
+        Ok(changed)
     }
 
     /// The rows that a statement gives for each of these rows, which it reads from

@@ -17,11 +17,9 @@ use crate::clock::{Clock, SystemClock};
 use crate::domain::id::uuid_at;
 use crate::limits;
 use crate::store::StoreError;
+use crate::store::migrations::SQLITE as MIGRATIONS;
 use crate::store::seen::Seen;
 use crate::store::sql::steps;
-
-/// In order; a migration is added, never edited.
-const MIGRATIONS: [&str; 1] = [include_str!("../../../migrations/sqlite/0001_begin.sql")];
 
 /// The schema version of a file with the first migration. Versions before the first
 /// release counted from 1 and had other tables.
