@@ -80,9 +80,10 @@ pub struct Trace {
 }
 
 /// What each connection for batches says beside [`HELLO`]: the mark of a batch is planned
-/// once, and goes out with the words that begin it.
+/// once, and goes out with the words that begin it. It is named after its table, so that
+/// the words of a batch tell it from other transactions.
 const PREPARE_MARK: &str = "
-prepare mark (uuid) as
+prepare mark_in_commit_markers (uuid) as
 insert into commit_markers (batch_id) values ($1)
 returning pg_backend_pid() as backend, pg_current_xact_id()::xid::text as number";
 
@@ -227,7 +228,7 @@ impl Db {
     ) -> Result<(Transaction, Trace), StoreError> {
         let mut sql = String::from("begin");
         rows.name(&mut sql);
-        write!(sql, "; execute mark ('{mark}')").expect("a string takes all");
+        write!(sql, "; execute mark_in_commit_markers ('{mark}')").expect("a string takes all");
         let (transaction, row) = Box::pin(self.begun(&self.writers, &sql, true)).await?;
         let row = row.ok_or_else(|| StoreError::Inconsistent {
             what: "a batch without its mark".to_owned(),
