@@ -16,8 +16,8 @@ pub enum StoreError {
     /// said so in the log. Tell the client 503.
     #[error("the store is not available: {0}")]
     Lost(String),
-    /// As many writes wait as may. Tell the client 503.
-    #[error("too many writes are waiting for the store: try again shortly")]
+    /// As many reads, or writes, wait as may. Tell the client 503.
+    #[error("too much is waiting for the store: try again shortly")]
     Busy,
     /// Others changed the same rows each time it was tried; alone it may get
     /// through. Tell the client 503.

@@ -130,7 +130,7 @@ pub async fn find(
         &ALL
     };
     database
-        .read_many(
+        .read(
             Rows::Of(&[workspace]),
             steps!(|tx| {
                 let args = args! {
@@ -179,7 +179,7 @@ pub async fn past(
     limit: u32,
 ) -> Result<Option<DealPast>, StoreError> {
     database
-        .read_many(
+        .read(
             Rows::Of(&[workspace]),
             steps!(|tx| {
                 let made = tx

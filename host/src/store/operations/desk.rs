@@ -56,7 +56,7 @@ pub async fn find(
         (None, None) => &ALL,
     };
     database
-        .read_many(
+        .read(
             Rows::Of(&[workspace]),
             steps!(|tx| {
                 let args = args! {

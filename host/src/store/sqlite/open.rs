@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use uuid::Uuid;
 
 use super::db::Db;
@@ -99,6 +99,22 @@ fn has_had_a_log(database: &Path) -> bool {
 
 const WITH_A_LOG: u8 = 2;
 
+/// A file of a version that this program does not read is left as it is, byte for byte. What
+/// is no such file is told by who opens it.
+pub fn refuse_other_version(database: &Path) -> Result<(), StoreError> {
+    if std::fs::metadata(database).map_or(0, |file| file.len()) == 0 {
+        return Ok(());
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let found = Connection::open_with_flags(database, flags)
+        .map_err(StoreError::from)
+        .and_then(|connection| schema_version(&connection));
+    match found {
+        Ok(version) => migrations_done(version).map(drop),
+        Err(_) => Ok(()),
+    }
+}
+
 /// Beside the file: where its store lives now.
 fn moved_note(database: &Path) -> std::path::PathBuf {
     database.with_extension("moved")
@@ -153,6 +169,7 @@ pub async fn alone(
 ) -> Result<(File, Uuid, Connection), StoreError> {
     let lock = lock(database)?;
     refuse_foreign_log(database)?;
+    refuse_other_version(database)?;
     // Nothing is stamped, which would ask the clock.
     let opening = Opening::to_write(database.to_owned(), Arc::new(SystemClock));
     let new = uuid_at(clock.now());

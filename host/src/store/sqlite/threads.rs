@@ -563,3 +563,134 @@ impl Drop for Abandoned<'_> {
         *stage = Stage::Over;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use tempfile::TempDir;
+
+    use super::{
+        Arc, FunctionFlags, Job, Length, Opening, StoreError, Threads, connection, ending,
+    };
+    use crate::clock::SystemClock;
+    use crate::store::sql::steps;
+
+    /// It tells that it runs, and has no end.
+    const ENDLESS: &str = "
+with recursive numbers (number) as (select told() union all select number + 1 from numbers)
+select count(*) from numbers";
+
+    fn threads(threads: usize, most_waiting: usize) -> (TempDir, Arc<Threads>) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let opening = Opening::to_write(folder.path().join("t.db"), Arc::new(SystemClock));
+        let threads = Threads::start("t", opening, Arc::default(), threads, most_waiting, "begin");
+        (folder, Arc::new(threads))
+    }
+
+    type Running = tokio::task::JoinHandle<Result<(), StoreError>>;
+
+    /// An operation that tells that it runs, and runs until the other end is dropped.
+    fn run(threads: &Arc<Threads>, length: Length, runs: &mpsc::Sender<()>) -> (Running, End) {
+        let (threads, runs) = (Arc::clone(threads), runs.clone());
+        let (end, until) = mpsc::channel::<()>();
+        let running = tokio::spawn(async move {
+            let steps = ending(
+                steps!(|_tx| {
+                    let _ = runs.send(());
+                    let _ = until.recv();
+                    Ok(())
+                }),
+                super::End::Undo,
+            );
+            threads.run(length, steps).await
+        });
+        (running, end)
+    }
+
+    type End = mpsc::Sender<()>;
+
+    async fn short(threads: &Threads) -> Result<(), StoreError> {
+        let steps = ending(steps!(|_tx| Ok(())), super::End::Undo);
+        threads.run(Length::Short, steps).await
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn long_operations_leave_a_thread_to_short_ones() {
+        let (_folder, threads) = threads(3, 10);
+        let (runs, began) = mpsc::channel();
+        let long: Vec<_> = (0..3).map(|_| run(&threads, Length::Long, &runs)).collect();
+        began.recv().expect("one runs");
+        began.recv().expect("another one runs");
+        short(&threads).await.expect("it has a thread");
+        assert!(began.try_recv().is_err(), "a third one runs");
+        for (running, end) in long {
+            drop(end);
+            running.await.expect("no panic").expect("it ends");
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn no_more_operations_wait_than_may() {
+        let (_folder, threads) = threads(1, 2);
+        let (runs, began) = mpsc::channel();
+        let (first, end) = run(&threads, Length::Short, &runs);
+        began.recv().expect("it runs");
+        for _ in 0..2 {
+            let runs = runs.clone();
+            let job: Job = Box::new(move |_| runs.send(()).expect("the test hears it"));
+            let pushed = threads.queue.push(Length::Short, job);
+            pushed.expect("there is room");
+        }
+        let refused = short(&threads).await;
+        assert!(matches!(refused, Err(StoreError::Busy)), "{refused:?}");
+        drop(end);
+        first.await.expect("no panic").expect("it ends");
+        began.recv().expect("one that waited runs");
+        began.recv().expect("the other one too");
+        short(&threads).await.expect("there is room again");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_read_that_nobody_waits_for_is_interrupted() {
+        let (_folder, threads) = threads(1, 10);
+        let (runs, began) = mpsc::channel();
+        let own = Arc::clone(&threads);
+        let read = tokio::spawn(async move {
+            let steps = ending(
+                steps!(|tx| {
+                    let connection = connection(tx)?;
+                    let flags = FunctionFlags::SQLITE_UTF8;
+                    connection.create_scalar_function("told", 0, flags, move |_| {
+                        let _ = runs.send(());
+                        Ok(1)
+                    })?;
+                    Ok(connection.execute_batch(ENDLESS)?)
+                }),
+                super::End::Undo,
+            );
+            own.run(Length::Long, steps).await
+        });
+        began.recv().expect("it runs");
+        read.abort();
+        short(&threads).await.expect("the thread is free");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn an_operation_that_waits_for_something_else_is_an_error() {
+        let (_folder, threads) = threads(1, 10);
+        let steps = ending(
+            steps!(|_tx| {
+                std::future::pending::<()>().await;
+                Ok(())
+            }),
+            super::End::Undo,
+        );
+        let result = threads.run(Length::Short, steps).await;
+        assert!(
+            matches!(result, Err(StoreError::Inconsistent { .. })),
+            "{result:?}"
+        );
+        short(&threads).await.expect("the thread goes on");
+    }
+}
