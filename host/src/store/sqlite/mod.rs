@@ -82,8 +82,9 @@ mod tests {
     }
 
     /// Tables of which a workspace has few rows, as a plan names them: connections, agents,
-    /// zones of rollups.
-    const FEW_OF_A_WORKSPACE: [&str; 3] = [
+    /// builds and zones of rollups.
+    const FEW_OF_A_WORKSPACE: [&str; 4] = [
+        "INDEX rollup_builds",
         "sqlite_autoindex_connections",
         "sqlite_autoindex_agents",
         "SEARCH z USING PRIMARY KEY",
