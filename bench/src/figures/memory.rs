@@ -17,9 +17,13 @@ const SLACK: f64 = 0.25;
 const LOOK: Duration = Duration::from_millis(100);
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// Mebibytes that it may hold.
+const MOST: f64 = 40.0;
+const RESIDENT: &str = "Rss";
+
 /// As the kernel names them, and in words.
 const PARTS: [(&str, &str); 5] = [
-    ("Rss", "resident"),
+    (RESIDENT, "resident"),
     ("Pss", "its share of it"),
     ("Pss_Anon", "of that: memory of its own"),
     ("Pss_File", "of files, its program among them"),
@@ -108,6 +112,12 @@ fn settle(host: &Host) -> Result<Duration, Failure> {
 fn report(arguments: &Arguments, sides: &[Side<'_>]) -> Report {
     let mut report = Report::new("memory", "Memory at rest, with one converter active");
     let baseline = sides.get(1);
+    let resident = sides[0].part(RESIDENT);
+    report.aim(
+        &format!("resident at rest at most {MOST} MiB"),
+        format!("{resident:.1} MiB"),
+        resident <= MOST,
+    );
     let columns: Vec<&str> = ["MiB"]
         .into_iter()
         .chain(sides.iter().map(|side| side.build.name))
