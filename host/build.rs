@@ -27,7 +27,6 @@ fn main() {
 
 /// The files of a folder, which are numbered from 1 without a gap: `0001_begin.sql`.
 fn in_order(folder: &Path) -> Vec<PathBuf> {
-    println!("cargo:rerun-if-changed={}", folder.display());
     let entries = fs::read_dir(folder).expect("the folder of migrations is there");
     let mut files: Vec<PathBuf> = entries
         .map(|entry| entry.expect("it is read").path())

@@ -17,7 +17,7 @@ use leadhost_tests::load::{Unacknowledged, assert_each_once};
 use leadhost_tests::proxy::Proxy;
 use tokio::net::TcpStream;
 
-use super::{World, becomes_ready, gateways, is_long, lasts, size};
+use super::{MORE, World, becomes_ready, gateways, is_long, lasts, size};
 
 const CLIENTS: usize = 1_000;
 
@@ -32,9 +32,6 @@ const LATEST: Duration = Duration::from_secs(8);
 
 /// Of what is served in calm, the part that is served in the storm: one of so many.
 const PART: usize = 2;
-
-/// Bytes that it may hold beside what it held at rest.
-const MORE: u64 = 48 << 20;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_thousand_clients_are_served_or_told_to_come_again() {

@@ -31,6 +31,9 @@ use tempfile::TempDir;
 /// What every host here is started with: few connections, so that a lost one is felt.
 const FLAGS: [&str; 2] = ["--set", "store.connections=6"];
 
+/// Bytes that a host may hold beside what it held at rest.
+const MORE: u64 = 48 << 20;
+
 const WORKSPACE: &str = r#"
 [workspace]
 slug = "bad-days"

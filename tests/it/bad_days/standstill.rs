@@ -9,7 +9,7 @@ use leadhost_tests::load::{Load, Unacknowledged, assert_each_once};
 use leadhost_tests::postgres::signal;
 use rustix::process::Signal;
 
-use super::{World, becomes_ready, gateways, is_long, lasts};
+use super::{MORE, World, becomes_ready, gateways, is_long, lasts};
 
 /// The host's own deadline for an answer.
 const ANSWER: [&str; 2] = ["--set", "server.answer_seconds=5"];
@@ -19,9 +19,6 @@ const ANSWER: [&str; 2] = ["--set", "server.answer_seconds=5"];
 fn latest() -> Duration {
     Duration::from_secs(if is_long() { 8 } else { 60 })
 }
-
-/// Bytes that it may hold beside what it held at rest.
-const MORE: u64 = 48 << 20;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn while_the_whole_server_stands_still_requests_end_in_time() {

@@ -105,7 +105,9 @@ async fn a_file_from_before_the_first_release_is_refused_and_left_as_it_is() {
             .execute_batch(&old)
             .unwrap();
         let before = tables(&file);
+        let bytes = std::fs::read(&file).unwrap();
         let message = refusal(&file).await;
+        assert!(std::fs::read(&file).unwrap() == bytes, "it was changed");
         for says in [
             format!("(schema version {version})"),
             "another data folder".to_owned(),

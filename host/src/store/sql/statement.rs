@@ -127,12 +127,12 @@ impl Together {
     /// One statement of those that are `in_it`, which answers how many rows each of them
     /// changed. One that has no rows would still cost the server its preparations.
     pub fn text(&self, in_it: impl Fn(usize) -> bool) -> &Text {
-        let selected: Vec<usize> = (0..self.statements.len()).filter(|at| in_it(*at)).collect();
-        let selection: usize = selected.iter().map(|at| 1 << at).sum();
+        let selected = || (0..self.statements.len()).filter(|at| in_it(*at));
+        let selection: usize = selected().map(|at| 1 << at).sum();
         self.postgres[selection].get_or_init(|| {
             let mut each = Vec::new();
             let (mut parts, mut counts) = (Vec::new(), Vec::new());
-            for place in selected {
+            for place in selected() {
                 let text = for_dialect(&self.statements[place].source(), Dialect::Postgres);
                 let (columns, rest) = columns_of_each(&text)
                     .unwrap_or_else(|| panic!("without rows of its own: {text}"));

@@ -17,8 +17,9 @@ use rusqlite::{Connection, InterruptHandle};
 use rustix::fs::{CWD, RenameFlags};
 use uuid::Uuid;
 
+use super::connections::Opening;
 use super::open;
-use super::threads::{Opening, beside};
+use super::threads::beside;
 use crate::clock::SystemClock;
 use crate::domain::time::Micros;
 use crate::store::{Backup, StoreError};

@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
+use super::connections::Opening;
 use super::db::Db;
-use super::threads::{Opening, beside};
+use super::threads::beside;
 use crate::limits;
 use crate::store::StoreError;
 

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use super::alone::Alone;
 use super::checkpoint::Commits;
-use super::threads::{self, End, Length, Opening, Steps, Threads, ending};
+use super::connections::{self, Opening};
+use super::threads::{self, End, Length, Steps, Threads, ending};
 use crate::clock::SharedClock;
 use crate::store::StoreError;
 use crate::store::seen::Seen;
@@ -76,7 +77,7 @@ impl Db {
         let bounded = self.writing.run(
             Length::Short,
             ending(
-                steps!(|tx| threads::bound(threads::connection(tx)?, pages)),
+                steps!(|tx| connections::bound(threads::connection(tx)?, pages)),
                 // The bound is the connection's, and stays.
                 End::Undo,
             ),

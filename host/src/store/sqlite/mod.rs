@@ -4,6 +4,7 @@
 mod alone;
 pub(super) mod backup;
 mod checkpoint;
+mod connections;
 mod db;
 pub(super) mod error;
 mod open;
@@ -55,7 +56,7 @@ pub(super) async fn open_seen(
 mod tests {
     use rusqlite::Connection;
 
-    use super::threads::Opening;
+    use super::connections::Opening;
     use super::*;
     use crate::clock::SystemClock;
     use crate::store::operations;

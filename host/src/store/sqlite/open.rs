@@ -8,11 +8,12 @@ use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, TransactionBehavior};
 use uuid::Uuid;
 
+use super::connections::{Opening, log_of};
 use super::db::Db;
-use super::threads::{End, Length, Opening, beside, connection, ending, log_of};
+use super::threads::{End, Length, beside, connection, ending};
 use crate::clock::{Clock, SystemClock};
 use crate::domain::id::uuid_at;
 use crate::limits;
@@ -105,11 +106,9 @@ pub fn refuse_other_version(database: &Path) -> Result<(), StoreError> {
     if std::fs::metadata(database).map_or(0, |file| file.len()) == 0 {
         return Ok(());
     }
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let found = Connection::open_with_flags(database, flags)
-        .map_err(StoreError::from)
-        .and_then(|connection| schema_version(&connection));
-    match found {
+    let opening = Opening::to_read(database.to_owned(), Arc::new(SystemClock));
+    let found = opening.open();
+    match found.and_then(|connection| schema_version(&connection)) {
         Ok(version) => migrations_done(version).map(drop),
         Err(_) => Ok(()),
     }

@@ -1,6 +1,5 @@
-//! How connections to the file are opened, and the threads that hold them: one that
-//! writes, a few that read. An operation runs from its start to its end on its thread,
-//! in one transaction.
+//! The threads that hold connections to the file: one that writes, a few that read. An
+//! operation runs from its start to its end on its thread, in one transaction.
 //!
 //! A transaction that fails is rolled back; a connection that cannot roll back, or
 //! whose operation panicked, is closed, which does the same, and the next operation
@@ -9,20 +8,17 @@
 use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
-use std::path::{Path, PathBuf};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use rusqlite::functions::FunctionFlags;
-use rusqlite::{Connection, InterruptHandle, OpenFlags};
+use rusqlite::{Connection, InterruptHandle};
 use tokio::sync::oneshot;
 
 use super::checkpoint::Commits;
-use crate::clock::SharedClock;
+use super::connections::Opening;
 use crate::limits;
 use crate::store::StoreError;
 use crate::store::sql::Tx;
@@ -60,132 +56,6 @@ pub enum Length {
     Short,
     /// A page of many rows. One thread is always left to short reads.
     Long,
-}
-
-/// How a connection is opened. What one is set to stands here, for all of them.
-#[derive(Clone)]
-pub struct Opening {
-    file: PathBuf,
-    clock: SharedClock,
-    writes: bool,
-    /// Pages that the file may have; 0: as many as the disk has room for. Connections
-    /// that come later have the same bound.
-    max_pages: Arc<AtomicU32>,
-}
-
-/// Bytes of a page of a file that is made now; one that is there keeps its own. Whole pages
-/// go to the log and are synced, and most rows are far smaller than one: it is SQLite's own
-/// default.
-const PAGE_BYTES: u32 = 4 << 10;
-
-/// As many pages as SQLite lets a file have.
-const MOST_PAGES: u32 = 4_294_967_294;
-
-/// What every connection is set to.
-const SETTINGS: [(&str, &str); 7] = [
-    // An answer says that the commit is on the disk: with less than this, it may be gone
-    // when the power was.
-    ("synchronous", "full"),
-    // SQLite looks after references only where a connection asks for it.
-    ("foreign_keys", "on"),
-    // The checkpointer moves the log: a commit never waits for the file to be tidied.
-    ("wal_autocheckpoint", "0"),
-    // What is removed is overwritten, so that it is gone from the file too.
-    ("secure_delete", "on"),
-    // What is sorted is of people: it lies in no file outside the data folder, and asks a
-    // full disk for nothing.
-    ("temp_store", "memory"),
-    // KiB of pages that a connection has at hand, which is what less than 0 means: the upper
-    // pages of every tree, and those that were written last. Each thread has its own.
-    ("cache_size", "-16000"),
-    // Pages are read by calls: of a mapped file, a page that the disk does not give is a
-    // signal that ends the process, where a call is one error.
-    ("mmap_size", "0"),
-];
-
-impl Opening {
-    pub fn to_write(file: PathBuf, clock: SharedClock) -> Self {
-        Self {
-            file,
-            clock,
-            writes: true,
-            max_pages: Arc::default(),
-        }
-    }
-
-    pub fn to_read(file: PathBuf, clock: SharedClock) -> Self {
-        Self {
-            writes: false,
-            ..Self::to_write(file, clock)
-        }
-    }
-
-    /// Where SQLite keeps the log of the file.
-    pub fn log(&self) -> PathBuf {
-        log_of(&self.file)
-    }
-
-    /// What connections that come later may let the file grow to.
-    pub fn note_bound(&self, pages: u32) {
-        self.max_pages.store(pages, Ordering::Relaxed);
-    }
-
-    pub fn open(&self) -> Result<Connection, StoreError> {
-        let access = if self.writes {
-            OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE
-        } else {
-            OpenFlags::SQLITE_OPEN_READ_ONLY
-        };
-        // Each connection stays on its thread.
-        let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&self.file, flags)?;
-        connection.busy_timeout(Duration::from_secs(limits::STORE_BUSY_SECONDS))?;
-        connection.set_prepared_statement_cache_capacity(limits::STORE_STATEMENTS);
-        if self.writes {
-            // Before anything is in the file: later it changes nothing.
-            connection.execute_batch(&format!("pragma page_size = {PAGE_BYTES}"))?;
-            // Who reads and who writes do not wait for each other, and a commit is one sync.
-            // The file remembers it: who only reads finds it so.
-            connection.execute_batch("pragma journal_mode = wal")?;
-            let pages = self.max_pages.load(Ordering::Relaxed);
-            if pages > 0 {
-                bound(&connection, pages)?;
-            }
-        }
-        for (setting, value) in SETTINGS {
-            connection.execute_batch(&format!("pragma {setting} = {value}"))?;
-        }
-        let clock = Arc::clone(&self.clock);
-        let pure = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
-        // As in PostgreSQL: the wall clock of the feeds, and the greatest that is not null.
-        connection.create_scalar_function(
-            "feed_now",
-            0,
-            FunctionFlags::SQLITE_UTF8,
-            move |_| Ok(clock.now().0),
-        )?;
-        connection.create_scalar_function("greatest", 2, pure, |numbers| {
-            let (one, other): (Option<i64>, Option<i64>) = (numbers.get(0)?, numbers.get(1)?);
-            Ok(one.max(other))
-        })?;
-        // By bytes, as PostgreSQL calls that order.
-        connection.create_collation("C", |one, other| one.as_bytes().cmp(other.as_bytes()))?;
-        Ok(connection)
-    }
-}
-
-/// Where SQLite keeps the log of this file.
-pub fn log_of(database: &Path) -> PathBuf {
-    let mut log = database.as_os_str().to_owned();
-    log.push("-wal");
-    PathBuf::from(log)
-}
-
-/// Lets the file grow to this many pages by this connection, as a full disk would; 0: to
-/// any. One that is larger already does not grow.
-pub fn bound(connection: &Connection, pages: u32) -> Result<(), StoreError> {
-    let most = if pages == 0 { MOST_PAGES } else { pages };
-    Ok(connection.execute_batch(&format!("pragma max_page_count = {most}"))?)
 }
 
 /// The connection of a transaction on one of these threads.
@@ -568,11 +438,10 @@ impl Drop for Abandoned<'_> {
 mod tests {
     use std::sync::mpsc;
 
+    use rusqlite::functions::FunctionFlags;
     use tempfile::TempDir;
 
-    use super::{
-        Arc, FunctionFlags, Job, Length, Opening, StoreError, Threads, connection, ending,
-    };
+    use super::*;
     use crate::clock::SystemClock;
     use crate::store::sql::steps;
 
@@ -588,10 +457,14 @@ select count(*) from numbers";
         (folder, Arc::new(threads))
     }
 
-    type Running = tokio::task::JoinHandle<Result<(), StoreError>>;
+    type Operation = tokio::task::JoinHandle<Result<(), StoreError>>;
 
     /// An operation that tells that it runs, and runs until the other end is dropped.
-    fn run(threads: &Arc<Threads>, length: Length, runs: &mpsc::Sender<()>) -> (Running, End) {
+    fn run(
+        threads: &Arc<Threads>,
+        length: Length,
+        runs: &mpsc::Sender<()>,
+    ) -> (Operation, mpsc::Sender<()>) {
         let (threads, runs) = (Arc::clone(threads), runs.clone());
         let (end, until) = mpsc::channel::<()>();
         let running = tokio::spawn(async move {
@@ -601,17 +474,15 @@ select count(*) from numbers";
                     let _ = until.recv();
                     Ok(())
                 }),
-                super::End::Undo,
+                End::Undo,
             );
             threads.run(length, steps).await
         });
         (running, end)
     }
 
-    type End = mpsc::Sender<()>;
-
     async fn short(threads: &Threads) -> Result<(), StoreError> {
-        let steps = ending(steps!(|_tx| Ok(())), super::End::Undo);
+        let steps = ending(steps!(|_tx| Ok(())), End::Undo);
         threads.run(Length::Short, steps).await
     }
 
@@ -667,7 +538,7 @@ select count(*) from numbers";
                     })?;
                     Ok(connection.execute_batch(ENDLESS)?)
                 }),
-                super::End::Undo,
+                End::Undo,
             );
             own.run(Length::Long, steps).await
         });
@@ -684,7 +555,7 @@ select count(*) from numbers";
                 std::future::pending::<()>().await;
                 Ok(())
             }),
-            super::End::Undo,
+            End::Undo,
         );
         let result = threads.run(Length::Short, steps).await;
         assert!(

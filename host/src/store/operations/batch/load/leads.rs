@@ -12,8 +12,7 @@ use crate::domain::id::{
 use crate::limits;
 use crate::store::StoreError;
 use crate::store::decide::{
-    Arriving, Claim, ClaimKey, Contact, Deal, Delivery, Fetch, Item, Known, Needs, Places,
-    Quarantined,
+    Arriving, ClaimKey, Contact, Deal, Delivery, Fetch, Item, Known, Needs, Places, Quarantined,
 };
 use crate::store::row::deliveries::item_status;
 use crate::store::row::{Columns as _, known};
@@ -293,15 +292,8 @@ impl<'a> Key<'a> {
     }
 }
 
-/// Who has a key.
-enum Found<'a> {
-    Claim(&'a ClaimKey, Claim),
-    Contact(&'a (WorkspaceId, String), ContactId),
-    Product(&'a (WorkspaceId, String), ProductId),
-}
-
-/// Who has the keys that deliveries claim, which are locked; and whom the contacts' keys
-/// name, and which products the leads name. A contact's key stays its own for as long as
+/// Who has the keys that deliveries claim, which are locked; whom the contacts' keys name;
+/// and which products the leads name. A contact's key stays its own for as long as
 /// it is there, so it needs no lock: [`contacts`] notices who was erased; one that is made
 /// meanwhile meets the batch when that saves its own. Gives the people.
 pub async fn keys(
@@ -320,31 +312,26 @@ pub async fn keys(
         .zip(0_u32..)
         .map(|(key, place)| key.args(place))
         .collect();
-    let found: Vec<Found<'_>> = tx
-        .rows_each(&KEYS, &rows, |row| {
-            Ok(match asked(&keys, row)? {
-                Key::Claimed(key) => Found::Claim(key, known::claim(row)?),
-                Key::OfContact(key) => Found::Contact(key, row.id("contact_id")?),
-                Key::OfProduct(key) => Found::Product(key, row.id("product_id")?),
-            })
-        })
-        .await?;
     let mut people = BTreeSet::new();
-    for found in found {
-        match found {
-            Found::Claim(key, claim) => {
+    tx.rows_each(&KEYS, &rows, |row| {
+        match asked(&keys, row)? {
+            Key::Claimed(key) => {
+                let key = (*key).clone();
                 locked.claims.insert(key.clone());
-                known.claims.insert(key.clone(), claim);
+                known.claims.insert(key, known::claim(row)?);
             }
-            Found::Contact(key, contact) => {
+            Key::OfContact(key) => {
+                let contact = row.id("contact_id")?;
                 people.insert((key.0, contact));
-                known.contact_keys.insert(key.clone(), contact);
+                known.contact_keys.insert((*key).clone(), contact);
             }
-            Found::Product(key, product) => {
-                known.products.insert(key.clone(), product);
+            Key::OfProduct(key) => {
+                known.products.insert((*key).clone(), row.id("product_id")?);
             }
         }
-    }
+        Ok(())
+    })
+    .await?;
     Ok(people)
 }
 
