@@ -1,5 +1,5 @@
-// A portal's lead, from its bytes to what is stored: what Leadhost's converter
-// for Grupo OLX and its normalisation do, in JavaScript.
+// A portal's lead, from its bytes to its rows: the work of Leadhost's converter for
+// Grupo OLX and of its normalisation, in JavaScript.
 
 import { parsePhoneNumberFromString } from "libphonenumber-js/min";
 
@@ -52,7 +52,7 @@ function item(connection, fields) {
   const email = emailOf(text("email"));
   const emails = email ? [email] : [];
   if (!externalId && !name && !phones.length && !unreadPhones.length && !email) {
-    return { invalid: "nothing says whose lead this is" };
+    return { invalid: "the lead cannot be identified" };
   }
   const listings = [];
   if (text("clientListingId")) listings.push({ kind: "client", reference: text("clientListingId") });

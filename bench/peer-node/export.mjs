@@ -1,9 +1,9 @@
-// What Leadhost's export is measured against: fastify and better-sqlite3 on the same
+// The peer of Leadhost's export: fastify and better-sqlite3 on the same
 // messages in a file of its own with the tables of schema.sql, one process, written
 // with care. A keyset page reads by the same index, in the same order, and answers the
 // same body, letter by letter.
 //
-// It checks one key and does nothing else: no rate, no metrics, no cursor that is
+// It checks one key and does nothing else: no rate limit, no metrics, no cursor that is
 // bound to a workspace or a checksum.
 //
 //   node export.mjs --database FILE --workspace ID --key KEY --port NUMBER

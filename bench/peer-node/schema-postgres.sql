@@ -1,5 +1,5 @@
--- The peer's own tables on PostgreSQL: those of the service that a lead is about, with the
--- columns that the service has.
+-- The peer's own tables on PostgreSQL: the service's tables for a lead, with the
+-- same columns.
 
 create table products (
   workspace_id uuid not null,

@@ -1,6 +1,5 @@
--- The peers' own tables on SQLite: those of the service that a lead, or an export of
--- messages, is about, with the columns that the service has. Ids are text, as they come in
--- requests and go out in answers.
+-- The peers' own tables on SQLite: the service's tables for a lead, or for an export of
+-- messages, with the same columns. Ids are text, as in requests and answers.
 
 create table feed_clock (
   workspace_id text not null,
@@ -37,12 +36,12 @@ create table deliveries (
   lease integer not null,
   lease_until_at integer,
   presented blob,
-  -- Last, so that no other column is read past it.
+  -- The last column, so that reads of other columns do not pass through it.
   body blob not null
 ) strict;
 
 create index deliveries_by_connection on deliveries (connection_id, id);
--- The usual delivery is finished at once and is in neither of these.
+-- Most deliveries are finished at once and are in neither of these.
 create index deliveries_due on deliveries (next_attempt_at)
   where next_attempt_at is not null;
 create index deliveries_unfinished on deliveries (status, connection_id, id, body_bytes)

@@ -1,4 +1,4 @@
-// What Leadhost's ingest on PostgreSQL is measured against: fastify and pg with
+// The peer of Leadhost's ingest on PostgreSQL: fastify and pg with
 // a pool of 16 connections, one process, written with care. It answers when the
 // lead is committed; every request is a transaction of its own.
 //
@@ -6,12 +6,12 @@
 // same rows: delivery, item, dedupe key, contact and its keys, deal. It does what
 // the service does with one portal's leads and nothing else: no plugins, no sender
 // checks, no limits, no metrics, no policies. Its stamps come from a sequence,
-// which costs no lock; the service's feed clock, which no reader of the feed can
-// be late for, does.
+// which costs no lock; the service's feed clock, which lets no reader of the feed miss
+// a row, does.
 //
 // How a request's rows are written (--write):
-//   transaction   begin, a prepared statement a table, commit
-//   statement     one prepared statement with all of it, for a lead that is new
+//   transaction   begin, one prepared statement per table, commit
+//   statement     one prepared statement for all rows of a new lead
 //
 //   node server-postgres.mjs --url URL --write HOW --schema FILE --port NUMBER --connection ID
 
@@ -96,7 +96,7 @@ const ITEM = {
   text: `insert into items (workspace_id, delivery_id, item, status, external_id, deal_id, contact_id, message)
     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
 };
-// Nothing is written, and no row comes back, when the key is taken.
+// If the key exists, nothing is written and no row is returned.
 const WHOLE = {
   name: "whole",
   text: `with known as (
@@ -197,7 +197,7 @@ async function store(delivery, items, problem) {
       }
     }
   } catch (error) {
-    // Whatever state it is in, it is not used again.
+    // Its state is unknown, so it is not used again.
     client.release(true);
     throw error;
   }

@@ -1,4 +1,4 @@
-// What Leadhost's ingest is measured against: fastify and better-sqlite3, one
+// The peer of Leadhost's ingest: fastify and better-sqlite3, one
 // process, written with care. It answers when the lead is durable: WAL with
 // synchronous=FULL, and one commit for all requests of an event-loop turn.
 //

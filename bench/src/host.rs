@@ -1,5 +1,5 @@
 //! The service under measurement: the real program in a process of its own,
-//! with an empty data folder, a workspace and the converter made to serve.
+//! with an empty data folder, a workspace and an active converter.
 
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt as _;
@@ -12,7 +12,7 @@ use crate::Failure;
 use crate::http::Client;
 use crate::process::Process;
 
-/// The connection that leads are posted to, by name.
+/// The name of the connection that receives the leads.
 const CONNECTION: &str = "portal";
 
 pub struct Host {
@@ -23,35 +23,35 @@ pub struct Host {
     folder: PathBuf,
 }
 
-/// What a declaration gave.
+/// The result of a declaration.
 pub struct Workspace {
     pub id: String,
-    /// Where leads are posted to.
+    /// The path that receives the leads.
     pub path: String,
-    /// Opens the data API.
+    /// The key of the data API.
     pub key: String,
 }
 
 impl Host {
     /// Starts the program on a data folder and waits until it is ready. `store`
-    /// are lines for that section of its configuration.
+    /// contains lines for that section of its configuration.
     pub fn start(program: &Path, folder: &Path, store: &str) -> Result<Self, Failure> {
         Self::start_as("", program, folder, store)
     }
 
-    /// As one of several on a database, by a name.
+    /// Starts one of several hosts on a database, with this name.
     pub fn start_as(
         name: &str,
         program: &Path,
         folder: &Path,
         store: &str,
     ) -> Result<Self, Failure> {
-        // The service refuses one that others may use.
+        // The service refuses a folder that others may use.
         std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700))?;
         let config = folder.join("bench.toml");
         std::fs::write(&config, config_of(name, folder, store))?;
         let addresses = folder.join("service.json");
-        // Those of an earlier start are not this one's.
+        // The addresses of an earlier start are stale.
         match std::fs::remove_file(&addresses) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
             _ => {}
@@ -59,13 +59,13 @@ impl Host {
         let mut process = Process::start(
             "leadhost",
             Command::new(program)
-                // The same on every host of a database: no bit of it is set.
+                // The same sealing key for every host of a database: all bits are zero.
                 .env("LEADHOST_SEALING_KEY", format!("{}=", "A".repeat(43)))
                 .arg("serve")
                 .arg("--config")
                 .arg(&config),
         )?;
-        let said: Value = process.wait_for("it said its addresses", || {
+        let said: Value = process.wait_for("it reported its addresses", || {
             serde_json::from_slice(&std::fs::read(&addresses).ok()?).ok()
         })?;
         let address = |name: &str| -> Result<SocketAddr, Failure> {
@@ -92,12 +92,12 @@ impl Host {
         Ok(host)
     }
 
-    /// A client of the admin API.
+    /// Returns a client of the admin API.
     pub fn admin(&self) -> Result<Client, Failure> {
         self.admin_with_key_of(self)
     }
 
-    /// Of several hosts on a database only the first has made a key.
+    /// Of several hosts on a database only the first has created a key.
     pub fn admin_with_key_of(&self, other: &Self) -> Result<Client, Failure> {
         let path = other.folder.join("admin.key");
         let key = std::fs::read_to_string(&path)
@@ -105,7 +105,7 @@ impl Host {
         Client::connect(self.admin, Some(key.trim()))
     }
 
-    /// Makes a component serve; gives its digest.
+    /// Activates a component; returns its digest.
     pub fn activate(&self, component: &[u8]) -> Result<String, Failure> {
         let answer = self.admin()?.post(
             "/admin/v1/plugins?activate=true",
@@ -115,7 +115,7 @@ impl Host {
         digest(&answer.json()?)
     }
 
-    /// Makes a stored version serve; gives the answer.
+    /// Activates a stored version; returns the answer.
     pub fn activate_stored(admin: &mut Client, digest: &str) -> Result<Value, Failure> {
         let body = json!({"digest": digest, "accept": ["older"]});
         admin
@@ -127,7 +127,7 @@ impl Host {
             .json()
     }
 
-    /// Applies a workspace; gives what the service says of it.
+    /// Applies a workspace; returns the service's report.
     pub fn declare(&self, declaration: &Value) -> Result<Value, Failure> {
         self.admin()?
             .post(
@@ -138,12 +138,13 @@ impl Host {
             .json()
     }
 
-    /// A workspace with one connection to the converter that serves.
+    /// Declares a workspace with one connection to the active converter.
     pub fn apply(&self) -> Result<Workspace, Failure> {
         self.apply_as("bench", "grupo-olx", &json!({}))
     }
 
-    /// A workspace of this name with one connection to a converter, configured so.
+    /// Declares a workspace of this name with one connection to a converter with this
+    /// configuration.
     pub fn apply_as(&self, name: &str, plugin: &str, config: &Value) -> Result<Workspace, Failure> {
         let declaration = |rate_limit: u32| {
             json!({
@@ -157,7 +158,7 @@ impl Host {
                 "keys": [{"kind": "workspace", "label": name}],
             })
         };
-        // A baseline may be of before the time when so much could be allowed.
+        // An older baseline may not allow such a rate.
         let report = self
             .declare(&declaration(10_000_000))
             .or_else(|_| self.declare(&declaration(1_000_000)))?;
@@ -179,7 +180,7 @@ impl Host {
     }
 }
 
-/// The database of a data folder.
+/// Returns the path of a data folder's database.
 pub fn database(folder: &Path) -> PathBuf {
     folder.join("leadhost.db")
 }
@@ -191,8 +192,8 @@ fn digest(deployed: &Value) -> Result<String, Failure> {
         .ok_or_else(|| format!("an unexpected answer to an activation: {deployed}").into())
 }
 
-/// Free ports, no access log: the peer writes none either. Nor does it bound how many
-/// deliveries a second a connection may bring.
+/// Returns the configuration: free ports, no access log (the peer writes none either), and
+/// no bound on a connection's deliveries per second.
 fn config_of(name: &str, folder: &Path, store: &str) -> String {
     let name = match name {
         "" => String::new(),

@@ -1,4 +1,4 @@
-//! A client for what is asked once: declarations, activations, pages. The load
+//! A client for single requests: declarations, activations, pages. The load
 //! has its own, see `load`.
 
 use std::io::{Read, Write};
@@ -23,7 +23,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The body of a 2xx as JSON; another status is a failure that shows the body.
+    /// Returns the body of a 2xx as JSON; another status is an error that contains the body.
     pub fn json(&self) -> Result<Value, Failure> {
         let text = String::from_utf8_lossy(&self.body);
         if (200..300).contains(&self.status) {
@@ -47,7 +47,7 @@ impl Client {
         })
     }
 
-    /// Hangs up and comes again; from now on it waits so long for an answer.
+    /// Reconnects, and sets the timeout for later answers.
     pub fn come_again(&mut self, patience: Duration) -> Result<(), Failure> {
         self.stream = TcpStream::connect(self.address)?;
         self.stream.set_nodelay(true)?;
@@ -64,7 +64,7 @@ impl Client {
         self.send("POST", path, &headers, body)
     }
 
-    /// `headers` are lines, each with its end.
+    /// `headers` contains complete lines.
     pub fn send(
         &mut self,
         method: &str,

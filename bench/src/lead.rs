@@ -1,11 +1,10 @@
-//! The leads that are sent: made up, each with an id, a phone and an address of
-//! its own, and each of exactly the same size, so that a request of one round
-//! costs what one of another does.
+//! The leads that are sent: made up, each with its own id, phone and address, and all
+//! of exactly the same size, so that the requests of all rounds cost the same.
 
-/// Bytes of a lead's body: what a portal's lead usually has.
+/// Bytes of a lead's body: the usual size of a portal's lead.
 pub const BYTES: usize = 600;
 
-/// Gives leads that no other stream of the same round gives.
+/// Yields leads that no other stream of the same round yields.
 #[derive(Clone, Debug)]
 pub struct Leads {
     next: u64,
@@ -13,7 +12,7 @@ pub struct Leads {
 }
 
 impl Leads {
-    /// Numbers `first`, `first + step`, and so on.
+    /// Starts at `first` and continues in steps: `first + step`, and so on.
     pub fn new(first: u64, step: u64) -> Self {
         Self { next: first, step }
     }
@@ -25,7 +24,7 @@ impl Leads {
     }
 }
 
-/// The body of the lead with this number, below a hundred million.
+/// Writes the body of the lead with this number, below a hundred million.
 pub fn write(number: u64, body: &mut Vec<u8>) {
     use std::io::Write as _;
     const MESSAGE: &str = "Olá! Vi o anúncio e gostaria de saber se o apartamento ainda está disponível. Posso visitar na quinta-feira depois das 18h, ou no sábado de manhã.";
@@ -42,11 +41,11 @@ pub fn write(number: u64, body: &mut Vec<u8>) {
         phone = phone,
         message = MESSAGE,
     )
-    .expect("a vector takes what is written");
+    .expect("writing to a Vec does not fail");
     pad(body, b' ', b"\"}");
 }
 
-/// A body of the same size in which the converter finds nothing.
+/// Returns a body of the same size in which the converter finds no lead.
 pub fn write_nothing(body: &mut Vec<u8>) {
     body.clear();
     body.push(b'[');

@@ -1,8 +1,8 @@
-//! The load: a closed loop of keep-alive connections on one thread of its own.
+//! The load: a closed loop of keep-alive connections on a separate thread.
 //! Each connection sends a request, waits for the whole answer, and sends the
 //! next. Requests are written and answers read on raw sockets, so that the
-//! generator takes as little as possible of the machine that it shares with
-//! what it measures; how much it takes is measured too.
+//! generator uses as little as possible of the shared machine; its own use is
+//! measured too.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -24,12 +24,12 @@ use crate::sample::Sample;
 /// Connections of every figure that sends leads.
 pub const CONNECTIONS: u64 = 64;
 
-/// What is sent.
+/// The content of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// A lead that nobody sent before.
+    /// A lead that was not sent before.
     Lead,
-    /// As large, with no lead in it: the delivery alone is stored.
+    /// A body of the same size without a lead: only the delivery is stored.
     Nothing,
 }
 
@@ -45,7 +45,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// Leads from the first number on, over the usual connections, for no time yet.
+    /// Leads from the first number on, over the usual connections; the duration is not set yet.
     pub fn new(to: SocketAddr, path: String) -> Self {
         Self {
             to,
@@ -61,7 +61,7 @@ impl Load {
 /// One answer with status 200.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer {
-    /// When it was asked for and when its last byte came.
+    /// When the request was sent and when the answer's last byte arrived.
     pub sent: Instant,
     pub took: Duration,
     /// The delivery's id as text.
@@ -71,7 +71,7 @@ pub struct Answer {
 #[derive(Debug, Default)]
 pub struct Outcome {
     pub answers: Vec<Answer>,
-    /// What was not a 200 with `converted` or `ignored`, by what it was.
+    /// Counts of answers other than 200 with `converted` or `ignored`, by kind.
     pub failures: BTreeMap<String, u64>,
     /// From the first request to the last answer.
     pub elapsed: Duration,
@@ -88,7 +88,7 @@ impl Outcome {
         self.failures.values().sum()
     }
 
-    /// What another generator saw at the same time.
+    /// Adds the outcome of another generator that ran at the same time.
     pub fn add(&mut self, other: Self) {
         self.answers.extend(other.answers);
         for (what, times) in other.failures {
@@ -103,12 +103,12 @@ impl Outcome {
     }
 }
 
-/// Runs the load on a thread of its own; gives what came of it.
+/// Runs the load on a separate thread; returns its outcome.
 pub fn start(load: Load) -> std::thread::JoinHandle<Result<Outcome, Failure>> {
     start_until(load, Arc::default())
 }
 
-/// As [`start`], and ends it early when the flag is set.
+/// Like [`start`], and ends it early when the flag is set.
 pub fn start_until(
     load: Load,
     stop: Arc<AtomicBool>,
@@ -121,7 +121,7 @@ pub fn start_until(
     })
 }
 
-/// As [`start`], and waits for it.
+/// Like [`start`], and waits for it.
 pub fn finish(load: Load) -> Result<Outcome, Failure> {
     join(start(load))
 }
@@ -218,7 +218,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads one whole answer; gives its status and the delivery that it names.
+    /// Reads one whole answer; returns its status and its delivery's id.
     async fn answer(&mut self) -> Result<(u16, [u8; 36]), String> {
         self.received.clear();
         let mut head = None;
@@ -272,11 +272,11 @@ fn write_request(request: &mut Vec<u8>, load: &Load, body: &[u8]) {
         load.to,
         body.len()
     )
-    .expect("a vector takes what is written");
+    .expect("writing to a Vec does not fail");
     request.extend_from_slice(body);
 }
 
-/// Status, where the body begins and its length, once the head is complete.
+/// Returns status, and offset and length of the body, once the head is complete.
 fn read_head(received: &[u8]) -> Result<Option<(u16, usize, usize)>, String> {
     let Some(end) = find(received, b"\r\n\r\n") else {
         return Ok(None);

@@ -1,17 +1,16 @@
-//! What the performance claims of Leadhost stand on. `cargo xtask bench` builds
-//! everything in release and starts this program, which measures the figures
-//! that it is asked for, one after the other, prints them, and writes them to
-//! `bench/results`.
+//! The measurements behind Leadhost's performance claims. `cargo xtask bench` builds
+//! everything in release and starts this program, which measures the requested
+//! figures one after the other, prints them, and writes them to `bench/results`.
 //!
-//! The rules. The service is the real program in a process of its own, with its
-//! default configuration save what a figure says. What is compared is measured
-//! in the same run, in alternating rounds. A figure counts the rows afterwards:
-//! an answer whose lead is not in the store makes it fail. A missed aim is
+//! Rules: the service is the real program in a process of its own, with its default
+//! configuration except for what a figure states. The sides of a comparison are
+//! measured in the same run, in alternating rounds. A figure counts the rows
+//! afterwards and fails if an answered lead is not in the store. A missed aim is
 //! printed as missed.
 
 #![expect(
     clippy::disallowed_methods,
-    reason = "a benchmark lets time pass: that is what it measures"
+    reason = "a benchmark measures elapsed time"
 )]
 #![allow(
     clippy::print_stdout,
@@ -41,19 +40,19 @@ mod rows;
 mod sample;
 mod variant;
 
-/// What ended a figure, in words: nothing here is matched on.
+/// Why a figure failed. No code matches on it.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 #[derive(Parser)]
 #[command(name = "leadhost-bench")]
 pub struct Arguments {
-    /// The figures; none: all of them
+    /// The figures; default: all of them
     figures: Vec<Figure>,
     /// The service's program, built in release
     #[arg(long)]
     leadhost: PathBuf,
     /// Another build of it, such as one from before a change: `ingest`, `ingest-postgres`,
-    /// `export`, `export-stores` and `memory` measure it beside, in the same rounds
+    /// `export`, `export-stores` and `memory` also measure it, in the same rounds
     #[arg(long, env = "LEADHOST_BENCH_BASELINE")]
     baseline: Option<PathBuf>,
     /// The folder of built components
@@ -68,7 +67,7 @@ pub struct Arguments {
     /// Alternating rounds
     #[arg(long, default_value_t = 3)]
     rounds: usize,
-    /// Rows of `neighbours`, with commas between them; none: all of them
+    /// Comma-separated rows of `neighbours`; default: all of them
     #[arg(long, value_delimiter = ',')]
     rows: Vec<String>,
 }
@@ -92,7 +91,7 @@ enum Figure {
     Neighbours,
 }
 
-/// What a build of the service is called in results.
+/// The name of a build of the service in results.
 pub const SERVICE: &str = "Leadhost";
 pub const BASELINE: &str = "baseline";
 
@@ -104,7 +103,7 @@ pub struct Build<'a> {
 }
 
 impl Arguments {
-    /// The service, and the baseline where there is one.
+    /// Returns the service, and the baseline if there is one.
     pub fn builds(&self) -> Vec<Build<'_>> {
         let service = Build {
             name: SERVICE,
@@ -125,17 +124,17 @@ impl Arguments {
         self.folder.join("results")
     }
 
-    /// An empty data folder beside the build's results: on a disk, where a
-    /// folder for temporary files may be in memory and a sync cost nothing.
+    /// Returns an empty data folder beside the build's results, which is on a disk. A
+    /// folder for temporary files may be in memory, where a sync costs nothing.
     pub fn scratch(&self) -> Result<tempfile::TempDir, Failure> {
         let parent = self.plugins.join("../bench");
         std::fs::create_dir_all(&parent)?;
         Ok(tempfile::tempdir_in(std::fs::canonicalize(parent)?)?)
     }
 
-    /// An empty data folder in memory, for what is no matter of the disk: one that
-    /// stands still for a second would hide everything else. On the disk where
-    /// [`has_memory`] says that there is no such place.
+    /// Returns an empty data folder in memory, for measurements that do not concern the
+    /// disk: one stall of a second would hide everything else. It is on the disk if
+    /// [`has_memory`] returns false.
     pub fn scratch_in_memory(&self) -> Result<tempfile::TempDir, Failure> {
         if has_memory() {
             return Ok(tempfile::tempdir_in(MEMORY)?);
@@ -143,7 +142,7 @@ impl Arguments {
         self.scratch()
     }
 
-    /// The component that all figures convert with.
+    /// Returns the component that all figures convert with.
     pub fn component(&self) -> Result<Vec<u8>, Failure> {
         let path = self.plugins.join("converter-grupo-olx.wasm");
         std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()).into())

@@ -1,9 +1,9 @@
 //! Load at a steady rate, an open loop: each request is due at its time, whether
-//! or not those before it are answered, and what it took is counted from that
-//! time. A closed loop would wait with the service and see less of a stall.
+//! or not earlier ones are answered, and its latency is measured from that time.
+//! A closed loop would wait with the service and see less of a stall.
 //!
-//! One thread of its own keeps the time and another all sockets: what a
-//! generator takes of the machine, what it measures lacks.
+//! One thread keeps the time and another handles all sockets: processor time that a
+//! generator uses is missing for what it measures.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -22,19 +22,19 @@ use tokio::task::LocalSet;
 use crate::sample::Sample;
 use crate::{Failure, lead};
 
-/// After it a request counts as not answered.
+/// After this time a request counts as unanswered.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 #[derive(Clone, Debug)]
 pub struct Paced {
     pub to: SocketAddr,
-    /// The address that it comes from: tenants do not share theirs.
+    /// The source address of the load; tenants do not share theirs.
     pub from: IpAddr,
     pub path: String,
     pub per_second: f64,
     pub during: Duration,
-    /// Requests under way at once, each over a connection of its own, that is kept: past
-    /// it those that are due are not sent.
+    /// Maximum requests in flight, each over its own kept connection. Above it, due requests
+    /// are not sent.
     pub under_way: usize,
     pub body: Body,
 }
@@ -43,21 +43,21 @@ pub struct Paced {
 pub enum Body {
     /// A portal's leads from this number on.
     Leads(u64),
-    /// The same few bytes each time: what comes of them is in the configuration.
+    /// The same few bytes each time; the configuration decides the outcome.
     Same,
 }
 
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// What each request took from when it was due, answered or not.
+    /// The time of each request from when it was due, answered or not.
     pub took: Vec<Duration>,
-    /// How they ended: the answer's status and its word, or what went wrong.
+    /// The outcomes: the answer's status and its word, or the failure.
     pub ended: BTreeMap<String, u64>,
     pub during: Duration,
 }
 
 impl Outcome {
-    /// Answers 200 a second.
+    /// Returns the answers 200 per second.
     pub fn ok_per_second(&self) -> f64 {
         let ok = self.ended.iter().filter(|(how, _)| how.starts_with("200"));
         ok.map(|(_, times)| *times).sum::<u64>() as f64 / self.during.as_secs_f64()
@@ -68,7 +68,7 @@ impl Outcome {
     }
 }
 
-/// Starts the load; it ends after its time, and once all is answered or given up.
+/// Starts the load. It ends after its duration, once all requests are answered or given up.
 pub fn start(load: Paced) -> JoinHandle<Result<Outcome, Failure>> {
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -97,7 +97,7 @@ async fn run(load: Paced) -> Result<Outcome, Failure> {
     let mut tasks = Vec::new();
     let mut number = 0;
     while let Some(due) = dues.recv().await {
-        // One of them is the task itself.
+        // One reference belongs to the task itself.
         if Rc::strong_count(&shared) > shared.load.under_way {
             shared.end("not sent: too many are under way", due);
         } else {
@@ -120,8 +120,8 @@ async fn run(load: Paced) -> Result<Outcome, Failure> {
     Ok(shared.outcome.take())
 }
 
-/// Says when each request is due. The timers of the runtime are a millisecond
-/// late, which is a third of what is measured.
+/// Sends each request's due time. The runtime's timers are a millisecond late, which is a
+/// third of the measured values.
 fn keep_time(
     load: &Paced,
     due: mpsc::UnboundedSender<Instant>,
@@ -145,7 +145,7 @@ fn keep_time(
 
 struct Shared {
     load: Paced,
-    /// Kept connections that nobody uses now.
+    /// Kept connections that are idle.
     idle: RefCell<Vec<Connection>>,
     outcome: RefCell<Outcome>,
 }
@@ -180,7 +180,7 @@ async fn one(shared: Rc<Shared>, number: u64, due: Instant) {
     }
 }
 
-/// How the answer was, and the connection where it is kept.
+/// Returns the outcome of the request, and the connection if it is kept.
 async fn ask(shared: &Shared, number: u64) -> Result<(String, Option<Connection>), String> {
     let load = &shared.load;
     let idle = shared.idle.borrow_mut().pop();
@@ -239,7 +239,7 @@ async fn ask(shared: &Shared, number: u64) -> Result<(String, Option<Connection>
             };
             return Ok((how, kept.then_some(connection)));
         }
-        // The rest of a long answer is of no interest.
+        // The rest of a long answer is ignored.
         if buffer.len() > 64 << 10 {
             buffer.truncate(body + 1_024);
         }
@@ -260,13 +260,13 @@ async fn connect(load: &Paced) -> std::io::Result<Connection> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Head {
     status: u16,
-    /// Where the body begins, and its length.
+    /// The offset of the body, and its length.
     body: usize,
     length: usize,
     kept: bool,
 }
 
-/// The head, once it is complete.
+/// Returns the head, once it is complete.
 fn read_head(received: &[u8]) -> Option<Head> {
     let end = received.windows(4).position(|four| four == b"\r\n\r\n")?;
     let head = String::from_utf8_lossy(&received[..end]).to_ascii_lowercase();
@@ -279,7 +279,7 @@ fn read_head(received: &[u8]) -> Option<Head> {
     })
 }
 
-/// What an answer says became of the delivery.
+/// Returns the delivery's outcome from an answer.
 fn word(body: &[u8]) -> Option<String> {
     const BEFORE: &[u8] = b"\"status\":\"";
     let begin = body

@@ -22,7 +22,7 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Starts the one with SQLite on an empty data folder and waits until it answers.
+    /// Starts the peer with SQLite on an empty data folder and waits until it answers.
     pub fn start(bench: &Path, folder: &Path) -> Result<Self, Failure> {
         Self::run(
             Command::new("node")
@@ -34,7 +34,7 @@ impl Peer {
         )
     }
 
-    /// Starts the one with PostgreSQL on an empty database; `write` is how it
+    /// Starts the peer with PostgreSQL on an empty database; `write` selects how it
     /// writes a request's rows, see there.
     pub fn start_postgres(bench: &Path, url: &str, write: &str) -> Result<Self, Failure> {
         let schema = bench.join("peer-node/schema-postgres.sql");
@@ -47,7 +47,7 @@ impl Peer {
         )
     }
 
-    /// Starts the one that exports messages of this workspace from a file with the peer's
+    /// Starts the peer that exports messages of this workspace from a file with the peer's
     /// [`schema`].
     pub fn start_export(
         bench: &Path,
@@ -64,7 +64,7 @@ impl Peer {
     }
 
     fn run(command: &mut Command) -> Result<Self, Failure> {
-        // Free a moment ago; nobody else takes ports here.
+        // The port was free a moment ago, and no other process takes ports here.
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
             .local_addr()?
             .port();
@@ -97,17 +97,17 @@ impl Peer {
     }
 }
 
-/// The tables of the peers on SQLite.
+/// The peers' tables on SQLite.
 pub fn schema(bench: &Path) -> PathBuf {
     bench.join("peer-node/schema.sql")
 }
 
-/// The database of a data folder.
+/// Returns the path of a data folder's database.
 pub fn database(folder: &Path) -> PathBuf {
     folder.join("peer.db")
 }
 
-/// What it is made of, as it is locked.
+/// Returns the versions of its packages, as they are locked.
 pub fn versions(bench: &Path, report: &mut Report) -> Result<(), Failure> {
     report.version("node", output("node", &["--version"]));
     let path = bench.join("peer-node/package.json");

@@ -1,7 +1,7 @@
-//! The PostgreSQL server of the figures: a cluster of its own, made for the run
-//! and gone after it, which all sides share in turns. It flushes to disk as a
-//! server in earnest does. However this program ends, a watch that holds the
-//! other end of a pipe stops the server and removes its files.
+//! The PostgreSQL server of the figures: a separate cluster, created for the run and
+//! removed after it, which all sides share in turns. It flushes to disk like a production
+//! server. However this program ends, a watchdog that holds the other end of a pipe stops
+//! the server and removes its files.
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
@@ -19,8 +19,9 @@ use crate::report::Report;
 use crate::rows::block_on;
 use crate::{Arguments, Failure};
 
-/// Beside the defaults: memory as a small server in earnest has it, no checkpoint that
-/// falls into one side's round and not into the other's, and room in the log that was
+/// Beyond the defaults: memory as in a small production server, no checkpoint that
+/// falls into one side's round and not into the other's, and reusable space in the
+/// log, see [`LOG`].
 /// written before, see [`LOG`].
 const SETTINGS: &str = "
 listen_addresses = '127.0.0.1'
@@ -31,8 +32,8 @@ min_wal_size = '1GB'
 checkpoint_timeout = '30min'
 ";
 
-/// Fills segments of the log, which the next checkpoint keeps to be written again: to make
-/// a new one takes some 60 ms here, which the sides that come first would pay for all.
+/// Fills segments of the log, which the next checkpoint recycles. Creating a new
+/// one takes some 60 ms here, which the first sides would pay for all.
 const LOG: &str = "
 do $$
 begin
@@ -43,15 +44,15 @@ begin
 end
 $$";
 
-/// What the watch does: $1 programs, $2 cluster, $3 folder.
+/// The watchdog's script: $1 programs, $2 cluster, $3 folder.
 const WATCH: &str = r#"
 cat > /dev/null
 "$1/pg_ctl" stop -D "$2" -m immediate
 rm -rf "$3"
 "#;
 
-/// Owns the databases, as the service's login does: it may make roles and is
-/// no superuser.
+/// Owns the databases, like the service's login: it may create roles and is not a
+/// superuser.
 const LOGIN: &str = "leadhost_bench";
 
 pub struct Server {
@@ -62,13 +63,13 @@ pub struct Server {
     made: std::cell::Cell<u32>,
 }
 
-/// One database of it, dropped when it is done with.
+/// One database of the server, dropped after use.
 pub struct Database<'a> {
     server: &'a Server,
     name: String,
 }
 
-/// Work of the server in a round.
+/// The server's work in a round.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Work {
     pub processor: Duration,
@@ -121,8 +122,8 @@ impl Server {
         Ok(server)
     }
 
-    /// An empty database. What earlier ones have left to write is written first,
-    /// so that no round pays for the one before.
+    /// Creates an empty database. A checkpoint comes first, so that no round pays for the
+    /// one before.
     pub fn database(&self) -> Result<Database<'_>, Failure> {
         let number = self.made.get() + 1;
         self.made.set(number);
@@ -137,7 +138,7 @@ impl Server {
         Ok(Database { server: self, name })
     }
 
-    /// What it has done so far.
+    /// Returns the server's work so far.
     pub fn work(&self) -> Result<Work, Failure> {
         let first = fs::read_to_string(self.cluster().join("postmaster.pid"))?;
         let first = first.lines().next().unwrap_or_default().to_owned();
@@ -147,7 +148,7 @@ impl Server {
             .filter_map(|entry| entry.file_name().into_string().ok())
             .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
             .filter(|name| parent(name).as_deref() == Some(&first))
-            // One that ends meanwhile is in the account of its parent.
+            // The time of a process that ends meanwhile is in its parent's account.
             .filter_map(|name| ticks(&name, &[11, 12]).ok())
             .sum::<Duration>();
         let log_bytes = self.ask("select (pg_current_wal_insert_lsn() - '0/0')::bigint")?;
@@ -231,18 +232,18 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // The pipe breaks, and the watch does the rest.
+        // The pipe breaks, and the watchdog stops the server.
         drop(self.watch.stdin.take());
         if let Err(error) = self.watch.wait() {
             eprintln!("the database server of the figures may still be there: {error}");
         }
-        // Empty by now; its parent may not be the account's.
+        // Empty by now. Its parent may belong to another account.
         let _ = fs::remove_dir(&self.folder);
     }
 }
 
 impl Database<'_> {
-    /// As its owner: what a side is given.
+    /// Returns the URL for its owner, which a side gets.
     pub fn url(&self) -> String {
         format!(
             "postgres://{LOGIN}@127.0.0.1:{}/{}",
@@ -250,12 +251,12 @@ impl Database<'_> {
         )
     }
 
-    /// Lines for the section `store` of the service's configuration.
+    /// Returns lines for the section `store` of the service's configuration.
     pub fn store(&self) -> String {
         format!("url = {:?}\n", self.url())
     }
 
-    /// Statements as the superuser, each on its own.
+    /// Runs statements as the superuser, each on its own.
     pub fn say(&self, statements: &[&str]) -> Result<(), Failure> {
         self.server.say(&self.name, statements)
     }
@@ -266,8 +267,8 @@ impl Database<'_> {
     }
 }
 
-/// A folder that the server's account owns, beside the build's results; where
-/// the account may not reach that, the system's own for such.
+/// Returns a folder that the server's account owns: beside the build's results, or in the
+/// system's folder for temporary files if the account cannot reach that.
 fn place(arguments: &Arguments, programs: &Binaries) -> Result<PathBuf, Failure> {
     let usual = arguments.scratch()?;
     let Some(account) = &programs.account else {

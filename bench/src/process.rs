@@ -1,5 +1,4 @@
-//! A program that is measured: started, looked at through `/proc`, and ended
-//! by its own id.
+//! A measured program: started, observed through `/proc`, and ended by its process id.
 
 use std::collections::BTreeMap;
 use std::process::{Child, Command, Stdio};
@@ -24,7 +23,7 @@ impl Process {
         Ok(Self { child, name })
     }
 
-    /// Waits for something that this process brings about.
+    /// Waits until `look` returns a value, for at most a minute.
     pub fn wait_for<T>(
         &mut self,
         what: &str,
@@ -46,12 +45,12 @@ impl Process {
         }
     }
 
-    /// Processor time of all its threads so far.
+    /// Returns the processor time of all its threads so far.
     pub fn processor(&self) -> Result<Duration, Failure> {
         ticks(&self.child.id().to_string(), &[11, 12])
     }
 
-    /// Mebibytes of memory that it holds: resident now, and at most so far.
+    /// Returns its resident memory in MiB: now, and the maximum so far.
     pub fn memory(&self) -> Result<(f64, f64), Failure> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let mebibytes = |field: &str| {
@@ -65,14 +64,14 @@ impl Process {
         Ok((mebibytes("VmRSS:")?, mebibytes("VmHWM:")?))
     }
 
-    /// Mebibytes by part, as the kernel sums up its mappings: `Rss`, `Pss` and so on.
+    /// Returns MiB by part, as the kernel sums up its mappings: `Rss`, `Pss` and so on.
     pub fn mappings(&self) -> Result<BTreeMap<String, f64>, Failure> {
         let path = format!("/proc/{}/smaps_rollup", self.child.id());
         let told = std::fs::read_to_string(path)?;
         Ok(told.lines().filter_map(part).collect())
     }
 
-    /// Asks it to end and waits until it has.
+    /// Asks it to end and waits until it has ended.
     pub fn stop(mut self) -> Result<(), Failure> {
         self.ask_to_end();
         let status = self.child.wait()?;
@@ -84,7 +83,7 @@ impl Process {
 
     fn ask_to_end(&self) {
         if let Some(id) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
-            // It may be gone already, which is as good.
+            // The process may have ended already.
             let _ = kill_process(id, Signal::TERM);
         }
     }
@@ -99,19 +98,19 @@ impl Drop for Process {
     }
 }
 
-/// A line such as `Pss_Anon:   1024 kB`.
+/// Parses a line such as `Pss_Anon:   1024 kB`.
 fn part(line: &str) -> Option<(String, f64)> {
     let (name, rest) = line.split_once(':')?;
     let kibibytes: f64 = rest.trim().strip_suffix(" kB")?.trim().parse().ok()?;
     Some((name.to_owned(), kibibytes / 1024.0))
 }
 
-/// Processor time of a process: the sum of these fields of the kernel's account,
-/// counted after the name. 11 and 12 are its own, 13 and 14 that of its children
-/// that have ended.
+/// Returns the processor time of a process: the sum of these fields of `/proc/PID/stat`,
+/// counted after the name. 11 and 12 are its own, 13 and 14 those of its ended
+/// children.
 pub fn ticks(process: &str, fields: &[usize]) -> Result<Duration, Failure> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
-    // The name is in brackets and may hold spaces.
+    // The name is in brackets and may contain spaces.
     let found: Vec<&str> = stat
         .rsplit_once(')')
         .map(|(_, rest)| rest.split_whitespace().collect())

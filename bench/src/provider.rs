@@ -1,7 +1,6 @@
-//! The provider's end of a channel, as small as it can be: it answers each
-//! message of WhatsApp's Cloud API with an id, at once or after a while, and
-//! counts. What it costs is cost that the service is not blamed for, so it
-//! reads no more of a request than where it ends.
+//! A minimal provider for a channel: it answers each message of WhatsApp's Cloud API
+//! with an id, at once or after a pause, and counts. Its own cost should not be
+//! attributed to the service, so it reads a request only to find its end.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -26,20 +25,20 @@ impl Provider {
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let counted = Arc::clone(&counted);
-                // It ends with its connection.
+                // The task ends with its connection.
                 std::thread::spawn(move || serve(stream, pause, &counted));
             }
         });
         Ok(Self { address, taken })
     }
 
-    /// Messages that it has answered.
+    /// Returns the number of messages that it has answered.
     pub fn taken(&self) -> u64 {
         self.taken.load(Ordering::Relaxed)
     }
 }
 
-/// The id of the message that was the `number`th to come.
+/// Returns the id of the `number`th message.
 pub fn id_of(number: u64) -> String {
     format!("wamid.bench{number:012}")
 }
@@ -74,7 +73,7 @@ fn serve(mut stream: TcpStream, pause: Duration, taken: &AtomicU64) -> std::io::
     }
 }
 
-/// Bytes of the first request, once it is complete.
+/// Returns the length of the first request, once it is complete.
 fn request_length(received: &[u8]) -> Option<usize> {
     let head = received
         .windows(4)
@@ -94,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_is_whole_with_its_body() {
+    fn a_request_is_complete_with_its_body() {
         let request = b"POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabcPOST";
         assert_eq!(request_length(&request[..40]), None);
         assert_eq!(request_length(request), Some(41));

@@ -1,6 +1,6 @@
-//! What a figure gives: tables, what was aimed at and whether it was met, and
-//! the circumstances. Printed, and written as Markdown for people and as JSON
-//! for programs. The circumstances name the machine's make, never the machine.
+//! The result of a figure: tables, aims with their verdicts, and the circumstances.
+//! Printed, and written as Markdown for people and as JSON for programs. The
+//! circumstances name the machine's make, never the machine itself.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -110,12 +110,12 @@ impl Report {
         self.versions.push((of.to_owned(), version.into()));
     }
 
-    /// The figures as they were measured, for programs.
+    /// The measured values, for programs.
     pub fn data(&mut self, key: &str, value: Value) {
         self.data[key] = value;
     }
 
-    /// Prints it, and writes both files.
+    /// Prints the report, and writes both files.
     pub fn publish(mut self, folder: &Path) -> Result<(), Failure> {
         let (date, machine) = (date()?, machine());
         self.versions.insert(
@@ -158,8 +158,12 @@ impl Report {
         let mut text = format!("# {}\n\n", self.title);
         for aim in &self.aims {
             let verdict = if aim.met { "met" } else { "**missed**" };
-            writeln!(text, "- Aim: {}. Came: {}: {verdict}.", aim.what, aim.came)
-                .expect("a string takes what is written");
+            writeln!(
+                text,
+                "- Aim: {}. Result: {}: {verdict}.",
+                aim.what, aim.came
+            )
+            .expect("writing to a String does not fail");
         }
         for table in &self.tables {
             text.push('\n');
@@ -168,7 +172,7 @@ impl Report {
         if !self.notes.is_empty() {
             text.push('\n');
             for note in &self.notes {
-                writeln!(text, "- {note}").expect("a string takes what is written");
+                writeln!(text, "- {note}").expect("writing to a String does not fail");
             }
         }
         let versions: Vec<String> = self
@@ -177,12 +181,12 @@ impl Report {
             .map(|(of, version)| format!("{of} {version}"))
             .collect();
         writeln!(text, "\n{date} UTC. {machine}. {}.", versions.join(", "))
-            .expect("a string takes what is written");
+            .expect("writing to a String does not fail");
         text
     }
 }
 
-/// Three significant digits of a rate.
+/// Formats a rate with three significant digits.
 pub fn count(figure: f64) -> String {
     let digits = format!("{figure:.0}");
     let mut grouped = String::new();
@@ -195,7 +199,7 @@ pub fn count(figure: f64) -> String {
     grouped
 }
 
-/// A duration in the unit that suits it.
+/// Formats a duration in a suitable unit.
 pub fn time(duration: std::time::Duration) -> String {
     let micros = duration.as_secs_f64() * 1e6;
     match micros {
@@ -220,7 +224,7 @@ fn machine() -> String {
         .and_then(|line| line.trim().split(' ').next()?.parse::<u64>().ok())
         .unwrap_or_default();
     let kernel = read("/proc/sys/kernel/osrelease");
-    // What follows the numbers names a build.
+    // The text after the numbers names a build.
     let kernel = kernel
         .trim()
         .split('-')
@@ -245,7 +249,7 @@ fn date() -> Result<String, Failure> {
         .replace('T', " "))
 }
 
-/// The version alone.
+/// Returns only the version.
 fn rustc() -> String {
     let said = output("rustc", &["--version"]);
     said.split(' ').nth(1).unwrap_or(&said).to_owned()
@@ -255,7 +259,7 @@ fn commit() -> String {
     output("git", &["rev-parse", "--short", "HEAD"])
 }
 
-/// The first line of what a program says; `unknown` when it says nothing.
+/// Returns the first line of a program's output; `unknown` if there is none.
 pub fn output(program: &str, arguments: &[&str]) -> String {
     Command::new(program)
         .args(arguments)

@@ -1,6 +1,6 @@
-//! A round of an ingest figure: a side is warmed up, loaded, and its rows are
-//! counted: each answer's delivery must be there, and there must be exactly one
-//! item, dedupe key, contact and deal, and two contact keys, for each.
+//! A round of an ingest figure: warms up a side, loads it, and counts its rows. The
+//! delivery of each answer must exist, and there must be exactly one item, dedupe key,
+//! contact and deal, and two contact keys, for each.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,18 +14,18 @@ use crate::sample::median;
 use crate::{Arguments, Failure};
 
 const WARM_UP: Duration = Duration::from_secs(1);
-/// Numbers of leads that no warm-up reaches.
+/// First number of a round's leads; no warm-up reaches it.
 const FIRST: u64 = 50_000_000;
 
 pub struct Round {
     pub outcome: Outcome,
     pub warm: Outcome,
-    /// Processor time of the side's own process for one answer.
+    /// Processor time of the side's own process per answer.
     pub processor: Duration,
 }
 
-/// The sides in the order of this round. Every other round goes the other way: what a side
-/// leaves behind on the machine, or in the server's log, is met by the one after it.
+/// Returns the sides in the order of this round. Every other round is reversed, because
+/// the traces that a side leaves on the machine, or in the server's log, affect the next one.
 pub fn in_turn<T>(sides: &mut [T], number: usize) -> Vec<&mut T> {
     let mut turns: Vec<&mut T> = sides.iter_mut().collect();
     if number.is_multiple_of(2) {
@@ -34,8 +34,8 @@ pub fn in_turn<T>(sides: &mut [T], number: usize) -> Vec<&mut T> {
     turns
 }
 
-/// Warms the side up and loads it, for how long and from which lead on is said here;
-/// `processor` tells the time that its process has used so far.
+/// Warms the side up and loads it. `processor` returns the processor time that its process
+/// has used so far.
 pub fn run(
     arguments: &Arguments,
     load: Load,
@@ -69,7 +69,7 @@ pub fn run(
     })
 }
 
-/// Every answer is there, and nothing that was not answered.
+/// Checks that every answered delivery is stored, and no other.
 pub fn check(database: &Database, body: Body, round: &Round) -> Result<(), Failure> {
     let answers = || round.warm.answers.iter().chain(&round.outcome.answers);
     let leads = u64::try_from(answers().count())?;
@@ -85,7 +85,7 @@ pub fn check(database: &Database, body: Body, round: &Round) -> Result<(), Failu
     database.check(&expected, answers())
 }
 
-/// What one write of a page with its sync takes on this disk, in the middle.
+/// Returns the median time of writing one page with its sync on this disk.
 pub fn sync_time(folder: &Path) -> Result<Duration, Failure> {
     use std::io::Write as _;
     let mut file = std::fs::File::create(folder.join("sync"))?;
@@ -99,7 +99,7 @@ pub fn sync_time(folder: &Path) -> Result<Duration, Failure> {
     Ok(Duration::from_secs_f64(median(&times)))
 }
 
-/// The middle of a figure over rounds.
+/// Returns the median of a value over rounds.
 pub fn middle(rounds: &[Round], figure: impl Fn(&Round) -> f64) -> f64 {
     median(&rounds.iter().map(figure).collect::<Vec<_>>())
 }
@@ -113,7 +113,7 @@ pub const COLUMNS: [&str; 6] = [
     "processor time a lead",
 ];
 
-/// Leads a second, in the middle.
+/// Returns the median of leads per second.
 pub fn rate(rounds: &[Round]) -> f64 {
     middle(rounds, |round| round.outcome.per_second())
 }
@@ -126,13 +126,13 @@ fn processor(rounds: &[Round]) -> f64 {
     middle(rounds, |round| round.processor.as_secs_f64())
 }
 
-/// What a result with a baseline says of it.
+/// Note of a result with a baseline.
 pub const BASELINE: &str = "The baseline is another build of the service, given to this run, on a store of its own; it takes turns with this build.";
 
-/// Two runs of one build differ by up to so many times: less than that is no difference.
+/// Relative difference that two runs of one build may have. Less is not a difference.
 pub const NOISE: f64 = 1.05;
 
-/// A side in times of the baseline's that did the same in the same rounds.
+/// A side's results as multiples of those of the same baseline side in the same rounds.
 #[derive(Clone, Copy, Debug)]
 pub struct Beside {
     pub rate: f64,
@@ -155,7 +155,7 @@ impl Beside {
         }
     }
 
-    /// For programs.
+    /// Returns the values for programs.
     pub fn data(self) -> Value {
         json!({
             "leadsPerSecond": self.rate,
@@ -164,7 +164,7 @@ impl Beside {
         })
     }
 
-    /// A line's cells in [`Self::COLUMNS`].
+    /// Returns a line's cells in [`Self::COLUMNS`].
     pub fn cells(beside: Option<Self>) -> [String; 3] {
         let Some(beside) = beside else {
             return std::array::from_fn(|_| "–".to_owned());
@@ -173,8 +173,8 @@ impl Beside {
     }
 }
 
-/// A side's line in a table of [`COLUMNS`], with `more` columns behind them; gives its
-/// figures for programs.
+/// Adds a side's line to a table of [`COLUMNS`], with `more` columns after them; returns its
+/// values for programs.
 pub fn line(
     table: &mut Table,
     name: &str,
@@ -208,7 +208,7 @@ pub fn line(
     })
 }
 
-/// What the load generator itself takes of a core, in the middle, as a note.
+/// Returns a note with the share of a core that the load generator uses (median).
 pub fn generator<'a>(rounds: impl Iterator<Item = &'a Round>) -> String {
     let shares: Vec<f64> = rounds
         .map(|round| round.outcome.processor.as_secs_f64() / round.outcome.elapsed.as_secs_f64())

@@ -1,7 +1,7 @@
-//! What a database holds after a run: counted, and searched for every delivery that was
-//! answered. All sides of a comparison have tables and columns of the same names, so the
-//! same questions are put to all. What differs is how a side keeps its ids: as bytes, as
-//! text, or as PostgreSQL does; each is asked for their text.
+//! The contents of a database after a run: counts its rows and looks up every answered
+//! delivery. All sides of a comparison have tables and columns of the same names, so
+//! the same queries run on all. Only the format of ids differs: bytes, text, or
+//! PostgreSQL's type; the queries convert each to text.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -13,14 +13,14 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, Row as _};
 use crate::Failure;
 use crate::load::Answer;
 
-/// Where the rows are.
+/// The database that has the rows.
 pub enum Database {
     Sqlite(PathBuf),
-    /// As the owner of the tables, whom no policy binds.
+    /// Connects as the owner of the tables, to whom no policy applies.
     Postgres(String),
 }
 
-/// Rows of the tables that a lead is written to.
+/// Row counts of the tables that a lead is written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counted {
     pub deliveries: u64,
@@ -31,7 +31,7 @@ pub struct Counted {
     pub deals: u64,
 }
 
-/// How a file of SQLite keeps ids.
+/// The format of ids in a SQLite file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ids {
     Bytes,
@@ -52,7 +52,7 @@ impl Ids {
         }
     }
 
-    /// The id that an expression gives as text, as the file keeps it.
+    /// Returns an expression's id as text, from the file's format.
     pub fn sql(self, text: &str) -> String {
         match self {
             Self::Bytes => format!("unhex({text}, '-')"),
@@ -61,7 +61,7 @@ impl Ids {
     }
 }
 
-/// A runtime for the few questions.
+/// Returns a runtime for a few queries.
 pub fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -69,12 +69,12 @@ pub fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, 
         .block_on(work)
 }
 
-/// A file that is there.
+/// Opens an existing file.
 pub fn open(database: &Path) -> Result<Connection, Failure> {
     open_with(database, OpenFlags::SQLITE_OPEN_READ_WRITE)
 }
 
-/// As [`open`], and changes nothing, with as many pages at hand as a thread of the service
+/// Like [`open`], but read-only, and with as many cached pages as a thread of the service
 /// has.
 pub fn open_to_read(database: &Path) -> Result<Connection, Failure> {
     let connection = open_with(database, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
@@ -82,7 +82,7 @@ pub fn open_to_read(database: &Path) -> Result<Connection, Failure> {
     Ok(connection)
 }
 
-/// A new file with these tables.
+/// Creates a file with these tables.
 pub fn make(database: &Path, schema: &Path) -> Result<(), Failure> {
     let create = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let connection = open_with(database, create)?;
@@ -96,13 +96,13 @@ fn open_with(database: &Path, flags: OpenFlags) -> Result<Connection, Failure> {
         .map_err(|error| format!("{}: {error}", database.display()).into())
 }
 
-/// Moves all that was written from the log to the file.
+/// Moves all changes from the log to the file.
 pub fn checkpoint(connection: &Connection) -> Result<(), Failure> {
     let busy: i64 =
         connection.query_row("pragma wal_checkpoint(truncate)", [], |row| row.get(0))?;
     match busy {
         0 => Ok(()),
-        _ => Err("what was written cannot be checkpointed".into()),
+        _ => Err("the log cannot be checkpointed".into()),
     }
 }
 
@@ -114,7 +114,7 @@ pub async fn open_postgres(url: &str) -> Result<PgConnection, Failure> {
     Ok(options.connect().await?)
 }
 
-/// The column `id` of SQLite as text with its hyphens, however it is kept.
+/// SQLite's column `id` as text with hyphens, in any format.
 const SQLITE_ID: &str = "case typeof(id) when 'blob' then lower(
     substr(hex(id), 1, 8) || '-' || substr(hex(id), 9, 4) || '-' || substr(hex(id), 13, 4)
       || '-' || substr(hex(id), 17, 4) || '-' || substr(hex(id), 21)
@@ -122,7 +122,7 @@ const SQLITE_ID: &str = "case typeof(id) when 'blob' then lower(
 const POSTGRES_ID: &str = "cast(id as text)";
 
 impl Database {
-    /// Every answered delivery is there, and exactly these rows.
+    /// Checks that every answered delivery is stored, with exactly these rows.
     pub fn check<'a>(
         &self,
         expected: &Counted,
@@ -146,7 +146,7 @@ impl Database {
         }
     }
 
-    /// Status and converter's digest of each delivery, by the delivery's id.
+    /// Returns status and converter's digest by the delivery's id.
     pub fn ran_with(&self) -> Result<HashMap<[u8; 36], (String, String)>, Failure> {
         let rows = self.deliveries("status, coalesce(ran ->> 'digest', '')")?;
         Ok(rows
@@ -179,7 +179,7 @@ impl Database {
         })
     }
 
-    /// The id and two other texts of each delivery.
+    /// Returns the id and two other texts of each delivery.
     fn deliveries(&self, texts: &str) -> Result<Vec<([u8; 36], String, String)>, Failure> {
         let rows: Vec<(String, String, String)> = match self {
             Self::Sqlite(file) => {
@@ -214,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_is_the_same_however_it_is_kept() {
+    fn an_id_is_the_same_in_every_format() {
         const ID: &str = "018bcfe5-0001-7002-8003-00000000000f";
         let connection = Connection::open_in_memory().expect("memory");
         for (kind, ids) in [("blob", Ids::Bytes), ("text", Ids::Text)] {

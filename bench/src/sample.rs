@@ -1,4 +1,4 @@
-//! A sample of durations, sorted once, asked for its percentiles.
+//! A sample of durations, sorted once, for percentiles.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ impl Sample {
         Self(sorted)
     }
 
-    /// The value that `share` of the sample does not exceed; zero of an empty one.
+    /// Returns the value that `share` of the sample does not exceed; zero if it is empty.
     pub fn percentile(&self, share: f64) -> Duration {
         let rank = (share * self.0.len() as f64).ceil() as usize;
         self.0
@@ -38,7 +38,7 @@ impl Sample {
     }
 }
 
-/// The middle of a few figures; zero of none.
+/// Returns the median of a few values; zero if there are none.
 pub fn median(figures: &[f64]) -> f64 {
     let mut sorted = figures.to_vec();
     sorted.sort_by(f64::total_cmp);

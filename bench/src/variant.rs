@@ -1,11 +1,11 @@
 //! Another version of a component: the same code under another version number,
-//! as a repaired plugin would be. The number stands in the component's data; its
-//! golden case of `describe`, where it has one, may name it too.
+//! like a repaired plugin. The number is in the component's data, and possibly in its
+//! golden case of `describe`.
 
 use crate::Failure;
 
-/// The component as version `to`, which must be as long as `from`. The number
-/// of a contract, after an `@`, is another thing and stays.
+/// Returns the component as version `to`, which must be as long as `from`. The number
+/// of a contract, after an `@`, is not changed.
 pub fn of(component: &[u8], from: &str, to: &str) -> Result<Vec<u8>, Failure> {
     if from.len() != to.len() {
         return Err("a variant's version must be as long as the original's".into());

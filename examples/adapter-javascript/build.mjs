@@ -1,4 +1,4 @@
-// Makes a component of src/adapter.js: QuickJS with the source inside, started
+// Builds a component from src/adapter.js: QuickJS with the source inside, initialised
 // at build time, so that a call does not pay for the start.
 //
 //     node build.mjs [--wit FILE] [--out FILE]
@@ -28,9 +28,9 @@ const { component } = await componentize({
   world: "channel-adapter",
   jsSource: await readFile(source, "utf8"),
   jsPath: source,
-  // Above this folder, since the converter's example has the reading of bodies.
+  // One folder up, since the reading helpers are in the converter's example.
   moduleRoot: dirname(here),
-  // The contract's functions are synchronous; the host takes no others.
+  // The contract's functions are synchronous; the host accepts no others.
   sync: true,
 });
 await mkdir(dirname(resolve(values.out)), { recursive: true });

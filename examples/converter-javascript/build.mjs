@@ -1,5 +1,5 @@
-// Makes a component of src/converter.js: QuickJS with the source inside,
-// started at build time, so that a call does not pay for the start.
+// Builds a component from src/converter.js: QuickJS with the source inside,
+// initialised at build time, so that a call does not pay for the start.
 //
 //     node build.mjs [--wit FILE] [--out FILE]
 
@@ -24,7 +24,7 @@ const { component } = await componentize({
   jsSource: await readFile(source, "utf8"),
   jsPath: source,
   moduleRoot: `${here}/src`,
-  // The contract's functions are synchronous; the host takes no others.
+  // The contract's functions are synchronous; the host accepts no others.
   sync: true,
 });
 await mkdir(dirname(resolve(values.out)), { recursive: true });

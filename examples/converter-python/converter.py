@@ -1,10 +1,10 @@
-"""The smallest converter: a made-up site form that sends one lead or a list of
-them, or only a reference to a lead that has to be fetched. The examples in the
-other languages answer the same golden cases.
+"""A minimal converter for a made-up site form that sends one lead, a list of leads,
+or only a reference to a lead that must be fetched. The examples in the other
+languages pass the same golden cases.
 
-The class below is the interface `converter` of the contract; the module
+The class below implements the interface `converter` of the contract. The module
 `wit_world` and its types are generated from the contract when the component is
-built. An error is raised as `Err` around the record that it is.
+built. An error is raised as `Err` around its record.
 """
 
 from typing import List, Optional
@@ -27,8 +27,8 @@ class Converter(exports.Converter):
             summary="Leads of a site form",
             config_schema="",
             secrets=[
-                secret("form-key", "The key with which the form signs what it sends"),
-                secret("verify-token", "What the form must name when it tries the address"),
+                secret("form-key", "The key with which the form signs its requests"),
+                secret("verify-token", "The token that the form sends when it verifies the address"),
                 secret("api-token", "The token for leads that are fetched"),
             ],
             hosts=["forms.example.com"],
@@ -81,7 +81,7 @@ class Converter(exports.Converter):
         if response.status == 404:
             raise failure("give-up", "the form no longer has this lead")
         if response.status == 429:
-            raise failure("retry", "the form asks for patience", retry_after(response))
+            raise failure("retry", "the form asks for a later retry", retry_after(response))
         if response.status in (401, 403):
             raise failure("stop", "the form refuses the token")
         raise failure("retry", f"the form answered {response.status}")
@@ -123,7 +123,7 @@ def item(form: object, path: str) -> c.Item:
 
 
 def fetch(reference: str) -> c.Fetch:
-    # The host puts the token in; it never comes here.
+    # The host fills in the token; the converter never sees it.
     token = core.Slot(function="secret", args=[core.SlotArgument_Secret("api-token")])
     return c.Fetch(
         external_id=reference,

@@ -1,5 +1,5 @@
-"""Reading what forms send: JSON whose numbers keep every digit, and texts that
-may be blank. Copy this file into a converter of your own."""
+"""Helpers for reading what forms send: JSON whose numbers keep every digit, and texts
+that may be blank. Copy this file into your own converter."""
 
 import json
 from typing import Optional
@@ -12,12 +12,12 @@ class Number(str):
 
 
 def parse_body(content: core.Content) -> object:
-    """The JSON value of a body; ValueError when it is none."""
+    """Returns the JSON value of a body; raises ValueError if it is not JSON."""
     if isinstance(content, core.Content_Text):
         text = content.value
     else:
-        # The host gives text wherever a body is UTF-8, so bytes are what is
-        # not: old senders' Latin-1, in which every byte is a character.
+        # The host passes a UTF-8 body as text, so bytes are not UTF-8: old senders'
+        # Latin-1, in which every byte is a character.
         text = content.value.decode("latin-1")
     text = text.removeprefix("\ufeff")
     try:
@@ -25,14 +25,14 @@ def parse_body(content: core.Content) -> object:
     except RecursionError:
         raise ValueError("nested too deeply") from None
     if "\\ud" in text or "\\uD" in text:
-        # Half of a surrogate pair is no text, and cannot leave the component:
+        # Half of a surrogate pair is not text, and cannot leave the component:
         # UnicodeEncodeError is a ValueError.
         attribute_text(value).encode()
     return value
 
 
 def text_of(value: object) -> Optional[str]:
-    """A scalar as trimmed text, a number as it was written; else None."""
+    """Returns a scalar as trimmed text, a number as it was written; else None."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -41,14 +41,14 @@ def text_of(value: object) -> Optional[str]:
 
 
 def is_absent(value: object) -> bool:
-    """Whether a value says nothing: null, a blank text, {} or []."""
+    """Whether a value is empty: null, a blank text, {} or []."""
     if isinstance(value, str):
         return not value.strip()
     return value is None or value == [] or value == {}
 
 
 def attribute_text(value: object) -> str:
-    """A value as the JSON text that an attribute carries."""
+    """Returns a value as the JSON text that an attribute carries."""
     if isinstance(value, Number):
         return str(value)
     if isinstance(value, list):

@@ -16,34 +16,33 @@ use crate::{
 
 /// A messaging provider in code. [`describe`](Adapter::describe),
 /// [`send`](Adapter::send), [`read_answer`](Adapter::read_answer) and
-/// [`read_webhook`](Adapter::read_webhook) must be written.
+/// [`read_webhook`](Adapter::read_webhook) are required.
 ///
-/// The functions have no `self`: a call gets a fresh instance, so there is
-/// nothing to remember from one to the next.
+/// The functions have no `self`: every call gets a fresh instance, so no state
+/// passes from one call to the next.
 pub trait Adapter {
-    /// The configuration of an instance; [`NoConfig`](crate::NoConfig) where
-    /// there is none. Fields that an instance may leave out need
-    /// `#[serde(default)]`.
+    /// The configuration of an instance; [`NoConfig`](crate::NoConfig) if there is
+    /// none. Fields that an instance may leave out need `#[serde(default)]`.
     type Config: DeserializeOwned + Default;
 
-    /// Who the adapter is and what it needs.
+    /// Returns the adapter's name, version and needs.
     fn describe() -> Description;
 
-    /// How the provider's webhooks prove themselves. Default: they do not.
+    /// Returns how the provider's webhooks prove themselves. Default: they do not.
     fn sender_checks(_config: &Self::Config) -> Result<SenderPolicy, Problem> {
         Ok(SenderPolicy::none())
     }
 
-    /// Names and values by which events lead to an instance with this
-    /// configuration, as [`Event::route`](crate::Event::route) names them;
-    /// `account` is the account that limits and payments are counted for.
-    /// Default: an event belongs to the instance whose address it came to.
+    /// Returns the names and values by which events find an instance with this
+    /// configuration, as [`Event::route`](crate::Event::route) names them.
+    /// `account` is the account that limits and payments count for.
+    /// Default: an event belongs to the instance whose address received it.
     fn routes(_config: &Self::Config) -> Result<Vec<(String, String)>, Problem> {
         Ok(Vec::new())
     }
 
-    /// The answer to a GET that makes sure of the address. Default: there is no
-    /// such thing here.
+    /// Returns the reply to a GET that verifies the address. Default: the provider
+    /// sends no such request.
     fn handshake(
         _config: &Self::Config,
         _delivery: &Delivery,
@@ -51,42 +50,43 @@ pub trait Adapter {
         Ok(None)
     }
 
-    /// The request that sends the message, or what became of it where none is
-    /// needed. An error is a message that the adapter cannot compose, so that
-    /// `message.requested()?` reads the template.
+    /// Returns the request that sends the message, or its outcome if no request is
+    /// needed. An error means that the adapter cannot compose the message, so
+    /// `message.requested()?` is enough to read the template.
     fn send(config: &Self::Config, message: &TemplateSend) -> Result<SendStep, Refused>;
 
-    /// What the provider's answer to that request says. Where it does not say
-    /// whether the message was taken, that is [`SendAnswer::Unknown`]: a message
-    /// that is sent twice is worse than one that a person looks at.
+    /// Reads the outcome from the provider's response to that request. If the
+    /// response does not show whether the provider accepted the message, the outcome
+    /// is [`SendAnswer::Unknown`]: sending a message twice is worse than leaving it
+    /// to an operator.
     fn read_answer(
         config: &Self::Config,
         message: &TemplateSend,
         response: &HttpResponse,
     ) -> SendAnswer;
 
-    /// The events of a webhook. An error refuses the body as a whole.
+    /// Returns the events of a webhook. An error refuses the whole body.
     fn read_webhook(config: &Self::Config, delivery: &Delivery) -> Result<Webhook, Problem>;
 
-    /// The request for the provider's list of templates. Default: this provider
-    /// has none.
+    /// Returns the request for the provider's list of templates. Default: the
+    /// provider has none.
     fn list_templates(_config: &Self::Config) -> Result<TemplateStep, Problem> {
         Ok(TemplateStep::Unlisted)
     }
 
-    /// The templates that the answer to that request names. Default: refuses,
-    /// for adapters that never ask.
+    /// Reads the templates from the response to that request. Default: refuses,
+    /// for adapters that never request the list.
     fn read_templates(
         _config: &Self::Config,
         _response: &HttpResponse,
     ) -> Result<TemplatePage, Refused> {
         Err(Refused::request(
-            "this adapter asks for no templates and cannot read the answer to that",
+            "this adapter never requests templates and cannot read such a response",
         ))
     }
 }
 
-/// Makes a component of a type that implements [`Adapter`]. Once per crate.
+/// Exports a type that implements [`Adapter`] as the component. Use it once per crate.
 ///
 /// ```ignore
 /// leadhost_sdk::export_adapter!(ShortMessages);
@@ -103,8 +103,8 @@ macro_rules! export_adapter {
     };
 }
 
-/// An adapter as the generated bindings want it: the configuration parsed
-/// before each call. Also what the golden runner calls.
+/// Implements the generated bindings for an adapter and parses the configuration
+/// before each call. The golden runner calls it too.
 pub struct ExportedAdapter<A>(PhantomData<A>);
 
 impl<A: Adapter> Guest for ExportedAdapter<A> {
@@ -134,7 +134,7 @@ impl<A: Adapter> Guest for ExportedAdapter<A> {
     fn read_answer(message: TemplateSend, response: HttpResponse) -> SendAnswer {
         match parsed::<A>(&message.config) {
             Ok(config) => A::read_answer(&config, &message, &response),
-            // The call was made, and nothing here can read what it did.
+            // The call was made, and its outcome cannot be read.
             Err(problem) => SendAnswer::Unknown(problem.message),
         }
     }

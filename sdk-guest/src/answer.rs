@@ -1,11 +1,11 @@
-//! What became of a message that was to go out. A refusal's class decides what
-//! the host does, so that there is a constructor for each.
+//! Outcomes of a send. The class of a refusal decides what the host does, so each
+//! class has a constructor.
 
 use crate::text::present;
 use crate::{Accepted, HttpRequest, Problem, Refused, SendAnswer, SendStep};
 
 impl Accepted {
-    /// The provider has taken the message, under that id.
+    /// The provider has accepted the message under that id.
     pub fn new(external_id: impl Into<String>) -> Self {
         Self {
             external_ids: vec![external_id.into()],
@@ -15,7 +15,7 @@ impl Accepted {
         }
     }
 
-    /// One more id under which statuses of the message come.
+    /// Adds an id under which statuses of the message may come.
     pub fn also_id(mut self, external_id: impl Into<Option<String>>) -> Self {
         if let Some(id) = present(external_id)
             && !self.external_ids.contains(&id)
@@ -31,7 +31,7 @@ impl Accepted {
         self
     }
 
-    /// How far it is: `accepted`, `held`, `sent` or `delivered`.
+    /// Sets the state of the message: `accepted`, `held`, `sent` or `delivered`.
     pub fn status(mut self, status: &str) -> Self {
         self.status = status.into();
         self
@@ -39,7 +39,7 @@ impl Accepted {
 }
 
 impl Refused {
-    /// The parameters are at fault. Final.
+    /// The parameters are wrong. Final.
     pub fn request(text: impl Into<String>) -> Self {
         Self::new("request", text)
     }
@@ -49,7 +49,7 @@ impl Refused {
         Self::new("unknown-template", text)
     }
 
-    /// The template is paused or rejected, or not as its text demands. Final.
+    /// The template is paused or rejected, or the parameters do not fit its text. Final.
     pub fn template(text: impl Into<String>) -> Self {
         Self::new("template", text)
     }
@@ -59,56 +59,55 @@ impl Refused {
         Self::new("recipient", text)
     }
 
-    /// The contact wants no more messages. Final, and it is written to no more.
+    /// The contact wants no more messages. Final; the host sends it nothing more.
     pub fn opt_out(text: impl Into<String>) -> Self {
         Self::new("opt-out", text)
     }
 
-    /// Only an answer to the recipient is allowed now. Final.
+    /// Only a reply to the recipient is allowed now. Final.
     pub fn window(text: impl Into<String>) -> Self {
         Self::new("window", text)
     }
 
-    /// Too many messages to this recipient: tried again later.
+    /// Too many messages to this recipient. Retried later.
     pub fn throttled_recipient(text: impl Into<String>) -> Self {
         Self::new("throttled-recipient", text)
     }
 
-    /// Too many messages from this number: tried again later.
+    /// Too many messages from this number. Retried later.
     pub fn throttled_number(text: impl Into<String>) -> Self {
         Self::new("throttled-number", text)
     }
 
-    /// Too many messages or calls of this account: tried again later.
+    /// Too many messages or calls of this account. Retried later.
     pub fn throttled_account(text: impl Into<String>) -> Self {
         Self::new("throttled-account", text)
     }
 
-    /// The provider is at fault, and certainly has not taken the message: tried
-    /// again later. Where it may have, that is [`SendAnswer::Unknown`].
+    /// A fault of the provider, which has certainly not accepted the message.
+    /// Retried later. If it may have, use [`SendAnswer::Unknown`].
     pub fn transient(text: impl Into<String>) -> Self {
         Self::new("transient", text)
     }
 
-    /// The account is blocked or owes: the instance is paused, the message kept.
+    /// The account is blocked or unpaid. The instance is paused, the message kept.
     pub fn account(text: impl Into<String>) -> Self {
         Self::new("account", text)
     }
 
-    /// The token or a permission is at fault: the instance is paused, the
-    /// message kept.
+    /// The token or a permission is wrong. The instance is paused, the message kept.
     pub fn connection(text: impl Into<String>) -> Self {
         Self::new("connection", text)
     }
 
-    /// The instance's configuration cannot work, such as an address in it that
-    /// is none: the operator's to mend, like a token. A bare `?` would make it a
-    /// fault of the request, which is final.
+    /// The instance's configuration cannot work, for example because of an invalid
+    /// address. Only the operator can fix it, as with a token. A bare `?` would make
+    /// it a fault of the request, which is final.
     pub fn misconfigured(problem: Problem) -> Self {
         Self::connection(problem.message)
     }
 
-    /// A refusal of that class; the text is what to tell the partner.
+    /// A refusal of that class, with the text that the partner gets.
     pub fn new(category: &str, text: impl Into<String>) -> Self {
         Self {
             category: category.into(),
@@ -126,20 +125,20 @@ impl Refused {
         self
     }
 
-    /// The provider's short name of it.
+    /// Sets the provider's short name of the error.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.title = title.into();
         self
     }
 
-    /// The provider's further words.
+    /// Sets the provider's further explanation.
     pub fn details(mut self, details: impl Into<String>) -> Self {
         self.details = details.into();
         self
     }
 
-    /// Not before so many seconds; a response knows what it names
-    /// ([`HttpResponse::retry_after`](crate::HttpResponse::retry_after)).
+    /// Sets the shortest wait before a retry, in seconds. A response's value is
+    /// [`HttpResponse::retry_after`](crate::HttpResponse::retry_after).
     pub fn retry_after(mut self, seconds: impl Into<Option<u32>>) -> Self {
         self.retry_after_seconds = seconds.into();
         self
@@ -159,7 +158,7 @@ impl From<Refused> for SendAnswer {
 }
 
 impl From<Problem> for Refused {
-    /// What the partner asked for cannot be composed.
+    /// The partner's request cannot be composed.
     fn from(problem: Problem) -> Self {
         Self::request(problem.message)
     }
@@ -188,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_that_are_absent_or_repeated_are_left_out() {
+    fn absent_and_repeated_ids_are_left_out() {
         let accepted = Accepted::new("a")
             .also_id("a".to_owned())
             .also_id(None)

@@ -4,12 +4,12 @@ use serde::{Deserialize, de::DeserializeOwned};
 
 use crate::Problem;
 
-/// The configuration of a plugin that takes none. Accepts any object.
+/// The configuration of a plugin without settings. Accepts any object.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 pub struct NoConfig {}
 
-/// The error begins with `misfit`, which says whose configuration does not fit
-/// what.
+/// Parses a configuration; empty text is the default. The error begins with `misfit`,
+/// which says whose configuration is wrong.
 pub(crate) fn parse_config<C: DeserializeOwned + Default>(
     text: &str,
     misfit: &str,

@@ -11,25 +11,25 @@ use crate::{
 };
 
 /// A lead source in code. Only [`describe`](Converter::describe) and
-/// [`convert`](Converter::convert) must be written.
+/// [`convert`](Converter::convert) are required.
 ///
-/// The functions have no `self`: a call gets a fresh instance, so there is
-/// nothing to remember from one delivery to the next.
+/// The functions have no `self`: every call gets a fresh instance, so no state
+/// passes from one delivery to the next.
 pub trait Converter {
-    /// The configuration of a connection; [`NoConfig`](crate::NoConfig) where there is none.
+    /// The configuration of a connection; [`NoConfig`](crate::NoConfig) if there is none.
     /// Fields that a connection may leave out need `#[serde(default)]`.
     type Config: DeserializeOwned + Default;
 
-    /// Who the converter is and what it needs.
+    /// Returns the converter's name, version and needs.
     fn describe() -> Description;
 
-    /// How senders prove themselves. Default: they do not.
+    /// Returns how senders prove themselves. Default: they do not.
     fn sender_checks(_config: &Self::Config) -> Result<SenderPolicy, Problem> {
         Ok(SenderPolicy::none())
     }
 
-    /// The answer to a GET that makes sure of the address. Default: there is no
-    /// such thing here.
+    /// Returns the reply to a GET that verifies the address. Default: the source
+    /// sends no such request.
     fn handshake(
         _config: &Self::Config,
         _delivery: &Delivery,
@@ -37,19 +37,19 @@ pub trait Converter {
         Ok(None)
     }
 
-    /// The items of a delivery. An error refuses the body as a whole.
+    /// Returns the items of a delivery. An error refuses the whole body.
     fn convert(config: &Self::Config, delivery: &Delivery) -> Result<Conversion, Problem>;
 
-    /// The items that the answer to a fetch gives. Default: gives up, for
+    /// Returns the items in the response to a fetch. Default: gives up, for
     /// converters that never fetch.
     fn complete(_config: &Self::Config, _completion: &Completion) -> Result<Vec<Item>, Failure> {
         Err(Failure::give_up(
-            "this converter makes no fetches and cannot read the answer to one",
+            "this converter never fetches and cannot read such a response",
         ))
     }
 }
 
-/// Makes a component of a type that implements [`Converter`]. Once per crate.
+/// Exports a type that implements [`Converter`] as the component. Use it once per crate.
 ///
 /// ```ignore
 /// leadhost_sdk::export_converter!(SiteForm);
@@ -66,8 +66,8 @@ macro_rules! export_converter {
     };
 }
 
-/// A converter as the generated bindings want it: the configuration parsed
-/// before each call. Also what the golden runner calls.
+/// Implements the generated bindings for a converter and parses the configuration
+/// before each call. The golden runner calls it too.
 pub struct Exported<C>(PhantomData<C>);
 
 impl<C: Converter> Guest for Exported<C> {
@@ -88,7 +88,7 @@ impl<C: Converter> Guest for Exported<C> {
     }
 
     fn complete(completion: Completion) -> Result<Vec<Item>, Failure> {
-        // A configuration is the operator's to mend: the fetches wait for it.
+        // Only the operator can fix a configuration: the fetches wait for that.
         let config =
             parsed::<C>(&completion.config).map_err(|problem| Failure::stop(problem.message))?;
         C::complete(&config, &completion)

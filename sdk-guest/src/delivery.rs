@@ -1,67 +1,68 @@
-//! What a delivery holds, in the forms that plugins ask for.
+//! Access to the parts of a delivery.
 
 use serde_json::Value;
 
 use crate::{Completion, Content, Delivery, HttpResponse, Problem, parse_json};
 
 impl Delivery {
-    /// The first header of that name, in any case.
+    /// Returns the first header of that name, ignoring case.
     pub fn header(&self, name: &str) -> Option<&str> {
         first_header(&self.headers, name)
     }
 
-    /// The media type of the body: lower case, without parameters; empty if unsaid.
+    /// Returns the media type of the body: lower case, without parameters; empty if
+    /// there is none.
     pub fn content_type(&self) -> String {
         media_type(self.header("content-type").unwrap_or_default())
     }
 
-    /// The first query field of that name.
+    /// Returns the first query field of that name.
     pub fn query_field(&self, name: &str) -> Option<&str> {
         first_pair(&self.query, name)
     }
 
-    /// An attribute of the place that the delivery came to: `time-zone`, `region`.
+    /// Returns a value of the connection's context: `time-zone`, `region`.
     pub fn context_value(&self, name: &str) -> Option<&str> {
         first_pair(&self.context, name)
     }
 
-    /// The body as JSON; see [`content_json`].
+    /// Returns the body as JSON; see [`content_json`].
     pub fn json(&self) -> Result<Value, Problem> {
         content_json(&self.body)
     }
 }
 
 impl Completion {
-    /// An attribute of the place that the delivery came to: `time-zone`, `region`.
+    /// Returns a value of the connection's context: `time-zone`, `region`.
     pub fn context_value(&self, name: &str) -> Option<&str> {
         first_pair(&self.context, name)
     }
 
-    /// The state as JSON; null where it is none.
+    /// Returns the state as JSON; null if it is not JSON.
     pub fn state_json(&self) -> Value {
         serde_json::from_slice(&self.state).unwrap_or(Value::Null)
     }
 }
 
 impl HttpResponse {
-    /// The first header of that name, in any case.
+    /// Returns the first header of that name, ignoring case.
     pub fn header(&self, name: &str) -> Option<&str> {
         first_header(&self.headers, name)
     }
 
-    /// The body as JSON; see [`content_json`].
+    /// Returns the body as JSON; see [`content_json`].
     pub fn json(&self) -> Result<Value, Problem> {
         content_json(&self.body)
     }
 
-    /// `Retry-After` where it is in seconds. A date is not read: a guest's
-    /// clock shows the time of the delivery, not of the answer.
+    /// Returns `Retry-After` if it is in seconds. A date is ignored: a guest's
+    /// clock shows the time of the delivery, not of the response.
     pub fn retry_after(&self) -> Option<u32> {
         self.header("retry-after")?.trim().parse().ok()
     }
 }
 
-/// The bytes of a body, whether it is text or not.
+/// Returns the bytes of a body, whether it is text or not.
 pub fn body_bytes(content: &Content) -> &[u8] {
     match content {
         Content::Text(text) => text.as_bytes(),
@@ -69,8 +70,8 @@ pub fn body_bytes(content: &Content) -> &[u8] {
     }
 }
 
-/// A body as text: UTF-8, else read as Latin-1, which old senders still use
-/// and in which every byte has a meaning.
+/// Returns a body as text. A body that is not UTF-8 is read as Latin-1, which old
+/// senders still use and in which every byte is a character.
 pub fn content_text(content: &Content) -> String {
     match content {
         Content::Text(text) => text.clone(),
@@ -81,7 +82,11 @@ pub fn content_text(content: &Content) -> String {
     }
 }
 
-/// A body as JSON; tolerant of a byte order mark and of Latin-1.
+/// Returns a body as JSON. Accepts a byte order mark and Latin-1.
+///
+/// # Errors
+///
+/// If the body is empty or not valid JSON.
 pub fn content_json(content: &Content) -> Result<Value, Problem> {
     match content {
         Content::Text(text) => parse_json(text),
@@ -89,7 +94,7 @@ pub fn content_json(content: &Content) -> Result<Value, Problem> {
     }
 }
 
-/// The first header of that name, in any case.
+/// Returns the first header of that name, ignoring case.
 pub fn first_header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
     headers
         .iter()
@@ -115,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_are_found_in_any_case_and_the_first_counts() {
+    fn header_names_ignore_case_and_the_first_header_counts() {
         let headers = [
             ("x-a".to_owned(), "1".to_owned()),
             ("X-A".to_owned(), "2".to_owned()),
@@ -125,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn the_media_type_is_bare() {
+    fn the_media_type_has_no_parameters() {
         assert_eq!(
             media_type("Application/JSON; charset=utf-8"),
             "application/json"

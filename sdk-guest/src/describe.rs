@@ -1,10 +1,10 @@
-//! Saying who a plugin is.
+//! The description of a plugin.
 
 use crate::{Description, SecretDeclaration};
 
 impl Description {
-    /// A plugin of that name and version that takes no configuration and
-    /// needs no secret.
+    /// Describes a plugin of that name and version without configuration and
+    /// secrets.
     pub fn new(name: &str, version: &str, summary: &str) -> Self {
         Self {
             name: name.into(),
@@ -16,23 +16,23 @@ impl Description {
         }
     }
 
-    /// The JSON Schema (2020-12) of the configuration, as text.
+    /// Sets the JSON Schema (2020-12) of the configuration, as text.
     pub fn config_schema(mut self, schema: &str) -> Self {
         self.config_schema = schema.into();
         self
     }
 
-    /// A secret that a connection or instance must have.
+    /// Adds a secret that a connection or instance must have.
     pub fn required_secret(self, name: &str, summary: &str) -> Self {
         self.secret(name, summary, true)
     }
 
-    /// A secret that a connection or instance may have.
+    /// Adds a secret that a connection or instance may have.
     pub fn optional_secret(self, name: &str, summary: &str) -> Self {
         self.secret(name, summary, false)
     }
 
-    /// A host that requests go to when the configuration says nothing else.
+    /// Adds a host that requests go to unless the configuration names another.
     pub fn host(mut self, host: &str) -> Self {
         self.hosts.push(host.into());
         self

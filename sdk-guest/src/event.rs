@@ -1,5 +1,5 @@
-//! What a provider's webhook tells. Setters take a text or an optional one, and
-//! leave out what is empty, so that an adapter can pass on whatever it read.
+//! The events of a provider's webhook. Setters take a text or an optional one, and
+//! leave out empty values, so that an adapter can pass on whatever it read.
 
 use serde_json::Value;
 
@@ -10,18 +10,18 @@ use crate::{
 };
 
 impl Event {
-    /// Read, and nothing that the host acts on; why, for people.
+    /// An event that the host does not act on; `why` is for people.
     pub fn other(why: impl Into<String>) -> Self {
         EventBody::Other(why.into()).into()
     }
 
-    /// This event cannot be read; the others of the webhook count.
+    /// This event cannot be read. The others of the webhook are not affected.
     pub fn invalid(message: impl Into<String>, path: impl Into<String>) -> Self {
         EventBody::Invalid(Problem::new(message).at(path)).into()
     }
 
-    /// Says to which instance the event belongs, by a name and value that
-    /// `routes` gives for it. Call it once for each name.
+    /// Selects the instance of the event, by a name and value that its `routes`
+    /// returns. Call it once for each name.
     pub fn route(mut self, name: &str, value: impl Into<String>) -> Self {
         self.route.push((name.into(), value.into()));
         self
@@ -73,13 +73,13 @@ impl From<Vec<Event>> for Webhook {
 }
 
 impl Webhook {
-    /// What the provider hears; else an empty 200.
+    /// Sets the reply to the provider. Default: an empty 200.
     pub fn reply(mut self, reply: Reply) -> Self {
         self.reply = Some(reply);
         self
     }
 
-    /// A line for people, shown with the delivery.
+    /// Adds a line for people, shown with the delivery.
     pub fn note(mut self, line: impl Into<String>) -> Self {
         self.notes.push(line.into());
         self
@@ -87,8 +87,8 @@ impl Webhook {
 }
 
 impl StatusUpdate {
-    /// The provider's id of the message, and `sent`, `delivered`, `read` or
-    /// `failed`; the provider's own word where it is none of these.
+    /// Takes the provider's id of the message, and `sent`, `delivered`, `read` or
+    /// `failed`, or else the provider's own word.
     pub fn new(external_id: impl Into<String>, status: &str) -> Self {
         Self {
             external_id: external_id.into(),
@@ -100,25 +100,25 @@ impl StatusUpdate {
         }
     }
 
-    /// The host's own id, where the provider gave it back.
+    /// Sets the host's own id of the message, if the provider repeated it.
     pub fn message_id(mut self, id: impl Into<Option<String>>) -> Self {
         self.message_id = present(id);
         self
     }
 
-    /// RFC 3339; see [`time_text`](crate::time_text).
+    /// Sets the time, in RFC 3339; see [`time_text`](crate::time_text).
     pub fn occurred_at(mut self, time: impl Into<Option<String>>) -> Self {
         self.occurred_at = present(time);
         self
     }
 
-    /// The recipient as the provider names it.
+    /// Sets the recipient as the provider names it.
     pub fn recipient_id(mut self, id: impl Into<Option<String>>) -> Self {
         self.recipient_id = present(id);
         self
     }
 
-    /// One more error that the provider reports of it.
+    /// Adds an error that the provider reports for the message.
     pub fn error(mut self, error: ChannelError) -> Self {
         self.errors.push(error);
         self
@@ -126,8 +126,8 @@ impl StatusUpdate {
 }
 
 impl ChannelError {
-    /// The provider's code, and the class that it has as a refusal; `opt-out`
-    /// where the contact wants no more messages.
+    /// Takes the provider's code and the class that it would have as a refusal, or
+    /// `opt-out` if the contact wants no more messages.
     pub fn new(code: impl Into<String>, category: &str) -> Self {
         Self {
             code: code.into(),
@@ -138,19 +138,19 @@ impl ChannelError {
         }
     }
 
-    /// The provider's short name of it.
+    /// Sets the provider's short name of the error.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.title = title.into();
         self
     }
 
-    /// The provider's sentence.
+    /// Sets the provider's sentence.
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = description.into();
         self
     }
 
-    /// The provider's further words.
+    /// Sets the provider's further explanation.
     pub fn details(mut self, details: impl Into<String>) -> Self {
         self.details = details.into();
         self
@@ -158,7 +158,7 @@ impl ChannelError {
 }
 
 impl InboundMessage {
-    /// The provider's id of the message, the sender as the provider names it,
+    /// Takes the provider's id of the message, the sender as the provider names it,
     /// and the kind: `text`, `image`, `button` and so on.
     pub fn new(
         external_id: impl Into<String>,
@@ -178,7 +178,7 @@ impl InboundMessage {
         }
     }
 
-    /// The sender's phone as the provider writes it.
+    /// Sets the sender's phone as the provider writes it.
     pub fn sender_phone(mut self, phone: impl Into<Option<String>>) -> Self {
         self.sender_phone = present(phone);
         self
@@ -189,26 +189,25 @@ impl InboundMessage {
         self
     }
 
-    /// What people read: the text, the caption, the button's words.
+    /// Sets the readable content: the text, the caption, the label of the button.
     pub fn content(mut self, content: impl Into<Option<String>>) -> Self {
         self.content = present(content);
         self
     }
 
-    /// RFC 3339; see [`time_text`](crate::time_text).
+    /// Sets the time, in RFC 3339; see [`time_text`](crate::time_text).
     pub fn occurred_at(mut self, time: impl Into<Option<String>>) -> Self {
         self.occurred_at = present(time);
         self
     }
 
-    /// The provider's id of the message that this one answers.
+    /// Sets the provider's id of the message that this one replies to.
     pub fn reply_to(mut self, external_id: impl Into<Option<String>>) -> Self {
         self.reply_to = present(external_id);
         self
     }
 
-    /// Whatever else the provider says of it. The value keeps its JSON type and
-    /// digits.
+    /// Adds any other value from the provider. It keeps its JSON type and digits.
     pub fn attribute(mut self, name: impl Into<String>, value: &Value) -> Self {
         self.attributes.push((name.into(), value.to_string()));
         self
@@ -216,8 +215,8 @@ impl InboundMessage {
 }
 
 impl TemplateChange {
-    /// The new status, as of a template; empty where something else changed,
-    /// and the host asks for the list again.
+    /// Takes the new status, as of a template. If it is empty, something else has
+    /// changed, and the host requests the list again.
     pub fn new(name: impl Into<String>, language: impl Into<String>, status: &str) -> Self {
         Self {
             name: name.into(),
@@ -234,7 +233,7 @@ impl TemplateChange {
 }
 
 impl ContactChange {
-    /// The sender has another id now.
+    /// The sender has a new id.
     pub fn number(sender_id: impl Into<String>, new_id: impl Into<String>) -> Self {
         Self {
             value: new_id.into(),
@@ -252,7 +251,7 @@ impl ContactChange {
         Self::new(sender_id, "opt-in")
     }
 
-    /// A change of that kind, without a value.
+    /// A change of another kind, without a value.
     pub fn new(sender_id: impl Into<String>, kind: &str) -> Self {
         Self {
             sender_id: sender_id.into(),
@@ -263,13 +262,13 @@ impl ContactChange {
         }
     }
 
-    /// The sender's phone as the provider writes it.
+    /// Sets the sender's phone as the provider writes it.
     pub fn sender_phone(mut self, phone: impl Into<Option<String>>) -> Self {
         self.sender_phone = present(phone);
         self
     }
 
-    /// RFC 3339; see [`time_text`](crate::time_text).
+    /// Sets the time, in RFC 3339; see [`time_text`](crate::time_text).
     pub fn occurred_at(mut self, time: impl Into<Option<String>>) -> Self {
         self.occurred_at = present(time);
         self

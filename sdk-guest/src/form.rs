@@ -1,28 +1,28 @@
 //! Urlencoded bodies, with the bracket paths that form builders send.
 //!
 //! `a[b][0]=x` becomes `{"a":{"b":["x"]}}`, `a[]=x&a[]=y` and `a=x&a=y` become
-//! `{"a":["x","y"]}`. Nothing is allocated for an index that is only named, and
+//! `{"a":["x","y"]}`. A large index allocates nothing for the gap before it, and
 //! nesting is bounded, so a hostile body costs no more than its length.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-/// The fields of an urlencoded text in order, decoded, repeats kept.
+/// Returns the decoded fields of an urlencoded text in order, including repeats.
 pub fn fields(body: &[u8]) -> Vec<(String, String)> {
     form_urlencoded::parse(body)
         .map(|(name, value)| (name.into_owned(), value.into_owned()))
         .collect()
 }
 
-/// An urlencoded text as a tree; see [`tree_of`].
+/// Returns an urlencoded text as a tree; see [`tree_of`].
 pub fn tree(body: &[u8]) -> Value {
     tree_of(&fields(body))
 }
 
-/// Fields with bracket paths as a tree of objects, arrays and strings.
+/// Returns fields with bracket paths as a tree of objects, arrays and strings.
 ///
-/// Keys that count from 0 without a gap make an array, else an object. Where a
+/// Keys that count from 0 without a gap make an array, other keys an object. If a
 /// name has both a value and children, the value is under the empty key.
 pub fn tree_of(fields: &[(String, String)]) -> Value {
     let mut root = Node::default();
@@ -52,7 +52,7 @@ pub fn tree_of(fields: &[(String, String)]) -> Value {
     }
 }
 
-/// Brackets past this depth stay part of the last key.
+/// Brackets deeper than this stay part of the last key.
 const MAX_DEPTH: usize = 16;
 
 #[derive(Default)]
@@ -73,7 +73,7 @@ impl Node {
         }
     }
 
-    /// Depth is bounded by [`MAX_DEPTH`], so the recursion is too.
+    /// Recursive; the depth is bounded by [`MAX_DEPTH`].
     fn into_value(mut self) -> Value {
         if self.children.is_empty() {
             return match self.values.len() {
@@ -109,8 +109,8 @@ impl Node {
     }
 }
 
-/// `a[b][]` is `a`, `b` and an empty step. A name whose brackets do not close
-/// is one step.
+/// Splits a name: `a[b][]` is `a`, `b` and an empty step. A name with unclosed
+/// brackets is one step.
 fn steps(name: &str) -> Vec<&str> {
     let Some(open) = name.find('[').filter(|open| *open > 0) else {
         return vec![name];

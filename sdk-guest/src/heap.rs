@@ -1,10 +1,10 @@
 //! The heap of a plugin without WASI.
 //!
-//! Every call runs in a fresh instance, so what an instance does first is what
-//! every lead pays for. The usual heap begins by growing the memory, which the
-//! host answers with calls to its kernel, once to give the pages and once to take
-//! them back. This one begins in memory that the component has from the start,
-//! and grows only past it. The allocator itself is the standard library's own.
+//! Every call runs in a fresh instance, so every lead pays for the instance's
+//! start. The usual heap starts by growing the memory, which costs the host two
+//! system calls: one to provide the pages and one to take them back. This one starts
+//! in memory that the component has from the beginning, and grows only beyond it.
+//! The allocator itself is the standard library's own.
 
 #![expect(unsafe_code, reason = "an allocator deals in raw memory")]
 
@@ -13,8 +13,8 @@ use core::cell::UnsafeCell;
 
 use dlmalloc::{Allocator, Dlmalloc};
 
-/// Bytes at hand from the start: far more than a lead takes. What is not touched
-/// costs nothing.
+/// Bytes available from the start: far more than a lead needs. Untouched pages
+/// cost nothing.
 const FIRST: usize = 1 << 20;
 
 const PAGE: usize = 64 << 10;
@@ -27,12 +27,12 @@ unsafe impl Sync for First {}
 
 static FIRST_BYTES: First = First(UnsafeCell::new([0; FIRST]));
 
-/// Where the heap's memory comes from.
+/// The source of the heap's memory.
 struct Memory {
     first_is_taken: UnsafeCell<bool>,
 }
 
-// SAFETY: `alloc` gives out the first bytes once, then pages that nobody had before.
+// SAFETY: `alloc` returns the first bytes once, then only newly grown pages.
 unsafe impl Allocator for Memory {
     fn alloc(&self, size: usize) -> (*mut u8, usize, u32) {
         // SAFETY: nothing else refers to the flag, and there are no threads.
@@ -79,10 +79,10 @@ struct Heap(UnsafeCell<Dlmalloc<Memory>>);
 // SAFETY: a component without threads runs one call at a time.
 unsafe impl Sync for Heap {}
 
-// SAFETY: the allocator keeps the trait's promises, and is used by one thread.
+// SAFETY: the allocator upholds the trait's contract and is used by one thread.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as above; the caller keeps the layout's promises.
+        // SAFETY: as above; the caller upholds the layout's contract.
         unsafe { (*self.0.get()).malloc(layout.size(), layout.align()) }
     }
 

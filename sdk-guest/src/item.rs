@@ -1,10 +1,10 @@
-//! What a converter answers: items, problems and failures.
+//! The output of a converter: items, problems and failures.
 
 use crate::{Conversion, Failure, Fetch, HttpRequest, Item, Lead, Outcome, Problem};
 
-/// Items of one delivery that a host takes. A converter that counts them before
-/// it makes them refuses a hostile batch in a sentence, instead of running out
-/// of memory.
+/// The most items or events of one delivery that a host accepts. A converter that
+/// counts items before it creates them can refuse a hostile batch with a message,
+/// instead of running out of memory.
 pub const MAX_ITEMS: usize = 10_000;
 
 impl Item {
@@ -12,18 +12,18 @@ impl Item {
         Self::of(Outcome::Lead(lead))
     }
 
-    /// Nothing to do, and why.
+    /// There is nothing to do, for the given reason.
     pub fn ignored(why: impl Into<String>) -> Self {
         Self::of(Outcome::Ignored(why.into()))
     }
 
-    /// This item cannot be read; the others of the delivery stand.
+    /// This item cannot be read. The others of the delivery are not affected.
     pub fn invalid(message: impl Into<String>, path: impl Into<String>) -> Self {
         Self::of(Outcome::Invalid(Problem::new(message).at(path)))
     }
 
-    /// The lead is elsewhere. The id claims it at once, so that the source's
-    /// repeats are duplicates; the state comes back to `complete`.
+    /// The lead must be fetched. The id claims it at once, so that the source's
+    /// repeats are duplicates. `complete` receives the state.
     pub fn fetch(
         external_id: Option<String>,
         request: HttpRequest,
@@ -36,8 +36,8 @@ impl Item {
         }))
     }
 
-    /// Says to which connection the item belongs, where one address serves
-    /// several. Call it once for each name.
+    /// Selects the connection of the item if one address serves several. Call it
+    /// once for each name.
     pub fn route(mut self, name: &str, value: impl Into<String>) -> Self {
         self.route.push((name.into(), value.into()));
         self
@@ -62,7 +62,7 @@ impl From<Vec<Item>> for Conversion {
 }
 
 impl Conversion {
-    /// A line for the delivery's log.
+    /// Adds a line to the delivery's notes.
     pub fn note(mut self, line: impl Into<String>) -> Self {
         self.notes.push(line.into());
         self
@@ -77,7 +77,7 @@ impl Problem {
         }
     }
 
-    /// Where in the body: keys and indexes joined by dots.
+    /// Sets the place in the body: keys and indexes joined by dots.
     pub fn at(mut self, path: impl Into<String>) -> Self {
         self.path = path.into();
         self
@@ -85,7 +85,7 @@ impl Problem {
 }
 
 impl Failure {
-    /// Worth another try, not before so many seconds if they are named.
+    /// Retry later, and not before so many seconds if they are given.
     pub fn retry(message: impl Into<String>, after_seconds: Option<u32>) -> Self {
         Self {
             category: "retry".into(),
@@ -94,8 +94,8 @@ impl Failure {
         }
     }
 
-    /// The connection's credential or permission is at fault: no fetch of it
-    /// can succeed until a person mends it.
+    /// The connection's credential or permission is wrong: none of its fetches can
+    /// succeed until an operator fixes it.
     pub fn stop(message: impl Into<String>) -> Self {
         Self {
             category: "stop".into(),

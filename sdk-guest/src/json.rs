@@ -1,11 +1,15 @@
-//! JSON as sources send it: ids keep their digits, absent has many spellings.
+//! JSON as sources send it: ids keep their digits, and an absent value has many forms.
 
 use serde_json::Value;
 
 use crate::Problem;
 
-/// A body as JSON. A byte order mark is passed over; numbers keep the digits
-/// that were sent; nesting past 128 levels is refused.
+/// Parses a body as JSON. A byte order mark is skipped, and numbers keep their
+/// digits.
+///
+/// # Errors
+///
+/// If the text is empty, is not valid JSON, or nests deeper than 128 levels.
 pub fn parse_json(text: &str) -> Result<Value, Problem> {
     let text = text.trim_start_matches('\u{feff}');
     if text.trim().is_empty() {
@@ -15,8 +19,8 @@ pub fn parse_json(text: &str) -> Result<Value, Problem> {
         .map_err(|error| Problem::new(format!("the body is not valid JSON: {error}")))
 }
 
-/// A scalar as text: a string as it is, a number as it was written, a boolean
-/// as its word. None for null, arrays, objects and blank strings.
+/// Returns a scalar as text: a string unchanged, a number as it was written, a boolean
+/// as its word. Returns `None` for null, arrays, objects and blank strings.
 pub fn text_of(value: &Value) -> Option<String> {
     match value {
         Value::String(text) if !text.trim().is_empty() => Some(text.trim().to_owned()),
@@ -26,7 +30,7 @@ pub fn text_of(value: &Value) -> Option<String> {
     }
 }
 
-/// Whether a value says nothing: null, a blank string, `{}` or `[]`.
+/// Returns whether a value is empty: null, a blank string, `{}` or `[]`.
 pub fn is_absent(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -37,7 +41,7 @@ pub fn is_absent(value: &Value) -> bool {
     }
 }
 
-/// The first of the paths that leads to something that is not absent.
+/// Returns the value at the first path that leads to a value that is not absent.
 ///
 /// A path is keys joined by dots, with indexes in brackets: `contact.phones[0]`.
 /// A key with a dot or bracket in it is quoted (`"utm.source".first`) or has
@@ -49,7 +53,7 @@ pub fn first_of<'a>(value: &'a Value, paths: &[&str]) -> Option<&'a Value> {
         .find(|found| !is_absent(found))
 }
 
-/// [`first_of`] as text; a path to an array or object is passed over.
+/// Like [`first_of`], as text; skips a path to an array or object.
 pub fn text_at(value: &Value, paths: &[&str]) -> Option<String> {
     paths
         .iter()
@@ -57,7 +61,7 @@ pub fn text_at(value: &Value, paths: &[&str]) -> Option<String> {
         .find_map(text_of)
 }
 
-/// The value at one path, absent or not.
+/// Returns the value at one path, absent or not.
 pub fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     let mut value = value;
     for step in steps(path)? {
@@ -70,12 +74,12 @@ pub fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     Some(value)
 }
 
-/// The keys and indexes of a path; none where it is malformed.
+/// Returns the keys and indexes of a path; `None` if it is malformed.
 fn steps(path: &str) -> Option<Vec<String>> {
     let mut out = Vec::new();
     let mut characters = path.chars().peekable();
     let mut step = String::new();
-    // Whether a step is open: after a bracket none is, until a dot comes.
+    // Whether a step is open: no step is open between a bracket and the next dot.
     let mut open = true;
     while let Some(character) = characters.next() {
         match character {
@@ -158,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_find_the_first_that_says_something() {
+    fn the_first_path_with_a_value_wins() {
         let value = sample();
         let check = |paths: &[&str], expect: Option<&str>| {
             assert_eq!(text_at(&value, paths).as_deref(), expect, "{paths:?}");

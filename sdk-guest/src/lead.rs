@@ -1,37 +1,37 @@
-//! Filling a lead. Setters take a text or an optional one, and leave out what
-//! is empty, so that a converter can pass on whatever it read.
+//! Filling a lead. Setters take a text or an optional one, and leave out empty
+//! values, so that a converter can pass on whatever it read.
 
 use serde_json::Value;
 
 use crate::text::present;
 use crate::{Consent, Lead, Listing};
 
-/// Bytes of a long text of a lead that a host takes: its message, the text of a
-/// consent, the value of an attribute or of a campaign's field. A lead with a longer
-/// one is invalid.
+/// Maximum bytes of a long text of a lead: its message, the text of a consent, the
+/// value of an attribute or of a campaign's field. A lead with a longer one is
+/// invalid.
 pub const MAX_TEXT_BYTES: usize = 64 << 10;
 
-/// Bytes of a short text of a lead that a host takes: an e-mail, an id, a reference, a
-/// source's name, the name of an attribute.
+/// Maximum bytes of a short text of a lead: an e-mail, an id, a reference, a source's
+/// name, the name of an attribute.
 pub const MAX_WORD_BYTES: usize = 1 << 10;
 
-/// Attributes of a lead that a host takes.
+/// Maximum attributes of a lead.
 pub const MAX_ATTRIBUTES: usize = 200;
 
-/// Bytes of a lead's name, and of a phone as it came, that a host takes.
+/// Maximum bytes of a lead's name, and of a phone as it came.
 pub const MAX_NAME_BYTES: usize = 4 << 10;
 pub const MAX_PHONE_BYTES: usize = 256;
 
-/// Phones, and e-mails, of a lead that a host takes.
+/// Maximum phones, and e-mails, of a lead.
 pub const MAX_PHONES: usize = 20;
 pub const MAX_EMAILS: usize = 20;
 
-/// Listings, and fields of a campaign, of a lead that a host takes.
+/// Maximum listings of a lead, and maximum fields of its campaign.
 pub const MAX_LISTINGS: usize = 50;
 pub const MAX_CAMPAIGN_FIELDS: usize = 100;
 
 impl Default for Lead {
-    /// A new lead of which nothing is known.
+    /// An empty lead.
     fn default() -> Self {
         Self {
             external_id: None,
@@ -58,13 +58,13 @@ impl Lead {
         Self::default()
     }
 
-    /// The source's own id of the lead, as text.
+    /// Sets the source's own id of the lead, as text.
     pub fn external_id(mut self, id: impl Into<Option<String>>) -> Self {
         self.external_id = present(id);
         self
     }
 
-    /// `create`, `update` or `delete`.
+    /// Sets the action: `create`, `update` or `delete`.
     pub fn action(mut self, action: &str) -> Self {
         self.action = action.into();
         self
@@ -80,26 +80,26 @@ impl Lead {
         self
     }
 
-    /// One more phone as the source wrote it; the best comes first.
+    /// Adds a phone as the source wrote it; add the best first.
     pub fn phone(mut self, phone: impl Into<Option<String>>) -> Self {
         push(&mut self.phones, phone);
         self
     }
 
-    /// One more e-mail address as the source wrote it; the best comes first.
+    /// Adds an e-mail address as the source wrote it; add the best first.
     pub fn email(mut self, email: impl Into<Option<String>>) -> Self {
         push(&mut self.emails, email);
         self
     }
 
-    /// ISO 3166 alpha-2: how to read phones without a country code.
+    /// Sets the region for phones without a country code, in ISO 3166 alpha-2.
     pub fn region(mut self, region: impl Into<Option<String>>) -> Self {
         self.region = present(region);
         self
     }
 
-    /// One more listing: `client`, `portal` or the source's own word, and its
-    /// reference; the best comes first.
+    /// Adds a listing: `client`, `portal` or the source's own word, and its
+    /// reference; add the best first.
     pub fn listing(mut self, kind: &str, reference: impl Into<Option<String>>) -> Self {
         if let Some(reference) = present(reference) {
             self.listings.push(Listing {
@@ -115,13 +115,13 @@ impl Lead {
         self
     }
 
-    /// RFC 3339, or local in the connection's time zone.
+    /// Sets the time: RFC 3339, or local in the connection's time zone.
     pub fn occurred_at(mut self, time: impl Into<Option<String>>) -> Self {
         self.occurred_at = present(time);
         self
     }
 
-    /// The source's name where one connection serves several.
+    /// Sets the source's name if one connection serves several.
     pub fn source(mut self, source: impl Into<Option<String>>) -> Self {
         self.source = present(source);
         self
@@ -136,7 +136,7 @@ impl Lead {
         self
     }
 
-    /// `campaign-id`, `ad-id`, `form-id` and the like.
+    /// Adds a field of the campaign: `campaign-id`, `ad-id`, `form-id` and the like.
     pub fn campaign(mut self, name: &str, value: impl Into<Option<String>>) -> Self {
         if let Some(value) = present(value) {
             self.campaign.push((name.into(), value));
@@ -144,7 +144,7 @@ impl Lead {
         self
     }
 
-    /// Whatever else the source said. The value keeps its JSON type and digits.
+    /// Adds any other value from the source. It keeps its JSON type and digits.
     pub fn attribute(mut self, name: impl Into<String>, value: &Value) -> Self {
         self.attributes.push((name.into(), value.to_string()));
         self
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_empty_or_repeated_is_left_out() {
+    fn empty_and_repeated_values_are_left_out() {
         let lead = Lead::new()
             .name("  ".to_owned())
             .phone(" 11 90000-0000 ".to_owned())

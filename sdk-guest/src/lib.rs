@@ -1,15 +1,14 @@
-//! What a Leadhost plugin is written with.
+//! The SDK for writing Leadhost plugins.
 //!
-//! A converter implements [`Converter`] and names itself once to
-//! [`export_converter!`], an adapter implements [`Adapter`] and names itself to
-//! [`export_adapter!`]; everything that they do not say has a default. They
-//! compute and nothing else: what a plugin wants from outside (a request with a
-//! secret in it, a check of the sender) it describes, and the host does it.
+//! A converter implements [`Converter`] and passes its type once to
+//! [`export_converter!`]. An adapter implements [`Adapter`] and passes its type to
+//! [`export_adapter!`]. Most functions have a default. Plugins only compute: they
+//! describe what they need from outside (a request with a secret in it, a check of
+//! the sender), and the host does it.
 //!
-//! The crate builds for `wasm32-unknown-unknown` and `wasm32-wasip2` and for
-//! the machine at hand, where [`testing::run_golden`] and
-//! [`testing::run_golden_adapter`] walk a plugin's golden cases. Nothing in it
-//! panics on what a sender sends.
+//! The crate builds for `wasm32-unknown-unknown` and `wasm32-wasip2`, and natively,
+//! where [`testing::run_golden`] and [`testing::run_golden_adapter`] run a plugin's
+//! golden cases. Nothing in it panics on the input of a sender.
 
 mod adapter;
 mod answer;
@@ -68,8 +67,8 @@ pub use template::placeholders_in;
 pub use text::digits;
 pub use time::{epoch_to_rfc3339, time_text};
 
-/// The JSON crate that the helpers speak, so that a plugin needs no other
-/// version of it.
+/// The JSON crate that the helpers use, re-exported so that a plugin needs no
+/// other version of it.
 pub use serde_json;
 
 #[doc(hidden)]
@@ -81,7 +80,7 @@ pub mod __bindings {
     pub use crate::bindings::*;
 }
 
-/// The code in the integrators' guide compiles.
+/// Compiles the code in the integrators' guide.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/integrators.md")]
 struct IntegratorsGuide;

@@ -1,7 +1,7 @@
 //! `multipart/form-data` bodies: form builders wrap their JSON in one.
 //!
-//! The delimiter is looked for only where a line begins, so the walk is linear
-//! in the body. A missing last delimiter is tolerated; parts and headers are
+//! The delimiter is searched only at the beginning of a line, so the parser is
+//! linear in the body. A missing last delimiter is tolerated; parts and headers are
 //! bounded.
 
 use serde_json::Value;
@@ -13,26 +13,31 @@ use crate::{Content, Problem, body_bytes, content_json, delivery::media_type};
 pub struct Part<'a> {
     /// The field's name; may be empty.
     pub name: String,
-    /// The file's name, where it is a file.
+    /// The file's name, if the part is a file.
     pub file_name: Option<String>,
-    /// The media type, lower case, without parameters; empty if unsaid.
+    /// The media type, lower case, without parameters; empty if there is none.
     pub content_type: String,
     pub body: &'a [u8],
 }
 
 impl Part<'_> {
-    /// The part as text: UTF-8, else Latin-1.
+    /// Returns the part as text: UTF-8, else Latin-1.
     pub fn text(&self) -> String {
         crate::content_text(&Content::Bytes(self.body.into()))
     }
 
-    /// The part as JSON.
+    /// Returns the part as JSON.
     pub fn json(&self) -> Result<Value, Problem> {
         content_json(&Content::Bytes(self.body.into()))
     }
 }
 
-/// The parts of a body whose `content-type` header is given.
+/// Returns the parts of a body with this `content-type` header.
+///
+/// # Errors
+///
+/// If the content type is not `multipart/form-data` with a boundary, or the body has
+/// no delimiter, too many parts, or a part with too long headers.
 pub fn parts<'a>(content_type: &str, body: &'a Content) -> Result<Vec<Part<'a>>, Problem> {
     if media_type(content_type) != "multipart/form-data" {
         return Err(Problem::new(format!(
@@ -45,7 +50,7 @@ pub fn parts<'a>(content_type: &str, body: &'a Content) -> Result<Vec<Part<'a>>,
     split(body_bytes(body), format!("--{boundary}").as_bytes())
 }
 
-/// The text fields among the parts as pairs, for [`crate::form::tree_of`].
+/// Returns the text fields among the parts as pairs, for [`crate::form::tree_of`].
 pub fn text_fields(parts: &[Part<'_>]) -> Vec<(String, String)> {
     parts
         .iter()
@@ -54,11 +59,11 @@ pub fn text_fields(parts: &[Part<'_>]) -> Vec<(String, String)> {
         .collect()
 }
 
-/// RFC 2046 allows 70 characters; some senders take a few more.
+/// RFC 2046 allows 70 characters; some senders use a few more.
 const MAX_BOUNDARY: usize = 200;
 /// A form has some dozen fields.
 const MAX_PARTS: usize = 1000;
-/// Of one part.
+/// Bytes of the headers of one part.
 const MAX_HEADER_BYTES: usize = 8 * 1024;
 
 fn split<'a>(body: &'a [u8], delimiter: &[u8]) -> Result<Vec<Part<'a>>, Problem> {
@@ -137,7 +142,7 @@ fn push<'a>(out: &mut Vec<Part<'a>>, part: &'a [u8]) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What stands before and after the first empty line.
+/// Returns the bytes before and after the first empty line.
 fn blank_line(part: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut line = 0;
     loop {
@@ -155,10 +160,10 @@ fn trim_line_end(bytes: &[u8]) -> &[u8] {
     bytes.strip_suffix(b"\r").unwrap_or(bytes)
 }
 
-/// A parameter of a header: `name=value` or `name="value"`.
+/// Returns a parameter of a header: `name=value` or `name="value"`.
 fn parameter(header: &str, wanted: &str) -> Option<String> {
     let mut characters = header.chars().peekable();
-    // Past the header's own value.
+    // Skip the header's own value.
     characters.by_ref().find(|character| *character == ';')?;
     loop {
         while characters
@@ -240,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_multipart_body_is_refused() {
+    fn a_body_that_is_not_multipart_is_refused() {
         assert!(parts("application/json", &body("{}")).is_err());
         assert!(parts("multipart/form-data", &body("--x--")).is_err());
         assert!(parts(TYPE, &body("no delimiter")).is_err());

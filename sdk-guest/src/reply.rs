@@ -1,4 +1,4 @@
-//! What the sender hears, where the converter says it.
+//! Replies of a plugin to a sender.
 
 use crate::{Delivery, HandshakeAnswer, IntoSegments, Problem, Reply, Requirement};
 
@@ -20,7 +20,7 @@ impl Reply {
         }
     }
 
-    /// 200 to 299, or 400 to 499.
+    /// Sets the status: 200 to 299, or 400 to 499.
     pub fn status(mut self, status: u16) -> Self {
         self.status = status;
         self
@@ -35,11 +35,11 @@ impl HandshakeAnswer {
         }
     }
 
-    /// The handshake of WebSub, which Meta's products speak: the bare
-    /// `hub.challenge`, where the secret equals `hub.verify_token`. None where
-    /// the request is no such handshake.
+    /// The handshake of WebSub, which Meta's products use: returns the bare
+    /// `hub.challenge` if the secret equals `hub.verify_token`, and `None` if the
+    /// request is no such handshake.
     pub fn hub_challenge(delivery: &Delivery, secret: &str) -> Result<Option<Self>, Problem> {
-        // Some gateways turn the dots into underscores.
+        // Some gateways replace the dots with underscores.
         for [mode, challenge, token] in [
             ["hub.mode", "hub.challenge", "hub.verify_token"],
             ["hub_mode", "hub_challenge", "hub_verify_token"],

@@ -1,8 +1,8 @@
-//! Requests that the host is asked to make.
+//! Requests that the host makes for a plugin.
 //!
-//! A text is a list of segments: literals pass as they are, slots are filled by
-//! the host at the last moment. No text of a lead can become a slot, because a
-//! slot is made only by the functions here.
+//! A text is a list of segments: literals pass unchanged, and the host fills slots
+//! at the last moment. No text of a lead can become a slot, because only the
+//! functions here create slots.
 
 use std::fmt::Write;
 
@@ -20,6 +20,11 @@ impl HttpRequest {
     }
 
     /// A request to an absolute URL: `http` or `https`, no user, no fragment.
+    ///
+    /// # Errors
+    ///
+    /// If the URL has another scheme, no host, a user, a fragment, a space, a
+    /// backslash or a control character.
     pub fn new(method: &str, url: &str) -> Result<Self, Problem> {
         let wrong = |what: &str| Problem::new(format!("the address `{url}` of a request {what}"));
         let (scheme, rest) = url
@@ -53,8 +58,8 @@ impl HttpRequest {
         })
     }
 
-    /// One more step of the path. The text is one step whatever is in it: it is
-    /// percent-encoded, slashes and dots included.
+    /// Adds a segment to the path. The text is always one segment: it is
+    /// percent-encoded, including slashes and dots.
     pub fn step(mut self, text: &str) -> Self {
         let encoded = encode_step(text);
         match self.path.last_mut() {
@@ -69,19 +74,19 @@ impl HttpRequest {
         self
     }
 
-    /// One more query field; the host percent-encodes names and values.
+    /// Adds a query field; the host percent-encodes names and values.
     pub fn query(mut self, name: &str, value: impl IntoSegments) -> Self {
         self.query.push((name.into(), value.into_segments()));
         self
     }
 
-    /// One more header.
+    /// Adds a header.
     pub fn header(mut self, name: &str, value: impl IntoSegments) -> Self {
         self.headers.push((name.into(), value.into_segments()));
         self
     }
 
-    /// The body and its type.
+    /// Sets the body and its type.
     pub fn body(self, content_type: &str, body: impl IntoSegments) -> Self {
         let mut request = self.header("content-type", content_type);
         request.body = body.into_segments();
@@ -89,7 +94,7 @@ impl HttpRequest {
     }
 }
 
-/// What a text of a request or reply may be given as.
+/// Types that a text of a request or reply may have.
 pub trait IntoSegments {
     fn into_segments(self) -> Vec<Segment>;
 }
@@ -124,7 +129,7 @@ impl<const N: usize> IntoSegments for [Segment; N] {
     }
 }
 
-/// A text that passes as it is.
+/// A literal text.
 pub fn lit(text: impl Into<String>) -> Segment {
     Segment::Literal(text.into())
 }

@@ -1,14 +1,14 @@
 //! The template of a send as a type: the JSON of the REST interface, read once.
 //!
-//! The host has checked the request before, so reading is tolerant where senders
-//! differ (an index as text, a word in upper case, a number as a text's value)
-//! and faults only what has no meaning. What it does not know is kept.
+//! The host has checked the request before, so the reader tolerates known variants
+//! (an index as text, a word in upper case, a number as the value of a text) and
+//! refuses only input without a meaning. It keeps what it does not know.
 
 use serde_json::Value;
 
 use crate::{Problem, TemplateSend, text_of};
 
-/// A template that is to be sent, and what it is filled with.
+/// A template to send, and the values for its placeholders.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestedTemplate {
     pub name: String,
@@ -25,23 +25,23 @@ pub struct Component {
     pub parameters: Vec<Parameter>,
 }
 
-/// Which part of the message.
+/// The part of the message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
     Header,
     Body,
     Button {
-        /// `url`, `quick_reply`; lower case, empty where the request says none.
+        /// `url`, `quick_reply`; lower case, empty if the request has none.
         sub_type: String,
-        /// As the request says, else its place among the buttons.
+        /// The index in the request, else the position among the buttons.
         index: u32,
     },
 }
 
-/// What one placeholder is filled with.
+/// The value for one placeholder.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameter {
-    /// The placeholder's name, for providers that name them.
+    /// The placeholder's name, for providers that use names.
     pub name: Option<String>,
     pub value: ParameterValue,
 }
@@ -57,7 +57,7 @@ pub enum ParameterValue {
     Other(String, Value),
 }
 
-/// A file: by its address, or by the id that the provider gave it.
+/// A file, by its address or by the id that the provider assigned.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Media {
     pub link: Option<String>,
@@ -66,23 +66,31 @@ pub struct Media {
 }
 
 impl TemplateSend {
-    /// The template as a type; the problem says what in it has no meaning. As a
-    /// refusal it is one of the request.
+    /// Returns the template as a type.
+    ///
+    /// # Errors
+    ///
+    /// Names the part of the template that has no meaning. As a refusal it is one of
+    /// the request.
     pub fn requested(&self) -> Result<RequestedTemplate, Problem> {
         let template = serde_json::from_str(&self.template)
             .map_err(|_| Problem::new("the template is not valid JSON"))?;
         RequestedTemplate::read(&template)
     }
 
-    /// A value of the context: `callback-url`, `conversation-id`, `instance-id`,
-    /// `time-zone`, `region`.
+    /// Returns a value of the context: `callback-url`, `conversation-id`,
+    /// `instance-id`, `time-zone`, `region`.
     pub fn context_value(&self, name: &str) -> Option<&str> {
         crate::delivery::first_pair(&self.context, name)
     }
 }
 
 impl RequestedTemplate {
-    /// A template in the shape of the REST interface.
+    /// Reads a template in the shape of the REST interface.
+    ///
+    /// # Errors
+    ///
+    /// Names the part of the template that has no meaning.
     pub fn read(template: &Value) -> Result<Self, Problem> {
         let name =
             text_of(&template["name"]).ok_or_else(|| Problem::new("the template has no `name`"))?;
@@ -102,17 +110,17 @@ impl RequestedTemplate {
         })
     }
 
-    /// The parameters of the header, none where it has none.
+    /// Returns the parameters of the header; empty if there is none.
     pub fn header(&self) -> &[Parameter] {
         self.parameters_of(&Part::Header)
     }
 
-    /// The parameters of the body, none where it has none.
+    /// Returns the parameters of the body; empty if there is none.
     pub fn body(&self) -> &[Parameter] {
         self.parameters_of(&Part::Body)
     }
 
-    /// The buttons: sub-type, index and parameters.
+    /// Returns the sub-type, index and parameters of each button.
     pub fn buttons(&self) -> impl Iterator<Item = (&str, u32, &[Parameter])> {
         self.components
             .iter()
@@ -133,7 +141,7 @@ impl RequestedTemplate {
 }
 
 impl Parameter {
-    /// The text that it is filled with; none where it is a file.
+    /// Returns the text of the parameter; `None` if it is a file.
     pub fn text(&self) -> Option<&str> {
         match &self.value {
             ParameterValue::Text(text) => Some(text),
@@ -143,7 +151,7 @@ impl Parameter {
 }
 
 impl ParameterValue {
-    /// The interface's word for its type.
+    /// Returns the interface's word for the type.
     pub fn kind(&self) -> &str {
         match self {
             Self::Text(_) => "text",
@@ -188,7 +196,7 @@ fn parameter(value: &Value, path: &str) -> Result<Parameter, Problem> {
     let value_of = match kind.as_str() {
         "" => return Err(wrong(path, "type", "is missing")),
         "text" => ParameterValue::Text(match &value["text"] {
-            // As it came, space included.
+            // Unchanged, including spaces.
             Value::String(text) => text.clone(),
             other => text_of(other).ok_or_else(|| wrong(path, "text", "is no text"))?,
         }),
@@ -216,7 +224,7 @@ fn media(parameter: &Value, kind: &str, path: &str) -> Result<Media, Problem> {
     Ok(media)
 }
 
-/// The values of a list; none where it is absent.
+/// Returns the values of a list; empty if it is absent.
 fn list<'a>(value: &'a Value, path: &str) -> Result<&'a [Value], Problem> {
     match value {
         Value::Null => Ok(&[]),
@@ -283,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn little_is_enough() {
+    fn a_name_and_a_language_are_enough() {
         let template = RequestedTemplate::read(&json!({"name": "t", "language": "en"})).unwrap();
         assert_eq!(template.language, "en");
         assert!(template.components.is_empty());
@@ -291,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_meaning_is_refused_with_its_place() {
+    fn input_without_meaning_is_refused_with_its_place() {
         let with = |components: Value| json!({"name": "t", "language": {"code": "en"}, "components": components});
         let check = |template: &Value, expect: &str| assert_eq!(refusal(template), expect);
         check(&json!([]), "the template has no `name`");

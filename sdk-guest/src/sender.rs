@@ -1,4 +1,4 @@
-//! How a sender proves who it is, as data for the host.
+//! Sender checks, as data for the host.
 
 use crate::{Location, SenderCheck, SenderPolicy, SignedPart};
 
@@ -11,8 +11,8 @@ impl SenderPolicy {
         }
     }
 
-    /// Where this source carries secrets of its own, to be masked wherever a
-    /// delivery is shown: place (`header`, `query`, `form`, `json`) and name.
+    /// Declares the place of a secret that this source carries, to be masked wherever
+    /// a delivery is shown: place (`header`, `query`, `form`, `json`) and name.
     pub fn carried_secret(mut self, place: &str, name: &str) -> Self {
         self.carried_secrets.push(location(place, name));
         self
@@ -39,8 +39,8 @@ impl SenderCheck {
         Self::of(secret, "hmac-sha256", "base64", location("header", header))
     }
 
-    /// HTTP Basic; the secret is `user:password`. The scheme knows its header's
-    /// word and encoding, so it takes no prefix.
+    /// HTTP Basic; the secret is `user:password`. The scheme knows the word and the
+    /// encoding of its header, so it takes no prefix.
     pub fn basic(secret: &str) -> Self {
         Self::of(secret, "basic", "plain", authorization())
     }
@@ -56,20 +56,20 @@ impl SenderCheck {
         Self::of(secret, "equals", "plain", location(place, name))
     }
 
-    /// What stands before the proof: `sha256=`.
+    /// Sets the text before the proof, such as `sha256=`.
     pub fn prefix(mut self, prefix: &str) -> Self {
         self.prefix = prefix.into();
         self
     }
 
-    /// The header with the time of signing, and how far it may be off.
+    /// Sets the header with the time of signing, and its tolerance in seconds.
     pub fn timestamp(mut self, header: &str, tolerance_seconds: u32) -> Self {
         self.timestamp_header = header.into();
         self.tolerance_seconds = tolerance_seconds;
         self
     }
 
-    /// One more part of what was signed, in order. Without any: the body.
+    /// Adds a part of the signed content, in order. Default: the body.
     pub fn signed(mut self, kind: &str, value: &str) -> Self {
         self.signed.push(SignedPart {
             kind: kind.into(),

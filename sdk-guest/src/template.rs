@@ -25,26 +25,25 @@ impl Template {
         self
     }
 
-    /// Why it is not approved.
+    /// Sets the reason why the template is not approved.
     pub fn reason(mut self, reason: impl Into<String>) -> Self {
         self.reason = reason.into();
         self
     }
 
-    /// The body with its placeholders. They are not added by it.
+    /// Sets the body with its placeholders. Does not add the placeholders.
     pub fn text(mut self, text: impl Into<String>) -> Self {
         self.text = text.into();
         self
     }
 
-    /// One more thing that a send must fill.
+    /// Adds a placeholder that a send must fill.
     pub fn placeholder(mut self, placeholder: Placeholder) -> Self {
         self.placeholders.push(placeholder);
         self
     }
 
-    /// What the text of a component must be filled with; see
-    /// [`placeholders_in`].
+    /// Adds the placeholders in the text of a component; see [`placeholders_in`].
     pub fn placeholders_of(mut self, component: &str, index: u32, text: &str) -> Self {
         let found = placeholders_in(text).into_iter().map(|name| Placeholder {
             component: component.into(),
@@ -56,7 +55,7 @@ impl Template {
         self
     }
 
-    /// The components as the provider writes them.
+    /// Sets the components as the provider writes them.
     pub fn components(mut self, components: &Value) -> Self {
         self.components = components.to_string();
         self
@@ -64,7 +63,7 @@ impl Template {
 }
 
 impl Placeholder {
-    /// A file at the head of the message: `document`, `image` or `video`.
+    /// A file in the header of the message: `document`, `image` or `video`.
     pub fn header_media(kind: &str) -> Self {
         Self {
             component: "header".into(),
@@ -85,7 +84,7 @@ impl From<Vec<Template>> for TemplatePage {
 }
 
 impl TemplatePage {
-    /// The request for the next page, if there is one.
+    /// Sets the request for the next page, if there is one.
     pub fn next(mut self, request: impl Into<Option<HttpRequest>>) -> Self {
         self.next = request.into();
         self
@@ -104,8 +103,8 @@ impl From<Vec<Template>> for TemplateStep {
     }
 }
 
-/// What stands in `{{1}}` or `{{name}}` in a text: each once, numbers by their
-/// size, then names in their order.
+/// Returns the contents of `{{1}}` or `{{name}}` in a text: each once, first numbers
+/// in ascending order, then names in their order in the text.
 pub fn placeholders_in(text: &str) -> Vec<&str> {
     let mut found: Vec<&str> = Vec::new();
     let mut rest = text;

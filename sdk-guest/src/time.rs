@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-/// A source's time as the contract wants it: an epoch (a number, or digits in a
-/// text) as RFC 3339, an ISO text as it is, with the colon that an offset like
-/// `+0000` lacks. None for what is absent.
+/// Returns a source's time in the form that the contract requires: an epoch (a
+/// number, or digits in a text) as RFC 3339, an ISO text unchanged except that an
+/// offset like `+0000` gets its colon. Returns `None` for an absent value.
 pub fn time_text(value: &Value) -> Option<String> {
     let text = crate::text_of(value)?;
     let whole = text
@@ -30,8 +30,8 @@ fn with_colon(mut text: String) -> String {
     text
 }
 
-/// An epoch in seconds, or in milliseconds where it is above 1e11, as RFC 3339
-/// in UTC. None for what is not a time between the years 1 and 9999.
+/// Returns an epoch in seconds, or in milliseconds if it is above 1e11, as RFC 3339
+/// in UTC. Returns `None` for times outside the years 1 to 9999.
 pub fn epoch_to_rfc3339(epoch: i64) -> Option<String> {
     let (seconds, millis) = if epoch.unsigned_abs() > MILLIS_ABOVE {
         (epoch.div_euclid(1000), epoch.rem_euclid(1000))
@@ -59,9 +59,9 @@ const EARLIEST: i64 = -62_135_596_800;
 /// 9999-12-31T23:59:59Z.
 const LATEST: i64 = 253_402_300_799;
 
-/// Year, month and day of a number of days since 1970-01-01. The calendar
-/// repeats every 400 years; years are counted from March, so that the leap day
-/// is the last of its year.
+/// Returns year, month and day of a number of days since 1970-01-01. The calendar
+/// repeats every 400 years. Years are counted from March, so that the leap day is the
+/// last of its year.
 fn civil(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn seconds_and_milliseconds_are_told_apart() {
+    fn seconds_and_milliseconds_are_distinguished() {
         let check = |epoch: i64, expect: Option<&str>| {
             assert_eq!(epoch_to_rfc3339(epoch).as_deref(), expect, "{epoch}");
         };

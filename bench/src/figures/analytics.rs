@@ -1,10 +1,10 @@
-//! Analytics: how fast changes are counted, and what a question takes, at growing
-//! numbers of conversations. Beside the same question as plain SQL on the
-//! conversations themselves, put to the same file in the same run.
+//! Analytics: how fast changes are counted, and how long a query takes, at growing
+//! numbers of conversations. Compared with the same query as plain SQL on the
+//! conversations themselves, on the same file in the same run.
 //!
-//! The conversations are written straight into the store's table, over two years up
-//! to now, of twenty agents of two types and five sources. The counts of every
-//! answer must be those of the plain question.
+//! The conversations are written directly into the store's table, over the two years
+//! until now, with twenty agents of two types and five sources. The counts of every
+//! answer must be those of the plain query.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -25,12 +25,12 @@ const SIZES: [u64; 3] = [100_000, 1_000_000, 10_000_000];
 const DAYS: i64 = 730;
 /// Requests of each kind.
 const TIMES: usize = 300;
-/// Times that the plain question is put.
+/// Runs of the plain query.
 const PLAIN_TIMES: usize = 3;
 const MOST_P99: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(50)];
 const MOST_RATIO: f64 = 1.5;
 const QUESTIONS: [&str; 2] = ["the default call", "365 days by three dimensions"];
-/// How long the first count may take.
+/// Timeout of the first count.
 const PATIENCE: Duration = Duration::from_secs(1_800);
 
 struct Measured {
@@ -74,7 +74,7 @@ fn at_size(arguments: &Arguments, size: u64) -> Result<Measured, Failure> {
     let counted = begin.elapsed().as_secs_f64();
     eprintln!("  counted: {} changes/s", count(size as f64 / counted));
 
-    // Zones are asked for in whole days, so that both sides mean the same.
+    // Zones are queried in whole days, so that both sides mean the same.
     let (from, to) = (midnight(now, -365), midnight(now, 0));
     let paths = [
         "/v1/analytics/conversations/day".to_owned(),
@@ -92,7 +92,9 @@ fn at_size(arguments: &Arguments, size: u64) -> Result<Measured, Failure> {
         let (plain, sums) = plain(&database, &workspace.id, bounds, groups)?;
         let told = sums_of(&answer);
         if told != sums {
-            return Err(format!("{path}: {told:?} were told, {sums:?} are there").into());
+            return Err(
+                format!("{path}: the answer has {told:?}, the plain query {sums:?}").into(),
+            );
         }
         plains.push(plain);
         let mut took = Vec::new();
@@ -128,10 +130,10 @@ fn is_counted(client: &mut Client) -> Result<bool, Failure> {
     Ok(sets.next().is_some_and(|set| !set["as_of"].is_null()))
 }
 
-/// Sao Paulo has had no summer time since 2019: three hours behind, always.
+/// Sao Paulo has had no summer time since 2019, so it is always three hours behind.
 const BEHIND: i64 = 3 * Micros::HOUR;
 
-/// The local midnight so many days from now, as a date.
+/// Returns the local midnight so many days from now, as a date.
 fn midnight(now: Micros, days: i64) -> String {
     let local = Micros(now.0 - BEHIND + days * Micros::DAY);
     local.text()[..10].to_owned()
@@ -153,7 +155,7 @@ const MEASURES: [&str; 5] = [
     "transferred",
 ];
 
-/// How many rows, and the sum of each measure.
+/// Returns the number of rows, and the sum of each measure.
 type Sums = (usize, [i64; 5]);
 
 fn sums_of(answer: &Value) -> Sums {
@@ -197,8 +199,8 @@ fn seed(database: &Path, workspace: &str, size: u64, now: Micros) -> Result<(), 
     rows::checkpoint(&connection)
 }
 
-/// What somebody would ask without a rollup; `columns` are those that it is grouped by,
-/// beside the day, each with a comma in front.
+/// The query without a rollup; `columns` are those to group by in addition to the day, each
+/// with a comma in front.
 fn plain_question(workspace: &str, columns: &str) -> String {
     format!(
         "select (first_message_at - 10800000000) / 86400000000 as day{columns},
@@ -251,7 +253,7 @@ fn plain(
 fn report(measured: &[Measured]) -> Report {
     let mut report = Report::new(
         "analytics",
-        "Questions about conversations, and counting them",
+        "Queries about conversations, and counting them",
     );
     let mut table = Table::new(
         &format!(

@@ -1,10 +1,10 @@
-//! What isolation costs: one conversion of a portal's lead by the same Rust
-//! code, called natively, in an instance that is kept, and in a fresh instance
-//! as the service makes one for every call.
+//! The cost of isolation: one conversion of a portal's lead by the same Rust
+//! code, called natively, in a reused instance, and in a fresh instance,
+//! which the service creates for every call.
 //!
-//! The ways take turns within a round, so that what disturbs the machine
-//! disturbs all of them. A call is timed by itself; making its input and
-//! dropping its answer are outside of the time.
+//! The ways take turns within a round, so that disturbances of the machine
+//! affect all of them. Each call is timed separately; making its input and
+//! dropping its output are not part of the time.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -24,10 +24,10 @@ use crate::report::{Report, Table, time};
 use crate::sample::Sample;
 use crate::{Arguments, Failure, lead};
 
-/// Calls of one way before the next takes its turn, and turns.
+/// Calls of one way before the next takes its turn, and the number of turns.
 const CALLS: usize = 200;
 const TURNS: usize = 100;
-/// Calls before anything counts.
+/// Calls before the measurement.
 const WARM_UP: usize = 500;
 
 const MOST_TIMES_NATIVE: f64 = 10.0;
@@ -120,7 +120,7 @@ impl Way {
         }
     }
 
-    /// `call` gives its time, and whether it gave one lead.
+    /// `call` returns its time, and whether it returned one lead.
     fn turn(
         &mut self,
         calls: usize,
@@ -205,7 +205,7 @@ fn report(ways: &[Way; 4], size: usize) -> Report {
             "calls": sample.len(),
         }));
     }
-    let mut report = Report::new("conversion", "What one conversion costs");
+    let mut report = Report::new("conversion", "The cost of one conversion");
     let fresh = &samples[2];
     report.aim(
         "a fresh instance costs at most 10 times the native call",

@@ -1,9 +1,9 @@
-//! Deals as partners ask for them: one of a million by its contact's phone, and
-//! a change of one, on both stores. One client, one request after the other: what
-//! a partner waits for while nobody else is there.
+//! Partners' requests about deals: one of a million by its contact's phone, and
+//! a change of one, on both stores. One client sends one request after the other, so
+//! this is a partner's latency without other load.
 //!
-//! The deals are written straight into the store's tables. Each lookup must find
-//! its one deal, and each change must be answered as made.
+//! The deals are written directly into the store's tables. Each lookup must find
+//! its one deal, and each change must be answered as applied.
 
 use std::time::{Duration, Instant};
 
@@ -19,12 +19,12 @@ use crate::{Arguments, Failure};
 
 const DEALS: u64 = 1_000_000;
 const TIMES: u64 = 2_000;
-/// Requests before anything counts.
+/// Requests before the measurement.
 const WARM_UP: u64 = 200;
 /// The stamp before the first deal's.
 const FIRST: i64 = 1_700_000_000_000_000;
 
-/// Of a lookup and of a change, on each store.
+/// Limits for a lookup and for a change, on each store.
 const MOST_P99: [[Duration; 2]; 2] = [
     [Duration::from_millis(3), Duration::from_millis(10)],
     [Duration::from_millis(5), Duration::from_millis(15)],
@@ -91,12 +91,12 @@ fn declare(host: &Host) -> Result<Seeded, Failure> {
     })
 }
 
-/// A fixed line: its match key is the number itself.
+/// A landline: its match key is the number itself.
 fn phone(number: u64) -> String {
     format!("+55113{number:07}")
 }
 
-/// As the statements below make it.
+/// The deal's id, as the statements below make it.
 fn deal(number: u64) -> String {
     format!("018bcfe5-0000-7000-8000-{number:012x}")
 }
@@ -138,7 +138,7 @@ fn seed(database: &std::path::Path, seeded: &Seeded) -> Result<(), Failure> {
     rows::checkpoint(&file)
 }
 
-/// The same rows, as this store has them.
+/// The same rows in this store's format.
 fn seed_postgres(database: &Database<'_>, seeded: &Seeded) -> Result<(), Failure> {
     let Seeded {
         workspace,
@@ -175,7 +175,7 @@ fn seed_postgres(database: &Database<'_>, seeded: &Seeded) -> Result<(), Failure
     ])
 }
 
-/// Numbers all over the table, each once.
+/// Distinct numbers from all over the table.
 fn numbers() -> impl Iterator<Item = u64> {
     (1..=WARM_UP + TIMES).map(|at| at * 7_919 * 31 % DEALS + 1)
 }

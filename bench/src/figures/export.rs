@@ -1,11 +1,11 @@
 //! A full pull of a million messages over HTTP, page by page, and whether a
 //! page deep in the feed costs more than the first.
 //!
-//! The messages are written straight into the store's tables: how they come
-//! there is not what is measured. Every pull must give each of them once.
+//! The messages are written directly into the store's tables, since only the export is
+//! measured. Every pull must return each of them once.
 //!
-//! Beside it a bare loop reads the same columns of the same rows and writes nothing, which
-//! is the most that an export could reach, and a baseline where one is given.
+//! For comparison a bare loop reads the same columns of the same rows and writes nothing,
+//! which is the most that an export could reach; and a baseline, if there is one.
 
 use std::hint::black_box;
 use std::io::Read as _;
@@ -29,12 +29,12 @@ pub(super) const FIRST: i64 = 1_700_000_000_000_000;
 /// Pages fetched at each depth.
 pub(super) const TIMES: usize = 200;
 pub(super) const MOST_TIMES_FIRST: f64 = 1.2;
-/// Of the rate of a bare loop.
+/// The aim, as a share of the rate of a bare loop.
 const LEAST_OF_BARE: f64 = 0.5;
-/// How long a page may take.
+/// Timeout of a page.
 pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A form in which pages are asked for.
+/// A format of pages.
 pub(super) struct Form {
     pub(super) name: &'static str,
     pub(super) headers: &'static str,
@@ -60,14 +60,14 @@ pub(super) const FORMS: [Form; 3] = [
 ];
 
 pub(super) struct Pull {
-    /// Time of the requests alone, without the client's reading of the pages.
+    /// Time of the requests only, without the client's parsing of the pages.
     pub(super) took: Duration,
     bytes: u64,
-    /// Where each page began; the first has no cursor.
+    /// The cursor of each page; the first has none.
     pub(super) cursors: Vec<Option<String>>,
 }
 
-/// A pull with the processor time of the service.
+/// A pull with the service's processor time.
 struct Pulled {
     pull: Pull,
     processor: Duration,
@@ -80,7 +80,7 @@ struct Side {
     client: Client,
     workspace: Workspace,
     pulls: [Vec<Pulled>; 3],
-    /// Last, so that it is there until the service has ended.
+    /// The last field, so that it is dropped after the service has ended.
     folder: tempfile::TempDir,
 }
 
@@ -115,7 +115,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     for number in 1..=arguments.rounds {
         for (at, form) in FORMS.iter().enumerate() {
             for side in round::in_turn(&mut sides, number) {
-                // It may have been left alone for too long.
+                // An idle connection may have been closed.
                 side.client.come_again(PATIENCE)?;
                 let before = side.host.process.processor()?;
                 let pull = pull(&mut side.client, form)?;
@@ -179,8 +179,8 @@ pub(super) fn seed(database: &Path, workspace: &str) -> Result<(), Failure> {
     rows::checkpoint(&connection)
 }
 
-/// The columns of all messages in the order of the feed, each looked at and none written:
-/// what reading them costs.
+/// Reads the columns of all messages in the order of the feed without writing them: the
+/// cost of reading.
 fn bare_loop(database: &Path, workspace: &str) -> Result<Duration, Failure> {
     let connection = rows::open_to_read(database)?;
     let sql = format!(
@@ -212,7 +212,7 @@ pub(super) fn pull(client: &mut Client, form: &Form) -> Result<Pull, Failure> {
     pull_since(client, form, None, MESSAGES)
 }
 
-/// What changed since a time, or everything, which must be so many rows.
+/// Pulls the changes since a time, or everything; checks the number of rows.
 pub(super) fn pull_since(
     client: &mut Client,
     form: &Form,
@@ -267,7 +267,7 @@ pub(super) fn path(cursor: Option<&str>) -> String {
     }
 }
 
-/// Count and cursor, which end a page in both forms.
+/// Reads count and cursor, which end a page in both formats.
 fn tail(body: &[u8]) -> Result<(u64, Option<String>), Failure> {
     let end = &body[body.len().saturating_sub(400)..];
     let end = String::from_utf8_lossy(end);
@@ -283,7 +283,7 @@ fn tail(body: &[u8]) -> Result<(u64, Option<String>), Failure> {
     Ok((counted, (cursor != "null").then(|| cursor.to_owned())))
 }
 
-/// Pages at the beginning, in the middle and near the end, in turns.
+/// Fetches pages at the beginning, in the middle and near the end, in turns.
 pub(super) fn at_depths(
     client: &mut Client,
     cursors: &[Option<String>],

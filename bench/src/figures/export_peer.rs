@@ -1,7 +1,7 @@
-//! The export beside a careful route in Node on the same messages, in a file of its own
-//! with the peer's tables: a full pull of a million messages, and the pull of what changed
-//! since a time. Both sides give the same bodies, letter by letter but for their cursors,
-//! and take turns.
+//! The export compared with a careful route in Node on the same messages, in a separate file
+//! with the peer's tables: a full pull of a million messages, and the pull of the changes
+//! since a time. Both sides return the same bodies, letter by letter except for their
+//! cursors, and take turns.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::{Arguments, Failure, rows};
 
 /// Rows that changed since the time.
 const CHANGED: u64 = 20_000;
-/// Pulls of what changed in one round.
+/// Pulls of the changes in one round.
 const TIMES: u32 = 10;
 const LEAST_TIMES: f64 = 3.0;
 const SIDES: [&str; 2] = ["Leadhost", "fastify and better-sqlite3"];
@@ -80,7 +80,8 @@ fn since() -> String {
     leadhost::domain::time::Micros(stamp).text()
 }
 
-/// Both sides say the same before their cursors, at the beginning and since the time.
+/// Checks that both sides return the same before their cursors, at the beginning and since
+/// the time.
 fn same_bodies(clients: &mut [Client; 2], since: &str) -> Result<(), Failure> {
     for query in [String::new(), format!("&updated_since={since}")] {
         let path = format!("{}{query}", path(None));

@@ -1,6 +1,6 @@
 //! The export on both stores side by side: full pulls of a million messages in
-//! turns, and a page by its depth in the feed. Beside them a baseline on both, where one is
-//! given.
+//! turns, and a page by its depth in the feed. Also a baseline on both, if there is
+//! one.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::report::{Report, Table, count, time};
 use crate::sample::{Sample, median};
 use crate::{Arguments, BASELINE, Build, Failure, SERVICE, round};
 
-/// JSON and compressed JSON: NDJSON is the former in other words.
+/// JSON and compressed JSON. NDJSON is the same data as JSON.
 const FORMS_HERE: usize = 2;
 const STORES: [&str; 2] = ["SQLite", "PostgreSQL"];
 
@@ -27,7 +27,7 @@ struct Side<'a> {
     pulls: [Vec<Pull>; FORMS_HERE],
     depths: Vec<(&'static str, Sample)>,
     database: Option<Database<'a>>,
-    /// Last, so that it is there until the service has ended.
+    /// The last field, so that it is dropped after the service has ended.
     _folder: tempfile::TempDir,
 }
 
@@ -75,7 +75,7 @@ impl<'a> Side<'a> {
         format!("{} on {}", self.build.name, self.store)
     }
 
-    /// The middle of the seconds that pulls in a form took.
+    /// Returns the median of the seconds of pulls in a format.
     fn seconds(&self, form: usize) -> f64 {
         median(&self.all_seconds(form))
     }
@@ -97,7 +97,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     for number in 1..=arguments.rounds {
         for (form, kind) in FORMS.iter().take(FORMS_HERE).enumerate() {
             for side in round::in_turn(&mut sides, number) {
-                // It may have been left alone for too long.
+                // An idle connection may have been closed.
                 side.client.come_again(PATIENCE)?;
                 let pull = export::pull(&mut side.client, kind)?;
                 eprintln!(
@@ -124,7 +124,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     Ok(report)
 }
 
-/// The rows that `export::seed` writes, as this store has them.
+/// Writes the rows of `export::seed` in this store's format.
 fn seed(database: &Database<'_>, workspace: &Workspace) -> Result<(), Failure> {
     let first = export::FIRST;
     let last = first + i64::try_from(MESSAGES)? * 1_000_000;

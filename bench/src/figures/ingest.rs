@@ -1,11 +1,11 @@
-//! How many leads a second are taken in durably, over HTTP, from 64 keep-alive
-//! connections: the service, beside a careful Node program that writes the same
+//! How many leads a second are ingested durably, over HTTP, from 64 keep-alive
+//! connections: the service, compared with a careful Node program that writes the same
 //! rows and answers the same body.
 //!
-//! Where a baseline is given, that build of the service takes turns with this one. Every
-//! round starts a side on an empty data folder, warms it up, loads it, and counts: each
-//! answer's delivery must be there, and there must be exactly one item, dedupe key, contact
-//! and deal, and two contact keys, for each.
+//! If a baseline is given, that build of the service takes turns with this one. Every
+//! round starts a side on an empty data folder, warms it up, loads it, and counts: the
+//! delivery of each answer must exist, and there must be exactly one item, dedupe key,
+//! contact and deal, and two contact keys, for each.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -23,10 +23,10 @@ use crate::sample::median;
 use crate::{Arguments, Failure, lead};
 
 const TIMES_NODE: f64 = 1.5;
-/// Of the baseline's processor time for one lead.
+/// The aim, as a share of the baseline's processor time for one lead.
 const MOST_PROCESSOR: f64 = 0.5;
 
-/// Commits one request at a time, to show what sharing a commit gives.
+/// One request per commit, to show the gain of group commit.
 const ALONE: &str = "writes_per_commit = 1\n";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +87,7 @@ impl Side {
         matches!(self, Self::Baseline | Self::BaselineRaw | Self::BaselineOne)
     }
 
-    /// What the baseline does that is the same.
+    /// Returns the same side of the baseline.
     fn baseline(self) -> Option<Self> {
         match self {
             Self::Leadhost => Some(Self::Baseline),
@@ -97,7 +97,7 @@ impl Side {
         }
     }
 
-    /// The build of the service that this side is.
+    /// Returns the build of the service that this side runs.
     fn program(self, arguments: &Arguments) -> &Path {
         match &arguments.baseline {
             Some(baseline) if self.is_baseline() => baseline,
@@ -202,7 +202,7 @@ fn report(
         .collect();
     let mut table = Table::new(
         &format!(
-            "Leads of {} bytes, each another one, {CONNECTIONS} keep-alive connections where a side does not say another number, answered after the sync of their commit. Median of {} alternating rounds of {} s:",
+            "Distinct leads of {} bytes, {CONNECTIONS} keep-alive connections unless a side names another number, answered after the sync of their commit. Median of {} alternating rounds of {} s:",
             lead::BYTES,
             arguments.rounds,
             arguments.round().as_secs()
@@ -222,7 +222,7 @@ fn report(
     let rate = |side: Side| of(side).map_or(0.0, round::rate);
     let times = |one: Side, other: Side| rate(one) / rate(other);
     let node = times(Side::Leadhost, Side::Node);
-    let mut report = Report::new("ingest", "Leads taken in durably");
+    let mut report = Report::new("ingest", "Leads ingested durably");
     report.aim(
         "at least 1.5 times the leads of fastify + better-sqlite3 with group commit",
         format!("{node:.2} times"),

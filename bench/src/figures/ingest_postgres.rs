@@ -1,9 +1,9 @@
-//! How many leads a second are taken in durably on PostgreSQL, over HTTP, from
-//! 64 keep-alive connections: the service, beside a careful Node program that
-//! writes the same rows and answers the same body on the same server, and beside
+//! How many leads a second are ingested durably on PostgreSQL, over HTTP, from
+//! 64 keep-alive connections: the service, compared with a careful Node program that
+//! writes the same rows and answers the same body on the same server, and with
 //! the service on SQLite.
 //!
-//! Where a baseline is given, that build of the service takes turns with this one. Every
+//! If a baseline is given, that build of the service takes turns with this one. Every
 //! round starts a side on an empty database and counts its rows, see `round`.
 
 use std::cell::Cell;
@@ -86,7 +86,7 @@ impl Side {
         matches!(self, Self::Baseline | Self::BaselineRaw | Self::BaselineOne)
     }
 
-    /// What the baseline does that is the same.
+    /// Returns the same side of the baseline.
     fn baseline(self) -> Option<Self> {
         match self {
             Self::Leadhost => Some(Self::Baseline),
@@ -96,7 +96,7 @@ impl Side {
         }
     }
 
-    /// The build of the service that this side is.
+    /// Returns the build of the service that this side runs.
     fn program(self, arguments: &Arguments) -> &Path {
         match &arguments.baseline {
             Some(baseline) if self.is_baseline() => baseline,
@@ -113,12 +113,12 @@ impl Side {
     }
 }
 
-/// A round with what it cost the database's server.
+/// A round with its cost for the database's server.
 struct Measured {
     round: Round,
-    /// For one answer; nothing of SQLite, which works in the side's process.
+    /// Per answer; `None` for SQLite, which runs in the side's process.
     server: Option<(Duration, f64)>,
-    /// Leads that shared a commit, of a side that shares them.
+    /// Leads per commit, for a side with group commit.
     together: Option<f64>,
 }
 
@@ -243,7 +243,7 @@ fn on_sqlite(arguments: &Arguments, folder: &Path, component: &[u8]) -> Result<M
     })
 }
 
-/// A round and what it cost the server for one answer: processor time, and
+/// Runs a round; also returns the server's cost per answer: processor time, and
 /// bytes of its log.
 fn with_work(
     server: &Server,
@@ -269,7 +269,7 @@ fn report(
 ) -> Result<Report, Failure> {
     let has_baseline = arguments.baseline.is_some();
     let caption = format!(
-        "Leads of {} bytes, each another one, {CONNECTIONS} keep-alive connections where a side does not say another number, answered after their commit. Median of {} alternating rounds of {} s:",
+        "Distinct leads of {} bytes, {CONNECTIONS} keep-alive connections unless a side names another number, answered after their commit. Median of {} alternating rounds of {} s:",
         lead::BYTES,
         arguments.rounds,
         arguments.round().as_secs()
@@ -310,7 +310,7 @@ fn report(
     let rate = |side: Side| of(side).map_or(0.0, round::rate);
     let times = |one: Side, other: Side| rate(one) / rate(other);
     let node = times(Side::Leadhost, Side::Node);
-    let mut report = Report::new("ingest-postgres", "Leads taken in durably on PostgreSQL");
+    let mut report = Report::new("ingest-postgres", "Leads ingested durably on PostgreSQL");
     report.aim(
         "at least 2 times the leads of fastify + pg with a pool of 16",
         format!("{node:.2} times"),
@@ -359,7 +359,7 @@ fn report(
     Ok(report)
 }
 
-/// What a side's leads cost beside its own process, each in the middle of its rounds.
+/// The costs of a side's leads outside of its own process, each the median of its rounds.
 struct Costs {
     processor: Option<f64>,
     log: Option<f64>,

@@ -1,5 +1,5 @@
-//! The memory that the service holds with one converter active while nobody asks anything
-//! of it, on SQLite, and its parts; beside a baseline where one is given.
+//! The service's memory at rest, with one converter active, on SQLite, and its parts;
+//! compared with a baseline if there is one.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -11,17 +11,17 @@ use crate::report::{Report, Table, time};
 use crate::sample::median;
 use crate::{Arguments, Build, Failure, round};
 
-/// It has settled when it held the same for so long, but for [`SLACK`] mebibytes.
+/// Memory has settled when it changed by less than [`SLACK`] MiB for so long.
 const QUIET: Duration = Duration::from_secs(5);
 const SLACK: f64 = 0.25;
 const LOOK: Duration = Duration::from_millis(100);
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Mebibytes that it may hold.
+/// The aim in MiB.
 const MOST: f64 = 40.0;
 const RESIDENT: &str = "Rss";
 
-/// As the kernel names them, and in words.
+/// The kernel's names, and descriptions.
 const PARTS: [(&str, &str); 5] = [
     (RESIDENT, "resident"),
     ("Pss", "its share of it"),
@@ -33,14 +33,14 @@ const PARTS: [(&str, &str); 5] = [
 struct Side<'a> {
     build: Build<'a>,
     folder: tempfile::TempDir,
-    /// Mebibytes by part, of each round.
+    /// MiB by part, of each round.
     held: Vec<BTreeMap<String, f64>>,
     settled: Vec<f64>,
 }
 
 impl<'a> Side<'a> {
-    /// A folder with a workspace and a converter that serves it, whose compiled code is at
-    /// hand from then on.
+    /// Returns a folder with a workspace and an active converter, whose compiled code is
+    /// cached from then on.
     fn begin(arguments: &Arguments, build: Build<'a>) -> Result<Self, Failure> {
         let folder = arguments.scratch()?;
         let host = Host::start(build.program, folder.path(), "")?;
@@ -55,7 +55,7 @@ impl<'a> Side<'a> {
         })
     }
 
-    /// The middle of a part over the rounds.
+    /// Returns the median of a part over the rounds.
     fn part(&self, name: &str) -> f64 {
         let each = self.held.iter().filter_map(|held| held.get(name).copied());
         median(&each.collect::<Vec<_>>())
@@ -76,7 +76,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
             host.stop()?;
             for (part, _) in PARTS {
                 if !held.contains_key(part) {
-                    return Err(format!("the kernel does not tell `{part}` of a process").into());
+                    return Err(format!("the kernel does not report `{part}` of a process").into());
                 }
             }
             eprintln!(
@@ -92,7 +92,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     Ok(report(arguments, &sides))
 }
 
-/// Waits until what it holds stays as it is; gives how long it took to get there.
+/// Waits until the memory has settled; returns how long that took.
 fn settle(host: &Host) -> Result<Duration, Failure> {
     let begin = Instant::now();
     let (mut held, mut since) = (host.process.memory()?.0, begin);
@@ -125,7 +125,7 @@ fn report(arguments: &Arguments, sides: &[Side<'_>]) -> Report {
         .collect();
     let mut table = Table::new(
         &format!(
-            "The service on SQLite after a start, with compiled code at hand and no request, once what it holds stays the same for {} s. Median of {} alternating rounds:",
+            "The service on SQLite after a start, with compiled code at hand and no request, once its memory has been the same for {} s. Median of {} alternating rounds:",
             QUIET.as_secs(),
             arguments.rounds
         ),
@@ -148,7 +148,7 @@ fn report(arguments: &Arguments, sides: &[Side<'_>]) -> Report {
         })
         .collect();
     report.data("sides", json!(data));
-    report.note("Parts are those that the kernel sums up of all mappings of the process. A page that several processes map counts whole as resident, and by its share in the shares.");
+    report.note("The kernel sums up the parts over all mappings of the process. A page that several processes map counts fully in `Rss`, and by its share in `Pss`.");
     if baseline.is_some() {
         report.note(round::BASELINE);
     }

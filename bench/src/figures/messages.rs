@@ -1,10 +1,10 @@
-//! Messages: how many notifications a second go out through the adapter to a
+//! Messages: how many notifications a second are sent through the adapter to a
 //! provider on the same machine, how much of a notification's time is the
-//! host's, and how many events a second come back durably in webhooks of a
+//! host's, and how many events a second are ingested durably from webhooks of a
 //! thousand.
 //!
 //! Afterwards each message must be in the export, accepted and, once its status
-//! came back, delivered; the provider must have taken each exactly once.
+//! arrived, delivered; the provider must have received each exactly once.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -19,9 +19,9 @@ use crate::sample::{Sample, median};
 use crate::{Arguments, Failure};
 
 const CONNECTIONS: usize = 64;
-/// What a provider that is far away takes for its answer.
+/// The response time of a distant provider.
 const FAR: Duration = Duration::from_millis(50);
-/// Events of one webhook: the most that providers document.
+/// Events of one webhook: the maximum that providers document.
 const EVENTS: u64 = 1_000;
 
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
@@ -37,7 +37,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
         );
         back.push(round.events_per_second);
         near.push(round);
-        // One at a time: what the host takes of a single notification.
+        // One at a time: the host's latency for a single notification.
         far.push(self::round(arguments, FAR, 1)?);
     }
     Ok(report(&near, &far, &back))
@@ -98,7 +98,7 @@ fn round(arguments: &Arguments, pause: Duration, connections: usize) -> Result<R
 #[derive(Clone)]
 struct Channel {
     instance: i64,
-    /// Where the provider's webhooks come to.
+    /// The path of the provider's webhooks.
     webhook: String,
     partner_key: String,
     workspace_key: String,
@@ -158,7 +158,7 @@ fn send(
     while Instant::now() < ends {
         let body = json!({
             "name": "Helena Duarte",
-            // Of the sender's index and a running number: each to a person of its own.
+            // From the sender's index and a running number: each message has its own recipient.
             "phoneNumber": format!("+55119{:08}", 60_000_000 + number),
             "instanceId": channel.instance,
             "source": "bench",
@@ -185,8 +185,8 @@ fn send(
     Ok(took)
 }
 
-/// Every message's `delivered`, in webhooks of a thousand, one after the other;
-/// events a second.
+/// Sends every message's `delivered`, in webhooks of a thousand, one after the other;
+/// returns events per second.
 fn statuses(gateway: SocketAddr, channel: &Channel, sent: u64) -> Result<f64, Failure> {
     let mut client = Client::connect(gateway, None)?;
     let mut elapsed = Duration::ZERO;
@@ -223,7 +223,7 @@ fn statuses(gateway: SocketAddr, channel: &Channel, sent: u64) -> Result<f64, Fa
     Ok(sent as f64 / elapsed.as_secs_f64())
 }
 
-/// Each message is there, delivered.
+/// Checks that each message is exported as delivered.
 fn check(host: &Host, channel: &Channel, sent: u64) -> Result<(), Failure> {
     let mut client = Client::connect(host.data, Some(&channel.workspace_key))?;
     let mut cursor = String::new();
@@ -253,7 +253,7 @@ fn check(host: &Host, channel: &Channel, sent: u64) -> Result<(), Failure> {
 }
 
 fn report(near: &[Round], far: &[Round], back: &[f64]) -> Report {
-    let mut report = Report::new("messages", "Messages out and back");
+    let mut report = Report::new("messages", "Messages sent and statuses received");
     let sample = |rounds: &[Round]| Sample::of(rounds.iter().flat_map(|round| round.took.clone()));
     let rates: Vec<f64> = near.iter().map(Round::per_second).collect();
     let (near_times, far_times) = (sample(near), sample(far));
@@ -296,7 +296,7 @@ fn report(near: &[Round], far: &[Round], back: &[f64]) -> Report {
         time(FAR),
         time(own)
     ));
-    report.note("The provider took every message once; each is in the export, delivered.");
+    report.note("The provider received every message once; each is exported as delivered.");
     report.data(
         "notifications",
         json!({

@@ -1,4 +1,4 @@
-//! One file a figure: what is measured, what was aimed at, what came.
+//! One file per figure: its measurement, its aims, its report.
 
 pub mod analytics;
 pub mod conversion;

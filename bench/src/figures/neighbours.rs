@@ -1,12 +1,12 @@
-//! What a tenant feels of its neighbours: leads at a steady rate over one
-//! connection, alone, and beside a connection that does harm, or a component
-//! that an operator has tried.
+//! The latency of a tenant beside its neighbours: leads at a steady rate over one
+//! connection, alone, and beside a harmful connection, or a component
+//! that an operator tries.
 //!
-//! Each round has a host of its own, on an empty data folder in memory, since a disk
-//! that stands still is no neighbour. The good connection is loaded alone, then again
-//! beside a bad one that the host has not met before; all rounds count together. What
-//! the good one waits is counted from when each lead was due. The row without a
-//! neighbour says what the machine does to such a ratio by itself.
+//! Each round has a host of its own, on an empty data folder in memory, since a stalled
+//! disk is not a neighbour. The good connection is loaded alone, then again
+//! beside a bad one that is new to the host; all rounds count together. The latency of
+//! the good one is measured from when each lead was due. The row without a
+//! neighbour shows the machine's own variation of such a ratio.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -25,40 +25,40 @@ use crate::sample::Sample;
 use crate::{Arguments, Failure, has_memory};
 
 const WARM_UP: Duration = Duration::from_secs(3);
-/// Who has a component checked hangs up after it and has it checked again: what
-/// goes on behind a client that left adds up.
+/// The client of a check disconnects after this time and starts another check: work that
+/// continues for disconnected clients adds up.
 const CHECK_PATIENCE: Duration = Duration::from_secs(3);
 /// Leads a second of the good connection.
 const GOOD_RATE: f64 = 100.0;
-/// Connections that a sender of many leads keeps: the most of usual HTTP clients.
+/// Connections of a sender of many leads: the maximum of usual HTTP clients.
 const POOL: usize = 256;
-/// Past it a load generator counts what is due as not sent.
+/// Above this a load generator counts due requests as not sent.
 const MANY: usize = 4_096;
-/// So many of them are answered with 200 beside a bad one.
+/// Share of the good leads that must be answered with 200 beside a bad neighbour.
 const LEAST_OK: f64 = 0.99;
-/// Neighbours do not share an address.
+/// Neighbours have different addresses.
 const GOOD: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
 const BAD: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 3));
-/// Of the good connection's leads, so that no round repeats those of another.
+/// First number of the good connection's leads, so that no round repeats those of another.
 const NUMBERS: u64 = 10_000_000;
 
-/// A bad neighbour: what it is, and how often it comes.
+/// A bad neighbour: its kind and its rate.
 struct Row {
     name: &'static str,
     what: &'static str,
     bad: Bad,
-    /// Times the p99 alone, at most.
+    /// The aim, as a multiple of the p99 alone.
     aim: f64,
 }
 
 enum Bad {
     /// Deliveries a second to a connection of this component and configuration.
     Deliveries(Component, &'static str, f64),
-    /// A component that is checked without a pause: the misbehaving converter
+    /// Checks of a component without a pause: the misbehaving converter
     /// with this harm in its description, or with looping golden cases.
     Checks(Check),
-    /// Leads a second of a tenant that does no harm but by their number.
-    /// The second is its requests under way at once.
+    /// Leads per second of a tenant that only does harm by their number. The second field
+    /// is its maximum of requests in flight.
     Leads(f64, usize),
     Nobody,
 }
@@ -123,9 +123,9 @@ const ROWS: &[Row] = &[
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let rows = chosen(&arguments.rows)?;
     let during = arguments.round();
-    let mut report = Report::new("neighbours", "What a tenant feels of its neighbours");
+    let mut report = Report::new("neighbours", "Latency of a tenant beside its neighbours");
     let mut table = Table::new(
-        "Leads at 100/s over one connection, alone and beside a bad neighbour, each from when it was due:",
+        "Leads at 100/s over one connection, alone and beside a bad neighbour, each measured from its due time:",
         &[
             "neighbour",
             "ok/s",
@@ -162,27 +162,27 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
         data.push(measured.data(row));
     }
     let came = match missed.as_slice() {
-        [] => format!("so in all {met} rows"),
-        missed => format!("so in {met} rows, not in {}", missed.join(", ")),
+        [] => format!("met in all {met} rows"),
+        missed => format!("met in {met} rows, missed in {}", missed.join(", ")),
     };
     report.aim(
-        "beside a bad neighbour the p99 is at most 1.2 times that alone (2 times where it comes 20 times a second), and no lead is refused",
+        "beside a bad neighbour the p99 is at most 1.2 times that alone (2 times if it sends 20 requests a second), and no lead is refused",
         came,
         missed.is_empty(),
     );
     report.table(table);
     report.note(format!(
-        "{} rounds a row, each with a host of its own: {} s of warm-up, {} s alone and {} s beside the neighbour, whom the host has not met before; all rounds count together, and each alone is in brackets. The good connection and the neighbour come from addresses of their own.",
+        "{} rounds a row, each with a host of its own: {} s of warm-up, {} s alone and {} s beside the neighbour, which is new to the host; all rounds count together, and each alone is in brackets. The good connection and the neighbour come from different addresses.",
         arguments.rounds,
         WARM_UP.as_secs(),
         during.as_secs(),
         during.as_secs()
     ));
     report.note(match has_memory() {
-        true => "The data folders were in memory: on this kind of machine the disk stands still for up to a second, alone as well, which hides what neighbours do.",
-        false => "The data folders were on the disk, since there is no /dev/shm here: what it does by itself is in the figures.",
+        true => "The data folders were in memory: on this kind of machine the disk stalls for up to a second, even without a neighbour, which hides the effect of neighbours.",
+        false => "The data folders were on the disk, since there is no /dev/shm here: its own stalls are part of the figures.",
     });
-    report.note("A lead that is not answered within 15 s counts as that long, and as not ok.");
+    report.note("A lead that is not answered within 15 s counts with 15 s, and as not ok.");
     report.data("rows", Value::Array(data));
     Ok(report)
 }
@@ -199,7 +199,7 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Row>, Failure> {
     Ok(ROWS.iter().filter(is_chosen).collect())
 }
 
-/// The component of a row; the error says what is missing.
+/// Returns the component of a row; the error says what is missing.
 fn component(arguments: &Arguments, bad: &Bad) -> Result<Vec<u8>, String> {
     let guest = |file: &str, how: &str| {
         let path = arguments.plugins.join("../guests").join(file);
@@ -229,7 +229,7 @@ fn component(arguments: &Arguments, bad: &Bad) -> Result<Vec<u8>, String> {
 
 struct Measured {
     rounds: Vec<Round>,
-    /// How the neighbour's deliveries or checks ended.
+    /// The outcomes of the neighbour's deliveries or checks.
     came: String,
 }
 
@@ -269,8 +269,8 @@ fn measure_row(
         let beside = paced::join(load(during, 2))?;
         add(&mut ended, neighbour.join()?);
         rounds.push(Round { alone, beside });
-        // It may be so busy that it does not hear a request to end, which is another
-        // matter: it is killed.
+        // It may be too busy to process a request to end, which is not measured here, so
+        // it is killed.
         drop(host);
         add(&mut stored, not_converted(folder.path())?);
     }
@@ -288,7 +288,7 @@ fn add(all: &mut BTreeMap<String, u64>, more: BTreeMap<String, u64>) {
     }
 }
 
-/// Deliveries that were not converted, by what they are by now.
+/// Counts deliveries that were not converted, by their current status.
 fn not_converted(folder: &std::path::Path) -> Result<BTreeMap<String, u64>, Failure> {
     let mut by_status = BTreeMap::<String, u64>::new();
     for (status, _) in Database::Sqlite(host::database(folder))
@@ -309,7 +309,7 @@ fn listed(times: &BTreeMap<String, u64>) -> String {
     each.join(", ")
 }
 
-/// What runs beside the good connection.
+/// The load beside the good connection.
 enum Neighbour {
     Sends {
         path: String,
@@ -397,7 +397,7 @@ enum Running {
 }
 
 impl Running {
-    /// How often it ended how.
+    /// Returns the counts by outcome.
     fn join(self) -> Result<BTreeMap<String, u64>, Failure> {
         match self {
             Self::Sends(thread) => Ok(paced::join(thread)?.ended),
@@ -419,13 +419,13 @@ impl Round {
     }
 }
 
-/// Of the p99.
+/// The ratio of the p99.
 fn times(beside: &Sample, alone: &Sample) -> f64 {
     beside.p99().as_secs_f64() / alone.p99().as_secs_f64().max(f64::MIN_POSITIVE)
 }
 
 impl Measured {
-    /// What the good connection waited in all rounds together.
+    /// Latency of the good connection in all rounds together.
     fn waited(&self, of: impl Fn(&Round) -> &Outcome) -> Sample {
         let outcomes = self.rounds.iter().map(of);
         Sample::of(outcomes.flat_map(|outcome| outcome.took.iter().copied()))
@@ -443,7 +443,7 @@ impl Measured {
         times(&self.beside(), &self.alone())
     }
 
-    /// In all rounds: a refusal is none that a middle leaves out.
+    /// Over all rounds, so that a median does not hide a refusal.
     fn ok_per_second(&self) -> f64 {
         let each = self.rounds.iter().map(|round| round.beside.ok_per_second());
         each.sum::<f64>() / self.rounds.len() as f64

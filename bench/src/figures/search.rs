@@ -1,11 +1,11 @@
-//! Names that are like a term, among a million: the service's index in memory,
-//! beside PostgreSQL's trigrams on the same names and terms.
+//! Names that are similar to a term, among a million: the service's index in memory,
+//! compared with PostgreSQL's trigrams on the same names and terms.
 //!
 //! The names are made up and look like those of homes in Portuguese; every tenth
-//! has a word that no other one has. Terms are names with one typo in them, whole
-//! or some words of them. The index is called as a function, on one thread; the
-//! database is asked over a connection, and for the first ten only, while the
-//! index counts all that are found, too.
+//! has a unique word. Terms are names with one typo, complete or some of their words. The
+//! index is called as a function, on one thread. The database is queried over a
+//! connection, and only for the first ten, while the index also counts all
+//! matches.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -23,9 +23,9 @@ use crate::sample::Sample;
 use crate::{Arguments, Failure, rows};
 
 const NAMES: usize = 1_000_000;
-/// A name in so many has a word of its own.
+/// One name in so many has a unique word.
 const UNIQUE: usize = 10;
-/// Terms of each kind for the index, and those of them for the database.
+/// Terms of each kind for the index, and the number of those for the database.
 const TERMS: usize = 1_000;
 const TERMS_OF_DATABASE: usize = 20;
 const PAGE: usize = 10;
@@ -69,7 +69,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
 
 // ---- names and terms
 
-/// Numbers that look like chance, the same in every run.
+/// Pseudorandom numbers, the same in every run.
 struct Chance(u64);
 
 impl Chance {
@@ -85,7 +85,7 @@ impl Chance {
         all[self.below(all.len())]
     }
 
-    /// As people speak, two to four syllables.
+    /// A made-up word of two to four syllables.
     fn word(&mut self) -> String {
         const BEGIN: [&str; 24] = [
             "b", "c", "d", "f", "g", "j", "l", "m", "n", "p", "r", "s", "t", "v", "z", "br", "cr",
@@ -131,7 +131,7 @@ fn names(chance: &mut Chance) -> Vec<String> {
     let known: Vec<String> = (0..50_000).map(|_| chance.word()).collect();
     let name = |number: usize, chance: &mut Chance| {
         let word = |chance: &mut Chance| {
-            // The first ones come often.
+            // The first ones are frequent.
             let at = chance.below(known.len()).min(chance.below(known.len()));
             known[at.min(chance.below(known.len()))].clone()
         };
@@ -157,7 +157,7 @@ fn names(chance: &mut Chance) -> Vec<String> {
     (0..NAMES).map(|number| name(number, chance)).collect()
 }
 
-/// A number as letters, five of them.
+/// Writes a number as five letters.
 fn letters(mut number: usize) -> String {
     let mut letters = String::new();
     for _ in 0..5 {
@@ -175,7 +175,7 @@ fn part(words: Vec<String>, chance: &mut Chance) -> Vec<String> {
     words[from..from + count].to_vec()
 }
 
-/// Terms of one kind, with the number of the name that each came from.
+/// Terms of one kind, with the number of the name that each was made from.
 struct Kind {
     name: &'static str,
     terms: Vec<(usize, String)>,
@@ -205,7 +205,7 @@ impl Kind {
     }
 }
 
-/// One typo in one of the words that may have one.
+/// Makes one typo in one of the words that may have one.
 fn misspell(words: &mut [String], chance: &mut Chance) -> bool {
     let may: Vec<_> = (0..words.len())
         .filter(|at| words[*at].chars().count() >= 4)
@@ -228,7 +228,7 @@ fn misspell(words: &mut [String], chance: &mut Chance) -> bool {
 }
 
 fn id(number: usize) -> ProductId {
-    // In no order, as products come.
+    // In no particular order, like real products.
     let mixed = (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let text = format!("{mixed:016x}{number:016x}");
     text.parse().expect("thirty-two digits")
@@ -240,7 +240,7 @@ struct Built {
     index: Index,
     gathered: Duration,
     built: Duration,
-    /// What the process takes more than before.
+    /// The increase of the process's memory.
     resident: usize,
 }
 
@@ -265,7 +265,7 @@ fn build(names: &[String]) -> Result<Built, Failure> {
     })
 }
 
-/// Time of this thread on a processor: what the machine does beside does not count.
+/// Returns this thread's processor time, which excludes other work of the machine.
 fn processor() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     let nanos = u32::try_from(time.tv_nsec).unwrap_or(0);
@@ -276,7 +276,10 @@ fn resident() -> Result<usize, Failure> {
     let said = std::fs::read_to_string("/proc/self/status")?;
     let line = said.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kibibytes = line.and_then(|line| line.split_whitespace().next());
-    Ok(kibibytes.ok_or("no memory is told")?.parse::<usize>()? << 10)
+    Ok(kibibytes
+        .ok_or("the kernel reports no memory")?
+        .parse::<usize>()?
+        << 10)
 }
 
 struct Own {
@@ -314,7 +317,7 @@ fn search(index: &Index, term: &str) -> Vec<ProductId> {
     found.page.iter().map(|hit| hit.id).collect()
 }
 
-/// Terms of words that most names have, and of single letters: the dearest there are.
+/// The most expensive terms: words that most names have, and single letters.
 fn hard(index: &Index) -> Own {
     let terms = [
         "apartamento 2 quartos jardim de",
@@ -341,7 +344,7 @@ fn seed(database: &Database<'_>, names: &[String]) -> Result<(f64, i64), Failure
         "create table names (number bigint, name text)",
     ])?;
     for (part, chunk) in names.chunks(20_000).enumerate() {
-        // Folded as the index does it: letters, digits and blanks alone.
+        // Folded as in the index: only letters, digits and blanks.
         let folded: Vec<_> = chunk
             .iter()
             .map(|name| format!("'{}'", fold(name)))
@@ -427,7 +430,7 @@ fn in_database(database: &Database<'_>, kinds: &[Kind]) -> Result<Vec<Theirs>, F
     })
 }
 
-// ---- what is told
+// ---- the report
 
 fn tell(
     report: &mut Report,
@@ -449,7 +452,7 @@ fn tell(
         p50 <= MOST_P50,
     );
     report.aim(
-        "p99 at most 25 ms, also of the dearest terms",
+        "p99 at most 25 ms, also for the most expensive terms",
         time(p99.max(hard.processor.p99())),
         p99.max(hard.processor.p99()) <= MOST_P99,
     );
@@ -537,7 +540,7 @@ fn tell(
         "PostgreSQL's index: {:.1} MB, built in {seconds:.1} s.",
         bytes as f64 / 1e6
     ));
-    report.note("The aims of time hold for the processor's time of one thread, which what else the machine does makes no longer; the wall clock is beside it.");
+    report.note("The time aims refer to the processor time of one thread, which other work of the machine does not increase; the wall clock is beside it.");
     report.note("A name without a word of its own shares its words with many others, so that the first ten cannot hold all of them: compare the columns, they are no measure of quality.");
     report.data(
         "index",

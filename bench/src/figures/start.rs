@@ -1,5 +1,5 @@
-//! How long it takes from starting the program until it is ready to serve, with
-//! and without compiled plugins at hand, and the memory that it holds.
+//! The time from the program's start until it is ready, with and without cached compiled
+//! plugins, and its memory.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use crate::sample::Sample;
 use crate::{Arguments, Failure};
 
 const STARTS: usize = 10;
-/// Before memory is looked at: what starting needed is given back by then.
+/// Wait before memory is measured: by then the memory for starting is released.
 const REST: Duration = Duration::from_secs(2);
 
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {

@@ -2,9 +2,9 @@
 //! nothing is lost, nothing fails, and nothing that began after an activation
 //! was answered ran on the version that it retired.
 //!
-//! Swapping and quiet spells take turns under one load, so that the latency of
-//! both is of the same run. Which version converted a delivery is what the
-//! store recorded with it.
+//! Swapping and quiet phases take turns under one load, so that the latency of
+//! both is from the same run. The version that converted a delivery is read from
+//! the store.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -22,9 +22,9 @@ const SWAPS: usize = 100;
 const SPELLS: usize = 5;
 /// Between two swaps.
 const PAUSE: Duration = Duration::from_millis(80);
-/// A quiet spell is as long as a swapping one.
+/// A quiet phase is as long as a swapping one.
 const QUIET: Duration = Duration::from_millis(80 * (SWAPS / SPELLS) as u64);
-/// At the beginning, not counted.
+/// The beginning, which is not counted.
 const WARM_UP: Duration = Duration::from_secs(1);
 
 const VERSION: &str = "1.0.0";
@@ -69,7 +69,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     Ok(report(&outcome, &activations, &spells, &judged, ran.len()))
 }
 
-/// Quiet spells and swapping ones in turn. The second version serves at first.
+/// Quiet and swapping phases in turn. The second version is active at first.
 fn swap(
     host: &Host,
     digests: [&str; 2],
@@ -108,14 +108,14 @@ fn swap(
 
 #[derive(Debug, Default)]
 pub(super) struct Judged {
-    /// Answered and not stored.
+    /// Answered but not stored.
     pub(super) lost: u64,
     /// Stored with another status than `converted`.
     pub(super) failed: u64,
     /// Sent after an activation was answered, answered before the next began,
-    /// and converted by another version than that.
+    /// and converted by a version other than the activated one.
     pub(super) retired: u64,
-    /// How many of the answers could be judged so.
+    /// The number of answers that could be judged in this way.
     pub(super) between: u64,
 }
 
@@ -213,7 +213,7 @@ fn report(
             .map(|activation| activation.answered - activation.began),
     );
     report.note(format!(
-        "{} leads were answered, {stored} deliveries are stored. {} of them were sent after one activation was answered and answered before the next began: the version recorded with each is the one that served then.",
+        "{} leads were answered, {stored} deliveries are stored. {} of them were sent after one activation was answered and answered before the next began: the version recorded with each is the one that was active then.",
         count(outcome.answers.len() as f64),
         count(judged.between as f64),
     ));

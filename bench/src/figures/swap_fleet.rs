@@ -1,9 +1,9 @@
 //! A converter is swapped across three hosts on one database while leads are
-//! posted to all of them: how long until every host serves the new version, is
+//! posted to all of them: how long until every host uses the new version, is
 //! anything lost, and does anything that began after that run on the old one?
 //!
 //! Commands go to the hosts in turns. An activation is answered when every live
-//! host serves it; what the hosts really ran is read from the rows afterwards.
+//! host uses the version; the versions that really ran are read from the rows afterwards.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,22 +23,22 @@ use crate::{Arguments, Failure, lead, variant};
 
 const HOSTS: [&str; 3] = ["a", "b", "c"];
 const CONNECTIONS: u64 = 21;
-/// Swaps between two versions that the hosts have at hand.
+/// Swaps between two versions that the hosts have cached.
 const SWAPS: usize = 40;
-/// Swaps to versions that no host has seen: each compiles them.
+/// Swaps to versions that are new to all hosts: each compiles them.
 const NEW: [&str; 3] = ["1.0.2", "1.0.3", "1.0.4"];
 const PAUSE: Duration = Duration::from_millis(100);
 const QUIET: Duration = Duration::from_secs(4);
 const WARM_UP: Duration = Duration::from_secs(1);
-/// Leads of one host's load; a run takes far fewer.
+/// Lead numbers of one host's load; a run uses far fewer.
 const NUMBERS: u64 = 30_000_000;
-/// For hosts that hear of a new connection.
+/// Timeout for hosts to learn of a new connection.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 const VERSION: &str = "1.0.0";
 const OTHER_VERSION: &str = "1.0.1";
 
-/// What is done while leads come in.
+/// The activity while leads come in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Spell {
     Nothing,
@@ -86,7 +86,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
                 Load {
                     connections: CONNECTIONS,
                     first: number * NUMBERS,
-                    // Ended by the flag long before.
+                    // The flag ends it long before.
                     during: Duration::from_secs(600),
                     ..Load::new(host.gateway, workspace.path.clone())
                 },
@@ -128,7 +128,7 @@ fn start(arguments: &Arguments, name: &str, folder: &Path, store: &str) -> Resul
     Host::start_as(name, &arguments.leadhost, folder, store)
 }
 
-/// A lead of its own tells that a host knows the connection.
+/// A separate lead shows that a host knows the connection.
 fn wait_for_connection(host: &Host, path: &str, number: u64) -> Result<(), Failure> {
     let mut body = Vec::new();
     lead::write(number, &mut body);
@@ -193,7 +193,7 @@ fn swap(
     Ok(())
 }
 
-/// It must be answered when every host serves it.
+/// It must be answered when every host uses the version.
 fn activation(began: Instant, answer: &Value) -> Result<Activation, Failure> {
     let answered = Instant::now();
     if answer["behind"]
@@ -209,7 +209,7 @@ fn activation(began: Instant, answer: &Value) -> Result<Activation, Failure> {
     })
 }
 
-/// How long after the command the last request was sent that another version
+/// Returns how long after the command the last request was sent that a version other
 /// than the activated one answered, before the next command.
 fn lingered(
     activations: &[Activation],
@@ -325,7 +325,7 @@ fn report(
         }),
     );
     report.note(format!(
-        "{} leads were answered, each is stored. {} of them were sent after one activation was answered and answered before the next began: the version recorded with each is the one that served then.",
+        "{} leads were answered, each is stored. {} of them were sent after one activation was answered and answered before the next began: the version recorded with each is the one that was active then.",
         count(outcome.answers.len() as f64),
         count(judged.between as f64),
     ));

@@ -1,9 +1,9 @@
-// The sandbox channel again (plugins/adapter-sandbox): it takes every message,
-// or refuses as its configuration says. Both answer the same golden cases.
+// The sandbox channel in JavaScript (plugins/adapter-sandbox is in Rust): it accepts
+// every message, or refuses as configured. Both pass the same golden cases.
 //
-// What is exported here is the interface `adapter` of the contract: names in
-// camel case, a record as an object, a variant as `{ tag, val }`, an absent
-// value as `undefined`; an error is thrown as the record that it is.
+// The export is the interface `adapter` of the contract: names in camel case, a
+// record as an object, a variant as `{ tag, val }`, an absent value as `undefined`.
+// An error is thrown as its plain record.
 
 import schema from "../dist/schema.js";
 import { answer, refused } from "./sending.js";
@@ -15,7 +15,7 @@ export const adapter = {
     return {
       name: "sandbox",
       version: "1.0.0",
-      summary: "A channel without a network: delivers at once, or refuses as it is told",
+      summary: "A channel without a network: delivers at once, or refuses as configured",
       configSchema: schema,
       secrets: [],
       hosts: [],
@@ -39,7 +39,7 @@ export const adapter = {
   },
 
   readAnswer(_message, _response) {
-    return { tag: "unknown", val: "the sandbox makes no calls, so this answers none" };
+    return { tag: "unknown", val: "the sandbox makes no calls, so there is no response to read" };
   },
 
   readWebhook(delivery) {
@@ -54,6 +54,6 @@ export const adapter = {
   },
 
   readTemplates(_config, _response) {
-    throw refused("request", "", "this adapter asks for no templates and cannot read the answer to that");
+    throw refused("request", "", "this adapter never requests templates and cannot read such a response");
   },
 };

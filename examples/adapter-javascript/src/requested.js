@@ -1,14 +1,14 @@
-// The template of a send: the JSON text of the REST interface, read tolerantly
-// where senders differ. Copy this file into an adapter of your own.
+// The template of a send: reads the JSON text of the REST interface and tolerates
+// known variants. Copy this file into your own adapter.
 
 import { isObject, parseBody, textOf } from "../../converter-javascript/src/reading.js";
 
-/** A template that has no meaning; the message says where. */
+/** A template without a meaning; the message says where. */
 export class Malformed extends Error {}
 
 /**
- * Name, language and components: each with its `component`, the `index` of a
- * button (else 0), and the kinds of its parameters.
+ * Returns name, language and components: each with its `component`, the `index` of a
+ * button (otherwise 0), and the kinds of its parameters.
  */
 export function requested(text) {
   const template = parseBody({ tag: "text", val: text });
@@ -47,7 +47,7 @@ function buttonIndex(value, path) {
   return Number(text);
 }
 
-/** The kind of a parameter that has its value. */
+/** Returns the kind of a parameter after checking its value. */
 function kind(parameter, path) {
   const kind = word(parameter?.type);
   if (kind === "") {

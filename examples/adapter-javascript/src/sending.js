@@ -1,5 +1,5 @@
-// What becomes of a message: what the configuration says of it, else what the
-// list of templates allows, else it is delivered.
+// The outcome of a message: first the configured outcomes decide, then the list of
+// templates; otherwise the message is delivered.
 
 import { listed } from "./templates.js";
 import { Malformed, requested } from "./requested.js";
@@ -36,7 +36,7 @@ export function answer(config, message) {
   );
 }
 
-/** The id of a message in the sandbox. */
+/** Returns the sandbox's id of a message. */
 export function externalId(messageId) {
   return `sandbox:${messageId}`;
 }
@@ -55,11 +55,11 @@ function sameRecipient(told, recipient) {
 }
 
 function asTold({ category, code = "sandbox", text, retryAfterSeconds }) {
-  text ??= `the sandbox was told to answer \`${category}\``;
+  text ??= `the sandbox is configured to answer \`${category}\``;
   return category === "unknown" ? { tag: "unknown", val: text } : no(category, code, text, retryAfterSeconds);
 }
 
-/** Why the list of templates does not allow it. */
+/** Returns the reason why the list of templates does not allow the message. */
 function misfitOf(templates, { name, language, components }) {
   const template = templates.find((known) => known.name === name && known.language === language);
   if (template === undefined) {
@@ -73,11 +73,11 @@ function misfitOf(templates, { name, language, components }) {
   for (const [component, index] of [["header", 0], ["body", 0], ...buttons]) {
     const here = (part) => part.component === component && part.index === index;
     const wanted = placeholders.filter(here).map(({ kind }) => kind);
-    // A button that only answers takes nothing, and its payload is let pass.
+    // A quick-reply button takes no parameters, and its payload is ignored.
     const came = (components.find(here)?.kinds ?? []).filter((kind) => kind !== "payload");
     if (wanted.join() !== came.join()) {
       const part = component === "button" ? `button ${index}` : component;
-      const text = `the template \`${name}\` takes ${list(wanted)} in its ${part}, and ${list(came)} came`;
+      const text = `the template \`${name}\` needs ${list(wanted)} in its ${part}, but got ${list(came)}`;
       return no("request", "parameters", text);
     }
   }

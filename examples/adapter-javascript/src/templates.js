@@ -29,8 +29,8 @@ export function listed({ name, language, text, header, buttons = [], status = "a
 }
 
 /**
- * What stands in `{{1}}` or `{{name}}`: each once, numbers by their size, then
- * names in their order.
+ * Returns the contents of `{{1}}` or `{{name}}`: each once, first numbers in ascending
+ * order, then names in their order in the text.
  */
 function inText(component, index, text) {
   const names = [...new Set(Array.from(text.matchAll(/\{\{\s*([A-Za-z0-9_]+)\s*\}\}/g), (found) => found[1]))];

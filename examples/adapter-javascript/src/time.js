@@ -1,4 +1,4 @@
-// Times as senders write them. Copy this file into an adapter of your own.
+// Times as senders write them. Copy this file into your own adapter.
 
 import { textOf } from "../../converter-javascript/src/reading.js";
 
@@ -6,9 +6,9 @@ import { textOf } from "../../converter-javascript/src/reading.js";
 const MILLIS_ABOVE = 1e11;
 
 /**
- * An epoch (a number, or digits in a text) as RFC 3339, an ISO text as it is,
- * with the colon that an offset like `+0000` lacks; `undefined` for what is
- * absent.
+ * Returns an epoch (a number, or digits in a text) as RFC 3339, and an ISO text
+ * unchanged except that an offset like `+0000` gets its colon; `undefined` for an
+ * absent value.
  */
 export function timeText(value) {
   const text = textOf(value);

@@ -1,15 +1,14 @@
-// What is posted in a contact's or a provider's stead: a list of events, each
-// an object with one key, which says what it is. One that cannot be read does
-// not harm the others.
+// Simulated events of a contact or a provider: a list of events, each an object with
+// one key, its kind. An event that cannot be read does not affect the others.
 
 import { attributeText, isAbsent, isObject, parseBody, textOf } from "../../converter-javascript/src/reading.js";
 import { externalId } from "./sending.js";
 import { timeText } from "./time.js";
 
-/** Events that a host takes from one delivery. */
+/** The most events of one delivery that a host accepts. */
 const MAX_EVENTS = 10_000;
 
-/** The keys of an inbound message that have a place of their own. */
+/** The keys of an inbound message that have their own field. */
 const KNOWN = ["from", "name", "text", "kind", "id", "replyTo", "at"];
 
 export function events(delivery) {
@@ -37,7 +36,7 @@ export function events(delivery) {
   });
 }
 
-/** An event that has no meaning, and where. */
+/** An event without a meaning, and its place. */
 class Unreadable extends Error {
   constructor(message, path) {
     super(message);
@@ -127,7 +126,7 @@ function status(word, path, fields) {
   };
 }
 
-/** A sender's name that is a phone, in whatever spelling. */
+/** Returns a sender's name if it is a phone, in any spelling. */
 function phoneOf(from) {
   const isPhone = /^[0-9+\-() .]*$/.test(from) && from.replace(/[^0-9]/g, "").length >= 8;
   return isPhone ? from : undefined;

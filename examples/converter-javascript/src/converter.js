@@ -1,10 +1,10 @@
-// The smallest converter: a made-up site form that sends one lead or a list of
-// them, or only a reference to a lead that has to be fetched. The examples in
-// the other languages answer the same golden cases.
+// A minimal converter for a made-up site form that sends one lead, a list of leads,
+// or only a reference to a lead that must be fetched. The examples in the other
+// languages pass the same golden cases.
 //
-// What is exported here is the interface `converter` of the contract: names in
-// camel case, a record as an object, a variant as `{ tag, val }`, an absent
-// value as `undefined`; an error is thrown as the record that it is.
+// The export is the interface `converter` of the contract: names in camel case, a
+// record as an object, a variant as `{ tag, val }`, an absent value as `undefined`.
+// An error is thrown as its plain record.
 
 import { attributeText, isAbsent, isObject, parseBody, textOf } from "./reading.js";
 
@@ -18,8 +18,8 @@ export const converter = {
       summary: "Leads of a site form",
       configSchema: "",
       secrets: [
-        secret("form-key", "The key with which the form signs what it sends"),
-        secret("verify-token", "What the form must name when it tries the address"),
+        secret("form-key", "The key with which the form signs its requests"),
+        secret("verify-token", "The token that the form sends when it verifies the address"),
         secret("api-token", "The token for leads that are fetched"),
       ],
       hosts: ["forms.example.com"],
@@ -83,7 +83,7 @@ export const converter = {
       case 404:
         throw failure("give-up", "the form no longer has this lead");
       case 429:
-        throw failure("retry", "the form asks for patience", retryAfter(headers));
+        throw failure("retry", "the form asks for a later retry", retryAfter(headers));
       case 401:
       case 403:
         throw failure("stop", "the form refuses the token");
@@ -142,7 +142,7 @@ function fetch(reference) {
           "authorization",
           [
             { tag: "literal", val: "Bearer " },
-            // The host puts the token in; it never comes here.
+            // The host fills in the token; the converter never sees it.
             { tag: "slot", val: { function: "secret", args: [{ tag: "secret", val: "api-token" }] } },
           ],
         ],
@@ -170,7 +170,7 @@ function retryAfter(headers) {
   return value !== undefined && /^[0-9]{1,9}$/.test(value) ? Number(value) : undefined;
 }
 
-/** The bytes of a text; the engine has no `TextEncoder`. */
+/** Returns the bytes of a text; the engine has no `TextEncoder`. */
 function utf8(text) {
   const escaped = encodeURIComponent(text);
   const bytes = [];

@@ -1,9 +1,9 @@
-// Reading what forms send: JSON whose numbers keep every digit, and texts that
-// may be blank. Copy this file into a converter of your own.
+// Helpers for reading what forms send: JSON whose numbers keep every digit, and texts
+// that may be blank. Copy this file into your own converter.
 
 /**
- * The JSON value of a body; `undefined` when it is none. Numbers come as raw
- * JSON, since ids above 2^53 would lose digits as numbers of the language.
+ * Returns the JSON value of a body; `undefined` if it is empty or not JSON. Numbers are
+ * raw JSON, since ids above 2^53 would lose digits as JavaScript numbers.
  */
 export function parseBody(content) {
   let text = content.tag === "text" ? content.val : latin1(content.val);
@@ -17,7 +17,7 @@ export function parseBody(content) {
   }
 }
 
-/** A scalar as trimmed text, a number as it was written; else `undefined`. */
+/** Returns a scalar as trimmed text, a number as it was written; else `undefined`. */
 export function textOf(value) {
   if (typeof value === "string") {
     return value.trim() || undefined;
@@ -28,7 +28,7 @@ export function textOf(value) {
   return typeof value === "boolean" ? String(value) : undefined;
 }
 
-/** Whether a value says nothing: null, a blank text, `{}` or `[]`. */
+/** Whether a value is empty: null, a blank text, `{}` or `[]`. */
 export function isAbsent(value) {
   if (typeof value === "string") {
     return value.trim() === "";
@@ -43,13 +43,13 @@ export function isObject(value) {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value);
 }
 
-/** A value as the JSON text that an attribute carries. */
+/** Returns a value as the JSON text that an attribute carries. */
 export function attributeText(value) {
   return JSON.stringify(value);
 }
 
 function keepDigits(key, value, context) {
-  // Half of a surrogate pair is no text, and cannot leave the component.
+  // Half of a surrogate pair is not text, and cannot leave the component.
   if (!key.isWellFormed() || (typeof value === "string" && !value.isWellFormed())) {
     throw new SyntaxError("a lone surrogate");
   }
@@ -57,8 +57,8 @@ function keepDigits(key, value, context) {
 }
 
 /**
- * Bytes as text. The host gives text wherever a body is UTF-8, so bytes are
- * what is not: old senders' Latin-1, in which every byte is a character.
+ * Returns bytes as text. The host passes a UTF-8 body as text, so bytes are not UTF-8:
+ * old senders' Latin-1, in which every byte is a character.
  */
 function latin1(bytes) {
   let text = "";

@@ -1,6 +1,6 @@
-//! The smallest converter: a made-up site form that sends one lead or a list of
-//! them, or only a reference to a lead that has to be fetched. The same source
-//! is read by the examples in the other languages, against the same golden cases.
+//! A minimal converter for a made-up site form that sends one lead, a list of leads,
+//! or only a reference to a lead that must be fetched. The examples in the other
+//! languages read the same source and pass the same golden cases.
 
 use leadhost_sdk::{
     Completion, Conversion, Converter, Delivery, Description, Failure, HandshakeAnswer,
@@ -17,13 +17,10 @@ impl Converter for SiteForm {
 
     fn describe() -> Description {
         Description::new("example-form", "1.0.0", "Leads of a site form")
-            .optional_secret(
-                "form-key",
-                "The key with which the form signs what it sends",
-            )
+            .optional_secret("form-key", "The key with which the form signs its requests")
             .optional_secret(
                 "verify-token",
-                "What the form must name when it tries the address",
+                "The token that the form sends when it verifies the address",
             )
             .optional_secret("api-token", "The token for leads that are fetched")
             .host("forms.example.com")
@@ -67,7 +64,7 @@ impl Converter for SiteForm {
             }
             404 => Err(Failure::give_up("the form no longer has this lead")),
             429 => Err(Failure::retry(
-                "the form asks for patience",
+                "the form asks for a later retry",
                 response.retry_after(),
             )),
             401 | 403 => Err(Failure::stop("the form refuses the token")),

@@ -1,4 +1,4 @@
-//! What an instance of the sandbox is told.
+//! The configuration of an instance of the sandbox.
 
 use serde::Deserialize;
 
@@ -7,11 +7,11 @@ pub const SCHEMA: &str = include_str!("config.schema.json");
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Config {
-    /// How far a message is that was taken.
+    /// The state of an accepted message.
     pub status: Status,
-    /// The templates that it has; None: it has a list of none, and takes all.
+    /// The templates. `None`: there is no list, and every template is accepted.
     pub templates: Option<Vec<Template>>,
-    /// The first that matches a message decides what becomes of it.
+    /// The first that matches a message decides its outcome.
     pub outcomes: Vec<Outcome>,
 }
 
@@ -42,7 +42,7 @@ pub struct Template {
     pub name: String,
     pub language: String,
     pub text: String,
-    /// `document`, `image` or `video`, else the text at the head.
+    /// `document`, `image` or `video`, else the text of the header.
     #[serde(default)]
     pub header: Option<String>,
     /// The texts of the buttons.
@@ -75,7 +75,7 @@ impl TemplateStatus {
     }
 }
 
-/// What becomes of messages to a recipient, of a template, or of all.
+/// The outcome of messages to a recipient, of a template, or of all messages.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Outcome {
@@ -92,7 +92,7 @@ pub struct Outcome {
     pub retry_after_seconds: Option<u32>,
 }
 
-/// The classes of a refusal, and the outcome that nobody knows.
+/// The classes of a refusal, and the unknown outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Category {

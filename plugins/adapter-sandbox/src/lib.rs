@@ -1,10 +1,10 @@
-//! The channel of whoever has no channel yet: it takes every message and says
-//! that it was delivered, and a configuration tells it to refuse in each way
-//! that a provider refuses. What a contact would do (answer, block, change the
-//! number) is posted to its webhook as a small JSON of its own.
+//! A channel for tests, and for workspaces that have no channel yet. It accepts
+//! every message and reports it as delivered; a configuration makes it refuse in
+//! each way that a provider refuses. A contact's actions (a reply, a block, a
+//! changed number) are posted to its webhook as small JSON events.
 //!
-//! It makes no call, so what it does depends on nothing but its arguments; the
-//! example in JavaScript answers the same golden cases.
+//! It makes no call, so its output depends only on its arguments. The example in
+//! JavaScript passes the same golden cases.
 
 mod config;
 mod sending;
@@ -29,7 +29,7 @@ impl Adapter for Sandbox {
         Description::new(
             "sandbox",
             env!("CARGO_PKG_VERSION"),
-            "A channel without a network: delivers at once, or refuses as it is told",
+            "A channel without a network: delivers at once, or refuses as configured",
         )
         .config_schema(config::SCHEMA)
     }
@@ -39,7 +39,7 @@ impl Adapter for Sandbox {
     }
 
     fn read_answer(_: &Config, _: &TemplateSend, _: &HttpResponse) -> SendAnswer {
-        SendAnswer::Unknown("the sandbox makes no calls, so this answers none".into())
+        SendAnswer::Unknown("the sandbox makes no calls, so there is no response to read".into())
     }
 
     fn read_webhook(_: &Config, delivery: &Delivery) -> Result<Webhook, Problem> {

@@ -1,5 +1,5 @@
-//! What becomes of a message: what the configuration says of it, else what the
-//! list of templates allows, else it is delivered.
+//! The outcome of a message: first the configured outcomes decide, then the list of
+//! templates; otherwise the message is delivered.
 
 use leadhost_sdk::requested::{Parameter, RequestedTemplate};
 use leadhost_sdk::{Accepted, Placeholder, Problem, Refused, SendAnswer, TemplateSend, digits};
@@ -7,12 +7,12 @@ use leadhost_sdk::{Accepted, Placeholder, Problem, Refused, SendAnswer, Template
 use crate::config::{Category, Config, Outcome, Template, TemplateStatus};
 use crate::templates;
 
-/// The id of a message in the sandbox.
+/// Returns the sandbox's id of a message.
 pub fn external_id(message_id: &str) -> String {
     format!("sandbox:{message_id}")
 }
 
-/// The problem is a template that has no meaning.
+/// An error is a template without a meaning.
 pub fn answer(config: &Config, message: &TemplateSend) -> Result<SendAnswer, Problem> {
     let requested = message.requested()?;
     let told = config
@@ -55,7 +55,7 @@ fn as_told(outcome: &Outcome) -> SendAnswer {
     let text = outcome
         .text
         .clone()
-        .unwrap_or_else(|| format!("the sandbox was told to answer `{category}`"));
+        .unwrap_or_else(|| format!("the sandbox is configured to answer `{category}`"));
     if outcome.category == Category::Unknown {
         return SendAnswer::Unknown(text);
     }
@@ -65,7 +65,7 @@ fn as_told(outcome: &Outcome) -> SendAnswer {
         .into()
 }
 
-/// Why the list of templates does not allow it.
+/// Returns the reason why the list of templates does not allow the message.
 fn misfit(templates: &[Template], requested: &RequestedTemplate) -> Option<Refused> {
     let RequestedTemplate { name, language, .. } = requested;
     let Some(template) = templates
@@ -103,8 +103,8 @@ fn misfit(templates: &[Template], requested: &RequestedTemplate) -> Option<Refus
         .find_map(|(part, wanted, given)| misfilled(name, &part, &wanted, given))
 }
 
-/// How the parameters of a part differ from what it takes. A button that only
-/// answers takes none, and its payload is let pass.
+/// Returns how the parameters of a part differ from its placeholders. A quick-reply
+/// button takes none, and its payload is ignored.
 fn misfilled(
     template: &str,
     part: &str,
@@ -124,7 +124,7 @@ fn misfilled(
         return None;
     }
     let text = format!(
-        "the template `{template}` takes {} in its {part}, and {} came",
+        "the template `{template}` needs {} in its {part}, but got {}",
         list(&wanted),
         list(&kinds)
     );

@@ -9,7 +9,7 @@ pub fn listed(templates: &[Template]) -> Vec<Listed> {
     templates.iter().map(one).collect()
 }
 
-/// What a send of the template must fill.
+/// Returns the placeholders that a send of the template must fill.
 pub fn placeholders(template: &Template) -> Vec<Placeholder> {
     one(template).placeholders
 }

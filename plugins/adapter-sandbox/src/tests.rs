@@ -1,4 +1,4 @@
-//! Golden cases, damaged calls, and what the configuration allows.
+//! Golden cases, damaged calls, and the configuration's limits.
 
 #![allow(clippy::unwrap_used)]
 
@@ -31,7 +31,7 @@ fn sent(config: Value) -> Value {
 }
 
 #[test]
-fn each_class_can_be_told_and_the_first_that_matches_decides() {
+fn each_class_can_be_configured_and_the_first_match_decides() {
     let schema: Value = serde_json::from_str(crate::config::SCHEMA).unwrap();
     let outcome = &schema["properties"]["outcomes"]["items"]["properties"];
     let categories = outcome["category"]["enum"].as_array().unwrap();
@@ -54,7 +54,7 @@ fn each_class_can_be_told_and_the_first_that_matches_decides() {
 }
 
 #[test]
-fn a_configuration_that_it_does_not_know_pauses_the_instance() {
+fn an_unknown_configuration_key_pauses_the_instance() {
     let answer = sent(json!({"outcome": []}));
     let refused = &answer["ok"]["answer"]["refused"];
     assert_eq!(refused["category"], "connection");
@@ -63,7 +63,7 @@ fn a_configuration_that_it_does_not_know_pauses_the_instance() {
 }
 
 #[test]
-fn more_events_than_a_host_takes_are_refused_in_words() {
+fn events_above_the_limit_are_refused() {
     let events = vec![json!({"optOut": {"from": "x"}}); leadhost_sdk::MAX_ITEMS + 1];
     let answer = adapter_answer::<Sandbox>(&Case {
         body: json!({"events": events}).to_string().into(),
@@ -74,7 +74,7 @@ fn more_events_than_a_host_takes_are_refused_in_words() {
 }
 
 #[test]
-fn every_configuration_of_the_readme_and_the_schema_is_one() {
+fn every_configuration_in_the_readme_and_the_schema_is_valid() {
     let schema: Value = serde_json::from_str(crate::config::SCHEMA).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
     let readme = include_str!("../README.md");

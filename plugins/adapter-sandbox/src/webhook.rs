@@ -1,7 +1,7 @@
-//! What is posted to the sandbox in a contact's or a provider's stead:
+//! Simulated events of a contact or a provider:
 //! `{"events": [{"inbound": {..}}, {"status": {..}}, ..]}`. Each event is an
-//! object with one key, which says what it is. One that cannot be read does not
-//! harm the others.
+//! object with one key, its kind. An event that cannot be read does not affect the
+//! others.
 
 use leadhost_sdk::serde_json::{Map, Value};
 use leadhost_sdk::{
@@ -35,7 +35,7 @@ pub fn read(delivery: &Delivery) -> Result<Webhook, Problem> {
     Ok(events.into())
 }
 
-/// The keys of an inbound message that have a place of their own; others become
+/// The keys of an inbound message that have their own field; others become
 /// attributes.
 const KNOWN: [&str; 7] = ["from", "name", "text", "kind", "id", "replyTo", "at"];
 
@@ -122,8 +122,8 @@ fn contact(change: ContactChange, at: Option<String>) -> Event {
     change.sender_phone(phone).occurred_at(at).into()
 }
 
-/// A sender's name that is a phone: nothing but digits and what is written
-/// between them, and as many digits as a phone has at least.
+/// Returns the sender's name if it is a phone: only digits and phone punctuation,
+/// and at least as many digits as a phone has.
 fn phone_of(from: &str) -> Option<String> {
     let spelled = |c: char| c.is_ascii_digit() || "+-() .".contains(c);
     (from.chars().all(spelled) && digits(from).len() >= 8).then(|| from.to_owned())

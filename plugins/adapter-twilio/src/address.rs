@@ -1,10 +1,10 @@
-//! Addresses as Twilio writes them: a phone, or one behind its channel's name.
+//! Addresses as Twilio writes them: a phone, alone or after its channel's name.
 
 use crate::config::Channel;
 
 const WHATSAPP: &str = "whatsapp:";
 
-/// An address on the channel, whether it names one or not.
+/// Returns an address with its channel, whether it names one or not.
 pub fn on(channel: Channel, address: &str) -> String {
     let bare = bare(address);
     match channel {
@@ -13,7 +13,7 @@ pub fn on(channel: Channel, address: &str) -> String {
     }
 }
 
-/// An address without its channel: a phone, or the id of a user without one.
+/// Returns an address without its channel: a phone, or the id of a user without one.
 pub fn bare(address: &str) -> &str {
     let address = address.trim();
     match address.get(..WHATSAPP.len()) {
@@ -22,13 +22,13 @@ pub fn bare(address: &str) -> &str {
     }
 }
 
-/// A phone, as against a name or the id of a user without one.
+/// Whether an address is a phone, and not a name or the id of a user without one.
 pub fn is_phone(text: &str) -> bool {
     let digits = text.strip_prefix('+').unwrap_or(text);
     (3..=20).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// WhatsApp's phones have a plus; hosts and people may leave it out.
+/// Adds the plus of WhatsApp's phones, which hosts and people may leave out.
 fn with_plus(bare: &str) -> String {
     if is_phone(bare) && !bare.starts_with('+') {
         format!("+{bare}")

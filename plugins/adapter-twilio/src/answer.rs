@@ -1,9 +1,9 @@
-//! What Twilio answers to a send.
+//! Twilio's response to a send.
 //!
-//! A send cannot be repeated safely: Twilio knows no key of ours, and its own
-//! internal error (20500) may come after the message was taken. An error with
-//! another code is its word that it was not. A 4xx without a code comes from
-//! something on the way, before Twilio: it may be tried again.
+//! A send cannot be repeated safely: Twilio supports no idempotency key, and its own
+//! internal error (20500) may come after it accepted the message. An error with
+//! another code means that it did not. A 4xx without a code comes from a system in
+//! front of Twilio: such a send may be retried.
 
 use leadhost_sdk::{Accepted, HttpResponse, Refused, SendAnswer, serde_json::Value, text_at};
 
@@ -25,7 +25,7 @@ pub fn read(response: &HttpResponse) -> SendAnswer {
     }
 }
 
-/// A message that Twilio made: it may have failed at once.
+/// A message that Twilio created. It may have failed at once.
 fn taken(body: &Value, response: &HttpResponse) -> Option<SendAnswer> {
     let sid = text_at(body, &["sid"])?;
     let status = text_at(body, &["status"]).unwrap_or_default();
@@ -77,7 +77,7 @@ fn refused(code: u32, body: &Value, response: &HttpResponse) -> Refused {
     )
 }
 
-/// By the status alone.
+/// Classifies by the status alone.
 fn of_status(body: &Value, response: &HttpResponse) -> SendAnswer {
     let status = response.status;
     let words = text_at(body, &["message", "error", "detail"]);
@@ -85,10 +85,10 @@ fn of_status(body: &Value, response: &HttpResponse) -> SendAnswer {
         .clone()
         .unwrap_or_else(|| format!("Twilio's address answered with status {status}"));
     match status {
-        // The address or the token: nothing goes out until they are mended.
+        // The address or the token is wrong: nothing is sent until an operator fixes it.
         300..=399 | 401 | 403 | 404 | 405 | 407 | 410 => Refused::connection(text),
         429 => Refused::throttled_account(text).retry_after(response.retry_after()),
-        // A gateway that stopped waiting: the call may have gone on.
+        // A gateway stopped waiting; the call may have continued.
         408 | 499 => return unknown("a gateway gave up waiting", response),
         400 | 422 if words.is_some() => Refused::request(text),
         400..=499 => Refused::transient(text),
@@ -98,7 +98,7 @@ fn of_status(body: &Value, response: &HttpResponse) -> SendAnswer {
     .into()
 }
 
-/// Whether the error leaves it open if the message was taken.
+/// Whether the error leaves open whether Twilio accepted the message.
 fn is_open(code: u32) -> bool {
     matches!(code, 20_500 | 500..=599)
 }
@@ -111,7 +111,7 @@ fn unknown(why: &str, response: &HttpResponse) -> SendAnswer {
     SendAnswer::Unknown(format!("{why} (status {})", response.status))
 }
 
-/// The account's messages of a day are used up.
+/// The account's daily limit of messages is reached.
 const DAILY_LIMIT: u32 = 63_038;
-/// The window is a rolling day: asking each hour is enough.
+/// The window is a rolling day, so a retry every hour is enough.
 const DAILY_SECONDS: u32 = 3600;

@@ -1,5 +1,5 @@
-//! The configuration of an instance: an account, a sender, and which content
-//! each template of the interface is.
+//! The configuration of an instance: an account, a sender, and the content of
+//! each template of the interface.
 
 use leadhost_sdk::{
     HttpRequest, Problem, Segment, Slot, literal_argument, placeholders_in, secret_argument,
@@ -13,9 +13,9 @@ pub struct Config {
     pub channel: Channel,
     pub from: Option<String>,
     pub messaging_service_sid: Option<String>,
-    /// Calls are made with this key instead of the account's token.
+    /// Calls use this key instead of the account's token.
     pub api_key_sid: Option<String>,
-    /// Where the API is; another address is for relays and tests.
+    /// The address of the API; relays and tests use another one.
     pub api_url: String,
     pub templates: Vec<Content>,
 }
@@ -28,7 +28,7 @@ pub enum Channel {
     Sms,
 }
 
-/// A content of Twilio's, and the template that it is.
+/// A Twilio content, and the template that it stands for.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Content {
@@ -41,7 +41,7 @@ pub struct Content {
     pub category: String,
     #[serde(default)]
     pub text: String,
-    /// None: those that the text has.
+    /// `None`: the variables of the text.
     variables: Option<Vec<Variable>>,
 }
 
@@ -49,13 +49,13 @@ pub struct Content {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(from = "VariableForm")]
 pub struct Variable {
-    /// As Twilio names it.
+    /// The name in Twilio.
     pub name: String,
     pub component: Component,
-    /// Of a button.
+    /// The index of a button.
     pub index: u32,
     pub kind: Kind,
-    /// What the content has before it: taken off a value that begins with it.
+    /// The text before it in the content: removed from a value that begins with it.
     pub prefix: String,
 }
 
@@ -93,22 +93,22 @@ impl Default for Config {
 }
 
 impl Config {
-    /// What the schema asks for, where the host did not check it, and what a
-    /// schema cannot say in words: that a message needs a sender.
+    /// Checks what the schema requires, in case the host did not, and that the
+    /// configuration has a sender.
     pub fn check(&self) -> Result<(), Problem> {
         if self.account_sid.trim().is_empty() {
             return Err(Problem::new("the configuration has no `accountSid`").at("accountSid"));
         }
         if self.from.is_none() && self.messaging_service_sid.is_none() {
             return Err(Problem::new(
-                "the configuration has neither `from` nor `messagingServiceSid`: one of them must say what messages go out from",
+                "the configuration has neither `from` nor `messagingServiceSid`: set one of them as the sender of messages",
             )
             .at("from"));
         }
         HttpRequest::get(&self.api_url).map(|_| ())
     }
 
-    /// What calls prove themselves with.
+    /// Returns the credentials of calls.
     pub fn credentials(&self) -> Segment {
         let (user, password) = match &self.api_key_sid {
             Some(key) => (key, API_KEY_SECRET),
@@ -120,8 +120,8 @@ impl Config {
         })
     }
 
-    /// The content of a template, if there is one. Twilio writes `pt-BR` where
-    /// Meta writes `pt_BR`, so that both are the same language here.
+    /// Returns the content of a template, if there is one. Twilio writes `pt-BR` and
+    /// Meta `pt_BR`; both are the same language here.
     pub fn content(&self, name: &str, language: &str) -> Option<&Content> {
         self.templates
             .iter()
@@ -130,7 +130,7 @@ impl Config {
 }
 
 impl Content {
-    /// What is to be filled, in the order of the parameters.
+    /// Returns the variables to fill, in the order of the parameters.
     pub fn variables(&self) -> Vec<Variable> {
         match &self.variables {
             Some(variables) => variables.clone(),
@@ -175,7 +175,7 @@ impl Kind {
     }
 }
 
-/// A variable as it is written: a name alone, or all that is said of it.
+/// A configured variable: a name alone, or an object.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum VariableForm {
@@ -223,7 +223,7 @@ fn same_language(one: &str, other: &str) -> bool {
     letters(one) == letters(other)
 }
 
-/// The account's token: calls are made with it, and webhooks are signed with it.
+/// The account's token, which authenticates calls and signs webhooks.
 pub const AUTH_TOKEN: &str = "auth-token";
 /// The secret of an API key.
 pub const API_KEY_SECRET: &str = "api-key-secret";

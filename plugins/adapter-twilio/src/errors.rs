@@ -1,13 +1,13 @@
-//! Twilio's errors, sorted by whose matter they are.
+//! Twilio's errors, classified by their cause.
 //!
-//! The same codes come as answers to sends and in status callbacks, where they
-//! have no words: so each has a short name here. A code that is not listed is
-//! final and kept as it came.
+//! The same codes come in responses to sends and in status callbacks, which have
+//! no text, so each code has a short name here. An unlisted code is final and
+//! kept unchanged.
 
-/// The category of a listed code, and what it is about.
+/// Returns the category and the short name of a listed code.
 pub fn listed(code: u32) -> Option<(&'static str, &'static str)> {
     Some(match code {
-        // The account's own access, its senders, and what is set up at Twilio.
+        // Access of the account, its senders, and its setup at Twilio.
         20_003 | 20_403 => ("connection", "Not permitted"),
         20_004 => ("connection", "Method not allowed"),
         20_006 => ("connection", "Access denied"),
@@ -17,10 +17,13 @@ pub fn listed(code: u32) -> Option<(&'static str, &'static str)> {
         21_212 | 21_603 | 21_606 | 21_607 | 21_616 | 21_657 | 21_659..=21_661 => {
             ("connection", "The sender cannot send this")
         }
-        21_601 => ("connection", "The sender takes no messages"),
+        21_601 => ("connection", "The sender cannot receive messages"),
         21_609 => ("connection", "The address for statuses is not valid"),
         21_701..=21_705 | 21_711 | 21_712 => ("connection", "Messaging service not usable"),
-        21_910 => ("connection", "Sender and recipient are of two channels"),
+        21_910 => (
+            "connection",
+            "Sender and recipient are on different channels",
+        ),
         63_001 => (
             "connection",
             "The channel did not accept Twilio's credentials",
@@ -50,7 +53,7 @@ pub fn listed(code: u32) -> Option<(&'static str, &'static str)> {
         21_730 => ("transient", "Maintenance"),
         30_008 => ("transient", "Unknown error of the carrier"),
         30_017 => ("transient", "The carrier's network is congested"),
-        30_036 => ("transient", "It waited longer than it may"),
+        30_036 => ("transient", "Validity period expired"),
         63_009 | 63_012 => ("transient", "Internal error of the channel"),
         63_010 | 63_011 => ("transient", "Internal error of Twilio"),
         63_019 => ("transient", "Media could not be fetched"),
@@ -70,18 +73,18 @@ pub fn listed(code: u32) -> Option<(&'static str, &'static str)> {
             "recipient",
             "A landline, or a carrier that cannot be reached",
         ),
-        30_011 => ("recipient", "The number takes no media"),
+        30_011 => ("recipient", "The number does not accept media"),
         63_003 => ("recipient", "Not on the channel"),
         63_014 => ("recipient", "The contact has blocked the sender"),
         63_015 => ("recipient", "Has not joined the sandbox"),
         63_024 => ("recipient", "The channel cannot reach the contact"),
         63_031 => ("recipient", "Sender and recipient are the same"),
-        63_032 => ("recipient", "Kept back by Meta's experiment"),
-        63_033 => ("recipient", "The contact is not to get this"),
+        63_032 => ("recipient", "Withheld by an experiment of Meta"),
+        63_033 => ("recipient", "The contact may not get this message"),
         63_036 => ("recipient", "The phone cannot be reached"),
         63_049 => ("recipient", "Meta chose not to deliver it"),
         21_610 => ("opt-out", "The contact wants no more messages"),
-        63_016 => ("window", "Only a template may go out"),
+        63_016 => ("window", "Only a template may be sent"),
 
         21_655 | 50_526 | 92_006 => ("unknown-template", "The content is unknown"),
         63_027 => ("unknown-template", "Not in that language"),
@@ -97,8 +100,10 @@ pub fn listed(code: u32) -> Option<(&'static str, &'static str)> {
         21_656 | 50_527 | 50_529 | 92_002 | 92_007 => ("request", "Variables not valid"),
         21_658 => ("request", "A parameter is too long"),
         30_007 => ("request", "Filtered"),
-        30_010 => ("request", "Dearer than allowed"),
-        63_005 | 63_006 | 63_021 | 63_030 => ("request", "The channel does not take this content"),
+        30_010 => ("request", "Price above the limit"),
+        63_005 | 63_006 | 63_021 | 63_030 => {
+            ("request", "The channel does not accept this content")
+        }
         63_013 => ("request", "Against the channel's policy"),
         63_028 => ("request", "Wrong number of parameters"),
         63_034 => ("request", "Media too large"),
@@ -106,7 +111,7 @@ pub fn listed(code: u32) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// The category of any code, by the status where it is not listed.
+/// Returns the category of any code, by the status if it is unlisted.
 pub fn category(code: u32, status: u16) -> &'static str {
     listed(code).map_or(
         match status {
@@ -118,7 +123,7 @@ pub fn category(code: u32, status: u16) -> &'static str {
     )
 }
 
-/// The short name of a code; empty where it is not listed.
+/// Returns the short name of a code; empty if it is unlisted.
 pub fn title(code: u32) -> &'static str {
     listed(code).map_or("", |(_, title)| title)
 }
@@ -155,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_that_is_not_listed_goes_by_the_status() {
+    fn an_unlisted_code_is_classified_by_the_status() {
         assert_eq!(category(99_999, 429), "throttled-account");
         assert_eq!(category(99_999, 403), "connection");
         assert_eq!(category(21_610, 429), "opt-out");

@@ -1,11 +1,11 @@
-//! The fields of a webhook. Twilio sends empty ones where there is nothing.
+//! The fields of a webhook. Twilio sends empty fields for absent values.
 
 use leadhost_sdk::{Delivery, Problem, body_bytes, form};
 
 pub struct Form(Vec<(String, String)>);
 
 impl Form {
-    /// The fields of a body; refuses what is no form.
+    /// Returns the fields of a body; refuses a body that is not a form.
     pub fn of(delivery: &Delivery) -> Result<Self, Problem> {
         let body = body_bytes(&delivery.body);
         if body.trim_ascii().is_empty() {
@@ -19,7 +19,7 @@ impl Form {
         Ok(Self(form::fields(body)))
     }
 
-    /// The first of these fields that is not empty.
+    /// Returns the first of these fields that is not empty.
     pub fn get(&self, names: &[&str]) -> Option<&str> {
         names.iter().find_map(|wanted| {
             self.0
@@ -29,7 +29,7 @@ impl Form {
         })
     }
 
-    /// [`Form::get`] of one field, as a text of its own.
+    /// Like [`Form::get`] for one field, as an owned text.
     pub fn text(&self, name: &str) -> Option<String> {
         self.get(&[name]).map(str::to_owned)
     }
@@ -38,7 +38,7 @@ impl Form {
         self.0.iter().any(|(field, _)| field == name)
     }
 
-    /// Fields that begin so, with the rest of their names.
+    /// Returns the fields with this prefix, and the rest of their names.
     pub fn below<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.0.iter().filter_map(move |(name, value)| {
             let rest = name.strip_prefix(prefix)?;

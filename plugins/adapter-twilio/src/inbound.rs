@@ -1,4 +1,4 @@
-//! A message that a contact has written.
+//! An inbound message of a contact.
 //!
 //! A sender may have no phone: WhatsApp then names it by an id, as `whatsapp:`
 //! and the id in `From` and `ExternalUserId`.
@@ -27,7 +27,7 @@ pub fn event(form: &Form, id: &str, sender: &str) -> Event {
     message.into()
 }
 
-/// The sender's phone; none where WhatsApp does not give it.
+/// Returns the sender's phone; `None` if WhatsApp does not send it.
 pub fn phone(form: &Form, sender: &str) -> Option<String> {
     let wa_id = form.get(&["WaId"]);
     [Some(sender), wa_id]
@@ -37,9 +37,9 @@ pub fn phone(form: &Form, sender: &str) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// The files of a message: address and type.
+/// Returns the files of a message: address and type.
 fn media(form: &Form) -> Vec<(String, String)> {
-    // Some channels leave the count out: what is there counts.
+    // Some channels leave out the count; then the fields that exist count.
     (0..MAX_MEDIA)
         .map_while(|number| {
             let url = form.text(&format!("MediaUrl{number}"))?;
@@ -85,7 +85,7 @@ fn of_media(content_type: &str) -> &'static str {
     }
 }
 
-/// What people read.
+/// Returns the readable content.
 fn content(form: &Form, kind: &str) -> Option<String> {
     let said = match kind {
         "button" => form.get(&["ButtonText", "Body", "ButtonPayload"]),
@@ -121,7 +121,7 @@ fn attributes(form: &Form, media: &[(String, String)], sender: &str) -> Vec<(&'s
         ("list", object(form.below("List"))),
         (
             "referral",
-            // The count stands in every message.
+            // Every message has the count.
             object(
                 form.below("Referral")
                     .filter(|field| *field != ("NumMedia", "0")),
@@ -161,7 +161,7 @@ fn attributes(form: &Form, media: &[(String, String)], sender: &str) -> Vec<(&'s
     out
 }
 
-/// Fields as an object, their names with a small first letter.
+/// Returns fields as an object, with the first letter of their names in lower case.
 fn object<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> Value {
     let fields: Map<String, Value> = fields
         .map(|(name, value)| {
@@ -173,5 +173,5 @@ fn object<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> Value {
     Value::Object(fields)
 }
 
-/// Twilio takes ten files in a message.
+/// Twilio accepts ten files per message.
 const MAX_MEDIA: usize = 10;

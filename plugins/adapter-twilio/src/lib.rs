@@ -1,9 +1,9 @@
 //! WhatsApp and SMS through Twilio.
 //!
-//! `send` composes a message of a content template, `answer` reads what Twilio
-//! says to it, `errors` sorts its codes, `webhook` reads a form (`form`) as a
-//! status (`status`) or a message (`inbound`), and `templates` lists what the
-//! configuration has.
+//! `send` composes a message of a content template, `answer` reads Twilio's
+//! response, `errors` classifies its codes, `webhook` reads a form (`form`) as a
+//! status (`status`) or a message (`inbound`), and `templates` lists the
+//! configured templates.
 #![expect(
     clippy::result_large_err,
     reason = "a refusal is made once a call, and leaves the component at once"
@@ -53,8 +53,8 @@ impl Adapter for Twilio {
     }
 
     fn sender_checks(config: &Config) -> Result<SenderPolicy, Problem> {
-        // What cannot be sent with is better found here, when the instance is
-        // made, than with its first message.
+        // Reject a configuration that cannot send when the instance is created,
+        // and not with its first message.
         config.check()?;
         let signature = SenderCheck {
             scheme: "hmac-sha1".into(),

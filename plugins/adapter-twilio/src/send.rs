@@ -1,9 +1,9 @@
 //! The request that sends a content.
 //!
-//! Twilio knows no names and languages of templates, only contents with
-//! variables: the configuration says which content a template is, and which
-//! parameter fills which variable. Every variable needs a value that is not
-//! empty, so a send that does not fill each one is refused here, in words.
+//! Twilio has no template names and languages, only contents with variables: the
+//! configuration maps each template to a content, and parameters to variables.
+//! Twilio requires a non-empty value for every variable, so a send that does not
+//! fill each one is refused here, with an explanation.
 
 use leadhost_sdk::{
     HttpRequest, Problem, Refused, RequestedTemplate, TemplateSend,
@@ -16,7 +16,7 @@ use crate::{
     config::{Component, Content, Variable},
 };
 
-/// The call that sends the message.
+/// Returns the call that sends the message.
 pub fn request(config: &Config, message: &TemplateSend) -> Result<HttpRequest, Refused> {
     config.check().map_err(Refused::misconfigured)?;
     if message.recipient.trim().is_empty() {
@@ -75,9 +75,9 @@ fn compose(
         .body("application/x-www-form-urlencoded", form.finish()))
 }
 
-/// Where the statuses of this very message go. Twilio gives no text of ours
-/// back, but it signs and calls the address as it is: the message's id in it
-/// finds the message even if its answer was lost.
+/// Returns the address for the statuses of this message. Twilio does not return any
+/// text of ours, but it signs and calls the address unchanged: the message's id in
+/// it finds the message even if the response was lost.
 fn callback(message: &TemplateSend) -> Option<String> {
     let address = message
         .context_value("callback-url")
@@ -88,7 +88,7 @@ fn callback(message: &TemplateSend) -> Option<String> {
     Some(format!("{address}{joint}{MESSAGE_ID}={id}"))
 }
 
-/// The variables of the content with their values.
+/// Returns the variables of the content with their values.
 fn values(content: &Content, requested: &RequestedTemplate) -> Result<Map<String, Value>, Refused> {
     let variables = content.variables();
     let mut values = Map::new();
@@ -98,7 +98,7 @@ fn values(content: &Content, requested: &RequestedTemplate) -> Result<Map<String
             .filter(|variable| variable.component == component && variable.index == index)
             .collect();
         let given = given(requested, component, index);
-        // What a quick reply comes back with is fixed in the content.
+        // The payload of a quick reply is fixed in the content.
         let fixed = wanted.is_empty() && given.iter().all(|part| is_quick_reply(&part.part));
         if fixed {
             continue;
@@ -106,7 +106,7 @@ fn values(content: &Content, requested: &RequestedTemplate) -> Result<Map<String
         let given: Vec<&Parameter> = given.iter().flat_map(|part| &part.parameters).collect();
         if wanted.len() != given.len() {
             return Err(Refused::request(format!(
-                "the template `{}` takes {} parameters in its {}, {} came",
+                "the template `{}` needs {} parameters in its {}, but got {}",
                 requested.name,
                 wanted.len(),
                 place(component, index),
@@ -114,7 +114,7 @@ fn values(content: &Content, requested: &RequestedTemplate) -> Result<Map<String
             )));
         }
         for (place, variable) in wanted.iter().enumerate() {
-            // By its name where parameters have names, else by its place.
+            // By name if the parameters have names, else by position.
             let parameter = given
                 .iter()
                 .find(|parameter| parameter.name.as_deref() == Some(&variable.name))
@@ -136,7 +136,7 @@ fn values(content: &Content, requested: &RequestedTemplate) -> Result<Map<String
     Ok(values)
 }
 
-/// Each part that has variables, or parameters, once.
+/// Returns each part that has variables or parameters, once.
 fn parts(variables: &[Variable], requested: &RequestedTemplate) -> Vec<(Component, u32)> {
     let mut parts: Vec<(Component, u32)> = Vec::new();
     let wanted = variables
@@ -192,7 +192,7 @@ fn value(template: &str, variable: &Variable, parameter: &Parameter) -> Result<S
     let kind = parameter.value.kind();
     if kind != variable.kind.word() {
         return Err(wrong(&format!(
-            "takes `{}`, `{kind}` came",
+            "needs `{}`, but got `{kind}`",
             variable.kind.word()
         )));
     }
@@ -213,5 +213,5 @@ fn value(template: &str, variable: &Variable, parameter: &Parameter) -> Result<S
     Ok(text.to_owned())
 }
 
-/// The field of a status callback's address that has the message's id.
+/// The query field of a status callback that holds the message's id.
 pub const MESSAGE_ID: &str = "message-id";

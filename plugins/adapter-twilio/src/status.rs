@@ -1,5 +1,5 @@
-//! What became of a message that was sent. Twilio tells no time: the host takes
-//! the one of receipt.
+//! The status of a sent message. Twilio sends no time, so the host uses the time of
+//! receipt.
 
 use leadhost_sdk::{ChannelError, Delivery, Event, StatusUpdate};
 
@@ -32,8 +32,8 @@ fn error(form: &Form) -> Option<ChannelError> {
         .to_owned();
     let number = code.parse().unwrap_or_default();
     let title = errors::title(number);
-    // Meta's code says more than one of Twilio's that is not listed, and that the
-    // contact wants no more it says whatever Twilio's is.
+    // Meta's code is more specific than an unlisted code of Twilio, and Meta's opt-out
+    // counts whatever Twilio's code is.
     let category = match metas.and_then(of_meta) {
         Some("opt-out") => "opt-out",
         Some(metas) if errors::listed(number).is_none() => metas,
@@ -48,7 +48,7 @@ fn error(form: &Form) -> Option<ChannelError> {
     )
 }
 
-/// A code of Meta's in the channel's words: six digits that stand alone.
+/// Returns Meta's code in the channel's text: six digits that stand alone.
 fn metas_code(words: &str) -> Option<&str> {
     words
         .split(|c: char| !c.is_ascii_alphanumeric())
@@ -59,7 +59,7 @@ fn metas_code(words: &str) -> Option<&str> {
         })
 }
 
-/// What Meta says of a recipient, behind a provider's code.
+/// Returns the category of Meta's code for a recipient.
 fn of_meta(code: &str) -> Option<&'static str> {
     Some(match code {
         "130472" | "131026" | "131049" => "recipient",

@@ -1,5 +1,5 @@
-//! The list of templates: what the configuration says. Twilio's own list has
-//! contents without the names and languages that senders use.
+//! The configured list of templates. Twilio's own list has contents without the
+//! names and languages that senders use.
 
 use leadhost_sdk::{Placeholder, Template, serde_json::json};
 

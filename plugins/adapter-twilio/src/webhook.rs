@@ -1,5 +1,5 @@
-//! A webhook of Twilio: one form, with a status of a message that was sent or a
-//! message that came in.
+//! A Twilio webhook: one form, with a status of a sent message or an inbound
+//! message.
 
 use leadhost_sdk::{ContactChange, Delivery, Event, Problem, Webhook};
 
@@ -13,8 +13,8 @@ pub fn read(config: &Config, delivery: &Delivery) -> Result<Webhook, Problem> {
             Problem::new("the form has no `MessageSid`: it is no webhook of Twilio's messages")
                 .at("MessageSid")
         })?;
-    // Some versions send `SmsStatus` of both kinds; `MessageStatus` is of those
-    // that were sent only.
+    // Some versions send `SmsStatus` for both kinds; only sent messages have a
+    // `MessageStatus`.
     let word = form.get(&["MessageStatus", "SmsStatus"]);
     let events = match word.map(str::to_ascii_lowercase).as_deref() {
         Some("received" | "receiving") => inbound_events(config, &form, id),
@@ -35,7 +35,7 @@ fn inbound_events(config: &Config, form: &Form, id: &str) -> Vec<Event> {
     };
     let sender = address::bare(sender);
     events.push(inbound::event(form, id, sender));
-    // Twilio itself honours the words for stop and start, and says so.
+    // Twilio itself processes stop and start words, and reports them.
     let change = match form
         .get(&["OptOutType"])
         .map(str::to_ascii_uppercase)
@@ -54,8 +54,8 @@ fn inbound_events(config: &Config, form: &Form, id: &str) -> Vec<Event> {
         .collect()
 }
 
-/// A message that came to this instance's own sender or service needs no route:
-/// it came to its address. Another sender's is led to where it belongs.
+/// Returns the route of a message. A message to this instance's own sender or service
+/// needs none; another sender's message is routed to its instance.
 fn routed(config: &Config, form: &Form, event: Event) -> Event {
     let to = form.get(&["To"]);
     let service = form.get(&["MessagingServiceSid"]);
@@ -64,7 +64,7 @@ fn routed(config: &Config, form: &Form, event: Event) -> Event {
         _ => false,
     };
     let own_service = service.is_some() && service == config.messaging_service_sid.as_deref();
-    // A service sends from whatever numbers it has: they are not known here.
+    // A service sends from any of its numbers, which are not known here.
     let any_sender = config.from.is_none() && service.is_none();
     if own_sender || own_service || any_sender {
         return event;

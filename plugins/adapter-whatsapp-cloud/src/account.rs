@@ -1,12 +1,12 @@
-//! Changes of the account or its numbers, and all else that is no message: said
-//! in words, for people.
+//! Changes of the account or its numbers, and everything else that is not a message:
+//! described as text, for people.
 
 use leadhost_sdk::{
     serde_json::{Map, Value},
     text_of,
 };
 
-/// The field, and the scalars that say what happened.
+/// Returns the field, and the scalars that describe the change.
 pub fn words(field: &str, value: &Map<String, Value>) -> String {
     let said: Vec<String> = SAYING
         .iter()
@@ -23,7 +23,7 @@ pub fn words(field: &str, value: &Map<String, Value>) -> String {
     }
 }
 
-/// What account, quality, name, limit and review changes say.
+/// The fields that describe account, quality, name, limit and review changes.
 const SAYING: [&str; 9] = [
     "event",
     "decision",

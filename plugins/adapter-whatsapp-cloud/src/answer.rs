@@ -1,9 +1,9 @@
-//! What the Graph API answers to a call.
+//! The Graph API's response to a call.
 //!
-//! A send cannot be repeated safely: whatever leaves it open whether Meta has
-//! taken the message is `unknown`. An error with a code is Meta's word that it
-//! has not. A 4xx without one comes from something on the way, before Meta: it
-//! may be tried again.
+//! A send cannot be repeated safely: if a response leaves open whether Meta has
+//! accepted the message, the outcome is `unknown`. An error with a code means that
+//! Meta has not. A 4xx without one comes from a system in front of Meta: such a send
+//! may be retried.
 
 use leadhost_sdk::{
     Accepted, HttpResponse, Refused, SendAnswer, is_absent, serde_json::Value, text_at,
@@ -11,7 +11,7 @@ use leadhost_sdk::{
 
 use crate::errors::Reported;
 
-/// The answer to a send.
+/// Returns the outcome of a send.
 pub fn of_send(response: &HttpResponse) -> SendAnswer {
     let body = response.json().ok();
     if let Some(refused) = refusal(body.as_ref(), response) {
@@ -29,8 +29,8 @@ pub fn of_send(response: &HttpResponse) -> SendAnswer {
     )
 }
 
-/// Why a call did not do what it was to do; none where it did, or where nobody
-/// can tell.
+/// Returns the reason why a call failed; `None` if it succeeded, or if the outcome is
+/// not known.
 pub fn refusal(body: Option<&Value>, response: &HttpResponse) -> Option<Refused> {
     let error = body
         .and_then(|body| body.get("error"))
@@ -42,14 +42,14 @@ pub fn refusal(body: Option<&Value>, response: &HttpResponse) -> Option<Refused>
     }
 }
 
-/// By the status alone. Words without a code come from relays.
+/// Classifies by the status alone. A text without a code comes from a relay.
 fn of_status(response: &HttpResponse, words: Option<Reported>) -> Option<Refused> {
     let status = response.status;
     let category = match status {
-        // The address or the token: nothing goes out until they are mended.
+        // The address or the token is wrong: nothing is sent until an operator fixes it.
         300..=399 | 401 | 403 | 404 | 405 | 407 | 410 => "connection",
         429 => "throttled-number",
-        // A gateway that stopped waiting: the call may have gone on.
+        // A gateway stopped waiting; the call may have continued.
         408 | 499 => return None,
         400 | 422 if words.is_some() => "request",
         400..=499 => "transient",
@@ -97,7 +97,7 @@ fn accepted(body: &Value) -> Option<Accepted> {
         .find_map(|message| text_at(message, &["message_status"]));
     Some(Accepted {
         external_ids,
-        // May lack the ninth digit that was sent; statuses come under it.
+        // May lack the ninth digit that was sent; statuses use this form.
         recipient_id: text_at(body, &["contacts[0].wa_id", "contacts[0].user_id"]),
         status: match status.as_deref() {
             None => "accepted".into(),

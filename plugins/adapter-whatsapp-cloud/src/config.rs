@@ -7,14 +7,14 @@ use serde::Deserialize;
 #[serde(rename_all = "camelCase", default)]
 pub struct Config {
     pub phone_number_id: String,
-    /// The account whose templates are listed; without it they are not checked.
+    /// The account whose templates are listed. Without it templates are not checked.
     pub waba_id: Option<String>,
-    /// Where the Graph API is; another address is for relays and tests.
+    /// The address of the Graph API; relays and tests use another one.
     pub graph_url: String,
     pub graph_version: String,
     /// Send `appsecret_proof`, which an app can require of its calls.
     pub appsecret_proof: bool,
-    /// What a quick reply without parameters comes back with.
+    /// The payload of a quick reply without parameters.
     pub quick_reply_payload: Option<String>,
 }
 
@@ -32,7 +32,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// What the schema asks for, where the host did not check it.
+    /// Checks what the schema requires, in case the host did not.
     pub fn check(&self) -> Result<(), Problem> {
         if self.phone_number_id.trim().is_empty() {
             return Err(
@@ -42,7 +42,7 @@ impl Config {
         HttpRequest::get(&self.graph_url).map(|_| ())
     }
 
-    /// A call to the Graph API about one of its objects, with the token.
+    /// Returns a call to the Graph API about one of its objects, with the token.
     pub fn call(&self, method: &str, object: &str, edge: &str) -> Result<HttpRequest, Problem> {
         let request = HttpRequest::new(method, &self.graph_url)?
             .step(&self.graph_version)
@@ -60,7 +60,7 @@ impl Config {
     }
 }
 
-/// The secret that calls are made with.
+/// The secret that authenticates calls.
 pub const TOKEN: &str = "access-token";
 /// The secret that Meta signs with.
 pub const APP_SECRET: &str = "app-secret";

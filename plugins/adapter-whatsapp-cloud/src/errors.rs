@@ -1,15 +1,15 @@
-//! Meta's errors, sorted by whose matter they are.
+//! Meta's errors, classified by their cause.
 //!
-//! The code decides: the HTTP status of one and the same error differs from
-//! call to call, and titles are deprecated. The text that helps is
-//! `error_data.details`, which may be missing. A code that is not listed is
-//! final and kept as it came, unless Meta says itself that it is transient.
+//! The code decides: the same error has different HTTP statuses in different
+//! calls, and titles are deprecated. The most helpful text is
+//! `error_data.details`, which may be missing. An unlisted code is final and
+//! kept unchanged, unless Meta itself marks it as transient.
 
 use leadhost_sdk::{ChannelError, HttpResponse, Refused, serde_json::Value, text_at};
 
-/// An error as it stands in an answer or in a status.
+/// An error as it appears in a response or in a status.
 pub struct Reported {
-    /// As it came; empty where there is none.
+    /// Unchanged; empty if there is none.
     pub code: String,
     number: Option<u32>,
     subcode: Option<u32>,
@@ -23,7 +23,7 @@ pub struct Reported {
 impl Reported {
     pub fn read(error: &Value) -> Self {
         let text = |paths: &[&str]| text_at(error, paths).unwrap_or_default();
-        // Relays give a bare code or a bare text where Meta has an object.
+        // Relays send a bare code or a bare text in place of Meta's object.
         let bare = leadhost_sdk::text_of(error).unwrap_or_default();
         let is_code = !bare.is_empty() && bare.bytes().all(|byte| byte.is_ascii_digit());
         let (bare_code, bare_text) = if is_code {
@@ -46,12 +46,12 @@ impl Reported {
         }
     }
 
-    /// Whether there is a code to go by.
+    /// Whether the error has a code.
     pub fn has_code(&self) -> bool {
         self.number.is_some()
     }
 
-    /// The refusal of a call.
+    /// Returns the refusal of a call.
     pub fn refused(self, response: &HttpResponse) -> Refused {
         let category = self.category(response.status);
         let text = or(self.details.clone(), self.message.clone());
@@ -65,7 +65,7 @@ impl Reported {
         }
     }
 
-    /// The error of a message, as a status reports it.
+    /// Returns the error of a message, as a status reports it.
     pub fn of_message(self) -> ChannelError {
         ChannelError {
             category: self.category(NO_STATUS).into(),
@@ -76,7 +76,7 @@ impl Reported {
         }
     }
 
-    /// In one line, for people.
+    /// Returns the error in one line, for people.
     pub fn words(&self) -> String {
         let text = or(self.title.clone(), plain(&self.message));
         [self.code.as_str(), &text, &self.details]
@@ -97,8 +97,8 @@ impl Reported {
             })
     }
 
-    /// Asked for by the answer, else the time that is known of the code. The
-    /// host has a rhythm of its own where none is named.
+    /// Returns the wait that the response names, or else the known wait of the code.
+    /// Without one, the host uses its own backoff.
     fn retry_after(&self, category: &str, response: &HttpResponse) -> Option<u32> {
         if !matches!(
             category,
@@ -115,7 +115,7 @@ impl Reported {
             })
     }
 
-    /// What helps an operator who asks Meta about it.
+    /// Returns details that help an operator who contacts Meta.
     fn further(&self) -> String {
         let mut out = self.details.clone();
         let mut marks = Vec::new();
@@ -135,11 +135,11 @@ impl Reported {
     }
 }
 
-/// The category of a code that is known to come of sending templates, or of
-/// listing them.
+/// Returns the category of a code that is known to occur when sending or listing
+/// templates.
 fn listed(code: u32, subcode: Option<u32>, details: &str) -> Option<&'static str> {
     Some(match code {
-        // The object is unknown or hidden: the number's id or the permission.
+        // The object is unknown or hidden: check the number's id or the permission.
         100 if subcode == Some(33) => "connection",
         100 => "request",
         0 | 3 | 10 | 33 | 102 | 190 | 200..=299 | 131_005 => "connection",
@@ -151,8 +151,8 @@ fn listed(code: u32, subcode: Option<u32>, details: &str) -> Option<&'static str
         130_429 | 131_048 | 131_064 => "throttled-number",
         131_056 => "throttled-recipient",
 
-        // Blocked, locked, kept to some countries, name or certificate, unpaid,
-        // marketing not allowed.
+        // Blocked, locked, limited to some countries, rejected name or certificate,
+        // unpaid, marketing not allowed.
         368 | 130_497 | 131_031 | 131_037 | 131_042 | 131_044 | 131_045 | 131_063 => "account",
 
         130_472 | 131_021 | 131_026 | 131_030 | 131_041 | 131_043 | 131_049 | 131_062 | 137_000 => {
@@ -161,7 +161,7 @@ fn listed(code: u32, subcode: Option<u32>, details: &str) -> Option<&'static str
         131_050 => "opt-out",
         131_047 => "window",
 
-        // Not there at all, or not in that language.
+        // The template does not exist, or not in that language.
         132_001 => "unknown-template",
         132_005 | 132_007 | 132_008 | 132_012 | 132_015 | 132_016 | 132_068 | 132_069 => "template",
         131_008 | 131_009 | 131_051 | 131_052 | 132_000 => "request",
@@ -171,8 +171,8 @@ fn listed(code: u32, subcode: Option<u32>, details: &str) -> Option<&'static str
     })
 }
 
-/// Meta fetches media from the link that the partner gave. A link that answers
-/// "not found" stays wrong; one that is busy does not.
+/// Meta fetches media from the partner's link. A link that answers "not found"
+/// stays wrong; a busy one does not.
 fn link_is_wrong(details: &str) -> bool {
     let Some((_, rest)) = details.split_once("http code ") else {
         return false;
@@ -184,7 +184,7 @@ fn link_is_wrong(details: &str) -> bool {
     }
 }
 
-/// Where Meta says how long a limit lasts: in minutes, by account.
+/// Returns how long a limit lasts, if Meta says so: in minutes, by account.
 fn usage_wait(response: &HttpResponse) -> Option<u32> {
     let usage = leadhost_sdk::parse_json(response.header("x-business-use-case-usage")?).ok()?;
     let minutes = usage
@@ -198,7 +198,7 @@ fn usage_wait(response: &HttpResponse) -> Option<u32> {
     (minutes > 0).then(|| minutes.saturating_mul(60))
 }
 
-/// `(#131030) Recipient ...` without the code, which stands elsewhere.
+/// Returns `(#131030) Recipient ...` without the code, which is reported separately.
 fn plain(message: &str) -> String {
     let rest = message
         .strip_prefix("(#")
@@ -212,9 +212,9 @@ fn or(text: String, other: String) -> String {
     if text.is_empty() { other } else { text }
 }
 
-/// A status update has no HTTP status to go by.
+/// A status update has no HTTP status.
 const NO_STATUS: u16 = 0;
-/// After a spam limit Meta wants quiet, and says no time.
+/// After a spam limit Meta requires a pause without naming its length.
 const SPAM_SECONDS: u32 = 3600;
 
 #[cfg(test)]
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_is_not_there_is_the_partners_matter() {
+    fn a_missing_link_is_a_fault_of_the_request() {
         let check = |details: &str, expect: &str| {
             let error = json!({"code": 131_053, "error_data": {"details": details}});
             let error = Reported::read(&error).of_message();
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn the_code_before_a_message_is_taken_off() {
+    fn the_code_before_a_message_is_removed() {
         assert_eq!(plain("(#131030) Not allowed"), "Not allowed");
         assert_eq!(plain("(x) Not allowed"), "(x) Not allowed");
         assert_eq!(plain("(#131030"), "(#131030");

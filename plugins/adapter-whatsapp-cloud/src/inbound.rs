@@ -1,8 +1,8 @@
-//! A message that a contact has written.
+//! An inbound message of a contact.
 //!
 //! A sender may have no phone: WhatsApp then names it by an id of the business.
-//! Names stand in `contacts`, which may be missing. What is not text keeps
-//! Meta's own object as an attribute under its type's name.
+//! Names are in `contacts`, which may be missing. Every message that is not text
+//! keeps Meta's own object as an attribute under its type's name.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use leadhost_sdk::{
 
 use crate::{phone, status};
 
-/// The `contacts` of a change, by each of their ids.
+/// The `contacts` of a change, indexed by each of their ids.
 pub struct Senders<'a> {
     by_id: HashMap<&'a str, &'a Value>,
     only: Option<&'a Value>,
@@ -40,7 +40,7 @@ impl<'a> Senders<'a> {
         Self { by_id, only }
     }
 
-    /// The contact with one of these ids.
+    /// Returns the contact with one of these ids.
     fn of_ids(&self, ids: &[Option<&str>]) -> Option<&'a Value> {
         ids.iter()
             .flatten()
@@ -48,7 +48,7 @@ impl<'a> Senders<'a> {
     }
 }
 
-/// Who has written.
+/// The sender of a message.
 struct Sender {
     id: String,
     phone: Option<String>,
@@ -63,8 +63,8 @@ impl Sender {
         let from = text_at(message, &["from"]);
         let from_user = text_at(message, &["from_user_id"]);
         let known = senders.of_ids(&[from.as_deref(), from_user.as_deref()]);
-        // A lone contact is the sender of a message that names none. Of one
-        // that names another id it gives the name only.
+        // A lone contact is the sender of a message that names no sender. If the
+        // message names another id, only the contact's name is used.
         let lone = senders.only.unwrap_or(&Value::Null);
         let unnamed = from.is_none() && from_user.is_none();
         let contact = known.unwrap_or(if unnamed { lone } else { &Value::Null });
@@ -91,12 +91,12 @@ impl Sender {
     }
 }
 
-/// An id of a contact, which stands in each of its messages.
+/// Returns an id of a contact, which is repeated in each of its messages.
 fn id_at(contact: &Value, name: &str) -> Option<String> {
     text_at(contact, &[name]).filter(|id| id.len() <= MAX_ID)
 }
 
-/// A name, which stands in each message of its contact.
+/// Shortens a name, which is repeated in each message of its contact.
 fn short(name: String) -> String {
     match name.char_indices().nth(MAX_NAME) {
         Some((end, _)) => name[..end].to_owned(),
@@ -104,8 +104,8 @@ fn short(name: String) -> String {
     }
 }
 
-/// The event of one message. `errors` are those of the change, which stand
-/// beside a message that Meta could not pass on whole.
+/// Returns the event of one message. `errors` are the errors of the change, which
+/// accompany a message that Meta could not pass on completely.
 pub fn event(
     message: &Value,
     senders: &Senders<'_>,
@@ -122,7 +122,7 @@ pub fn event(
     }
     let id = text_at(message, &["id"]).ok_or("the message has no `id`")?;
     let sender = Sender::of(message, senders).ok_or("the message has no sender")?;
-    // An edit carries the message as it is now.
+    // An edit carries the message in its current form.
     let inner = message.get("edit").and_then(|edit| edit.get("message"));
     let read = inner.filter(|inner| inner.is_object()).unwrap_or(message);
 
@@ -178,7 +178,7 @@ fn kind(message: &Value) -> String {
     }
 }
 
-/// A contact that changed its phone, or its id where it has no phone.
+/// Returns the change of a contact's phone, or of its id if it has no phone.
 fn change_of_number(message: &Value) -> Option<ContactChange> {
     let system = message.get("system")?;
     let kind = text_at(system, &["type"])?;
@@ -200,11 +200,11 @@ fn change_of_number(message: &Value) -> Option<ContactChange> {
     )
 }
 
-/// What people read.
+/// Returns the readable content.
 fn content(message: &Value) -> Option<String> {
     let at = |paths: &[&str]| text_at(message, paths);
     match kind(message).as_str() {
-        // Space and line ends as they were written.
+        // With the original spaces and line ends.
         "text" => message
             .get("text")
             .and_then(|text| text.get("body").or(Some(text)))
@@ -246,7 +246,7 @@ fn content(message: &Value) -> Option<String> {
             })
         }),
         "system" => at(&["system.body"]),
-        // Image, video and whatever else has a caption or a text.
+        // Image, video and other types that have a caption or a text.
         kind => {
             let own = message.get(kind)?;
             text_at(own, &["caption", "body", "text"])
@@ -286,7 +286,7 @@ fn says_more(context: &Value) -> bool {
         .any(|name| !matches!(name.as_str(), "id" | "from" | "from_user_id"))
 }
 
-/// The types that a message is known by where it does not say.
+/// The keys that reveal the type of a message that does not name it.
 const KINDS: [&str; 12] = [
     "text",
     "button",
@@ -302,7 +302,7 @@ const KINDS: [&str; 12] = [
     "order",
 ];
 
-/// A phone has 15 digits at most, a user's id some 130 characters.
+/// Maximum bytes of an id: a phone has at most 15 digits, a user's id some 130 characters.
 const MAX_ID: usize = 256;
-/// Of a name, in characters: WhatsApp's own have 25.
+/// Maximum characters of a name: WhatsApp's own have 25.
 const MAX_NAME: usize = 255;

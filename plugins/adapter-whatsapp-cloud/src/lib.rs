@@ -1,7 +1,7 @@
 //! WhatsApp through Meta's Cloud API.
 //!
-//! `send` composes a template message, `answer` reads what the Graph API says to
-//! it, `errors` sorts Meta's codes, `webhook` takes a webhook apart into
+//! `send` composes a template message, `answer` reads the Graph API's response,
+//! `errors` classifies Meta's codes, `webhook` splits a webhook into
 //! statuses (`status`), messages (`inbound`), templates (`template_change`),
 //! users' preferences (`preferences`) and the rest (`account`), and `templates`
 //! reads the account's list.
@@ -57,14 +57,14 @@ impl Adapter for WhatsAppCloud {
         )
         .optional_secret(
             "verify-token",
-            "What Meta must name when it tries the address",
+            "The token that Meta sends when it verifies the address",
         )
         .host("graph.facebook.com")
     }
 
     fn sender_checks(config: &Config) -> Result<SenderPolicy, Problem> {
-        // What cannot be sent with is better found here, when the instance is
-        // made, than with its first message.
+        // Reject a configuration that cannot send when the instance is created,
+        // and not with its first message.
         config.check()?;
         Ok([
             SenderCheck::hmac_sha256_hex(config::APP_SECRET, "x-hub-signature-256")

@@ -1,7 +1,7 @@
-//! Telling a phone from the other ids that Meta gives its users.
+//! Distinguishes phones from the other ids that Meta assigns to its users.
 
-/// A user without a phone: two letters of a country, a point, and a number;
-/// `US.ENT.` before it where several businesses share the id.
+/// Whether this is a user without a phone: a country's two letters, a point, and a
+/// number; with `US.ENT.` in front if several businesses share the id.
 pub fn is_user_id(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.len() > 3
@@ -12,7 +12,7 @@ pub fn is_user_id(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || *byte == b'.')
 }
 
-/// A phone as WhatsApp writes it: digits, perhaps with a plus before them.
+/// Whether this is a phone as WhatsApp writes it: digits, perhaps after a plus.
 pub fn is_phone(text: &str) -> bool {
     let digits = text.strip_prefix('+').unwrap_or(text);
     (5..=20).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn phones_and_user_ids_are_told_apart() {
+    fn phones_and_user_ids_are_distinguished() {
         for id in ["US.13491208655302741918", "BR.1", "US.ENT.118157"] {
             assert!(is_user_id(id) && !is_phone(id), "{id}");
         }

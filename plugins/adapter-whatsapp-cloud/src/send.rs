@@ -1,9 +1,9 @@
 //! The request that sends a template message.
 //!
 //! The interface's template is nearly Meta's. Components without parameters are
-//! left out, since Meta takes no empty lists and fills what has no placeholder
-//! by itself; a quick reply then comes back with its own text, unless the
-//! instance wants a payload of its own.
+//! left out, since Meta accepts no empty lists and fills components without
+//! placeholders itself; the payload of such a quick reply is its own text, unless the
+//! instance configures another.
 
 use leadhost_sdk::{
     HttpRequest, Problem, Refused, TemplateSend,
@@ -13,7 +13,7 @@ use leadhost_sdk::{
 
 use crate::{Config, phone};
 
-/// The call that sends the message.
+/// Returns the call that sends the message.
 pub fn request(config: &Config, message: &TemplateSend) -> Result<HttpRequest, Refused> {
     config.check().map_err(Refused::misconfigured)?;
     let body = body(config, message)?;
@@ -46,7 +46,7 @@ fn body(config: &Config, message: &TemplateSend) -> Result<Value, Refused> {
     if recipient.is_empty() {
         return Err(Refused::recipient("the message has no recipient"));
     }
-    // A user without a phone is named by an id that has a field of its own.
+    // A user without a phone is named by an id, in a separate field.
     let (field, recipient) = if phone::is_user_id(recipient) {
         ("recipient", recipient)
     } else {
@@ -62,7 +62,7 @@ fn body(config: &Config, message: &TemplateSend) -> Result<Value, Refused> {
     }))
 }
 
-/// A component in Meta's shape; none where Meta needs nothing.
+/// Returns a component in Meta's shape; `None` if Meta needs none.
 fn component(
     config: &Config,
     message: &TemplateSend,
@@ -95,7 +95,7 @@ fn component(
             return Ok(Some(json!({
                 "type": "button",
                 "sub_type": sub_type,
-                // A text, as Meta's own examples have it; a number works too.
+                // A text, as in Meta's own examples; a number works too.
                 "index": index.to_string(),
                 "parameters": parameters,
             })));
@@ -129,7 +129,7 @@ fn parameter(given: &Parameter) -> Result<Value, Refused> {
     Ok(Value::Object(out))
 }
 
-/// Meta takes a link or an id, not both, and a file name only for documents.
+/// Meta accepts a link or an id, not both, and a file name only for documents.
 fn media(media: &Media, takes_filename: bool) -> Value {
     let mut out = Map::new();
     match (&media.id, &media.link) {
@@ -143,8 +143,8 @@ fn media(media: &Media, takes_filename: bool) -> Value {
     Value::Object(out)
 }
 
-/// What a quick reply comes back with: the text that the sender gave, else the
-/// payload of the configuration, else nothing.
+/// Returns the payload of a quick reply: the sender's text, else the configured payload,
+/// else none.
 fn payloads(
     config: &Config,
     message: &TemplateSend,

@@ -1,10 +1,10 @@
-//! What became of a message that was sent.
+//! The status of a sent message.
 
 use leadhost_sdk::{Event, StatusUpdate, epoch_to_rfc3339, serde_json::Value, text_at, text_of};
 
 use crate::errors::Reported;
 
-/// The event of one status. Words that are not known pass as they are.
+/// Returns the event of one status. Unknown words are passed on unchanged.
 pub fn event(status: &Value) -> Result<Event, &'static str> {
     let id = text_at(status, &["id"]).ok_or("the status names no message: `id` is missing")?;
     let word = text_at(status, &["status"]).ok_or("the status has no `status`")?;
@@ -28,8 +28,8 @@ pub fn event(status: &Value) -> Result<Event, &'static str> {
     Ok(update.into())
 }
 
-/// Meta's times are seconds in a text. What is no such number is no time: the
-/// host takes the one of receipt.
+/// Returns the time. Meta's times are seconds in a text. If the text is not such a
+/// number, there is none, and the host uses the time of receipt.
 pub fn time(timestamp: Option<&Value>) -> Option<String> {
     let text = timestamp.and_then(text_of)?;
     let whole = text
@@ -42,7 +42,7 @@ pub fn time(timestamp: Option<&Value>) -> Option<String> {
     epoch_to_rfc3339(epoch)
 }
 
-/// The entries of a list, or the one that stands in its place.
+/// Returns the entries of a list, or the single entry in place of a list.
 pub fn list(value: Option<&Value>) -> &[Value] {
     match value {
         Some(Value::Array(entries)) => entries,
@@ -53,7 +53,7 @@ pub fn list(value: Option<&Value>) -> &[Value] {
     }
 }
 
-/// WhatsApp is younger than 2009: a smaller number is no time.
+/// WhatsApp did not exist before 2009, so a smaller number is not a time.
 const EARLIEST: i64 = 1_230_768_000;
 
 #[cfg(test)]
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_that_are_no_numbers_are_none() {
+    fn times_that_are_not_numbers_are_left_out() {
         let check = |value: Value, expect: Option<&str>| {
             assert_eq!(time(Some(&value)).as_deref(), expect, "{value}");
         };

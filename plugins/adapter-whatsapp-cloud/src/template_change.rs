@@ -31,8 +31,8 @@ pub fn of_status(value: &Map<String, Value>) -> Event {
     changed(value, &status(&event), reason)
 }
 
-/// The event of a change of category, quality or components: the list is asked
-/// for again.
+/// The event of a change of category, quality or components, which makes the host
+/// request the list again.
 pub fn of_the_rest(field: &str, value: &Map<String, Value>) -> Event {
     let named = |what: &str, old: &str, new: &str| match (at(value, &[old]), at(value, &[new])) {
         (Some(old), Some(new)) => Some(format!("{what} from {old} to {new}")),
@@ -58,8 +58,8 @@ fn changed(value: &Map<String, Value>, status: &str, reason: String) -> Event {
     }
 }
 
-/// What an event means for sending. A warning and a lock of its editing leave a
-/// template as it is, and which state an unarchived one has only the list says.
+/// Returns what an event means for sending. A warning and a lock of editing leave a
+/// template unchanged; the state of an unarchived one is only in the list.
 fn status(event: &str) -> String {
     let event = event.to_ascii_lowercase();
     match event.as_str() {

@@ -1,7 +1,7 @@
 //! The account's list of templates, page by page.
 //!
-//! The next page is asked for by its cursor: an address that an answer gives is
-//! never followed.
+//! The next page is requested by its cursor; an address in a response is never
+//! followed.
 
 use leadhost_sdk::{
     HttpRequest, HttpResponse, Placeholder, Problem, Refused, Template, TemplatePage, TemplateStep,
@@ -10,7 +10,7 @@ use leadhost_sdk::{
 
 use crate::{Config, answer};
 
-/// The request for the first page, where the account is configured.
+/// Returns the request for the first page, if the account is configured.
 pub fn list(config: &Config) -> Result<TemplateStep, Problem> {
     match &config.waba_id {
         Some(account) => Ok(request(config, account, None)?.into()),
@@ -29,14 +29,14 @@ fn request(config: &Config, account: &str, after: Option<&str>) -> Result<HttpRe
     })
 }
 
-/// The templates of an answer, and the request for more.
+/// Returns the templates of a response, and the request for the next page.
 pub fn read(config: &Config, response: &HttpResponse) -> Result<TemplatePage, Refused> {
     let body = response.json().ok();
     if let Some(refused) = answer::refusal(body.as_ref(), response) {
         return Err(of_a_list(refused));
     }
     let unreadable = || {
-        // Reading may be repeated: what cannot be read is tried again.
+        // Reading is repeatable, so an unreadable response is retried.
         Refused::transient(format!(
             "the Graph API's answer with status {} is no list of templates",
             response.status
@@ -60,7 +60,7 @@ pub fn read(config: &Config, response: &HttpResponse) -> Result<TemplatePage, Re
     Ok(TemplatePage::from(templates).next(next))
 }
 
-/// What is a matter of one message in a send is one of the request here.
+/// A category that concerns one message in a send concerns the request here.
 fn of_a_list(refused: Refused) -> Refused {
     let category = match refused.category.as_str() {
         "unknown-template" | "template" | "recipient" | "window" | "opt-out" => "request",
@@ -73,7 +73,7 @@ fn of_a_list(refused: Refused) -> Refused {
     }
 }
 
-/// Where the next page begins. The last page has cursors too, but no `next`.
+/// Returns the cursor of the next page. The last page has cursors too, but no `next`.
 fn cursor(body: &Value) -> Option<String> {
     let next = text_at(body, &["paging.next"])?;
     text_at(body, &["paging.cursors.after"]).or_else(|| {
@@ -115,13 +115,13 @@ fn with_component(template: Template, component: &Value) -> Template {
     match word(component, "type").as_str() {
         "header" => match word(component, "format").as_str() {
             "" | "text" => template.placeholders_of("header", 0, &text),
-            // Image, video, document; a location can be asked for too, and no
-            // send can give it.
+            // Image, video, document. A header can also ask for a location, which no
+            // send can provide.
             format => template.placeholder(Placeholder::header_media(format)),
         },
         "body" => {
             let template = template.placeholders_of("body", 0, &text);
-            // As it was written: the text of the row is not trimmed.
+            // Unchanged: the text of the row is not trimmed.
             match component.get("text").and_then(Value::as_str) {
                 Some(text) => template.text(text),
                 None => template,
@@ -148,19 +148,19 @@ fn with_button(template: Template, button: &Value, index: u32) -> Template {
         name: String::new(),
     };
     match word(button, "type").as_str() {
-        // A button has one placeholder at most, and it is not named.
+        // A button has at most one placeholder, and it has no name.
         "url" => match text_at(button, &["url"]) {
             Some(url) if url.contains("{{") => template.placeholder(of_kind("text")),
             _ => template,
         },
-        // The code of a one-time password is given to the button, too.
+        // The code of a one-time password is passed to the button, too.
         "otp" => template.placeholder(of_kind("text")),
         "copy_code" => template.placeholder(of_kind("coupon_code")),
         _ => template,
     }
 }
 
-/// Meta's states in lower case; an appeal is one more wait.
+/// Returns Meta's states in lower case; an appeal counts as pending.
 fn status_word(status: &str) -> String {
     match status.to_ascii_lowercase().as_str() {
         "in_appeal" => "pending".into(),
@@ -168,7 +168,7 @@ fn status_word(status: &str) -> String {
     }
 }
 
-/// Meta says `NONE` where there is no reason.
+/// Returns the reason; Meta sends `NONE` if there is none.
 pub fn reason_word(reason: &str) -> String {
     if reason.eq_ignore_ascii_case("none") {
         String::new()
@@ -184,5 +184,5 @@ fn word(value: &Value, name: &str) -> String {
 }
 
 const FIELDS: &str = "name,language,status,category,rejected_reason,parameter_format,components";
-/// Rows of a page: Meta allows more, but a row can have some kilobytes.
+/// Rows per page. Meta allows more, but a row can have some kilobytes.
 const PAGE: &str = "100";

@@ -1,10 +1,11 @@
 //! A webhook of Meta: entries of accounts, each with changes.
 //!
-//! Every status, message and change is an event of its own, so that one that
-//! cannot be read harms no other. What relays have stripped (the object, the
-//! account, the field, the number) is done without; what is not about messages
-//! is named in an `other`. Nothing of a change is copied into each of its events
-//! without a bound, so that a hostile body costs no more than its length.
+//! Every status, message and change is a separate event, so that one that cannot be
+//! read does not affect the others. The reader does not depend on the parts that
+//! relays strip (the object, the account, the field, the number). Changes that are
+//! not about messages become an `other` that names them. Content of a change is
+//! copied into its events only within a bound, so that a hostile body costs no more
+//! than its length.
 
 use leadhost_sdk::{
     Event, MAX_ITEMS, Problem, Webhook, is_absent,
@@ -19,11 +20,11 @@ use crate::{
     preferences, status, template_change,
 };
 
-/// The events of a webhook.
+/// Returns the events of a webhook.
 pub fn read(body: &Value) -> Result<Webhook, Problem> {
     let mut events = Events::default();
     match body {
-        // Some relays gather several webhooks into one.
+        // Some relays batch several webhooks into one.
         Value::Array(bodies) => {
             for (index, body) in bodies.iter().enumerate() {
                 if let Err(problem) = read_body(body, &format!("{index}."), &mut events) {
@@ -41,7 +42,7 @@ pub fn read(body: &Value) -> Result<Webhook, Problem> {
     Ok(events.list.into())
 }
 
-/// As many events as a host takes; what comes after is not kept.
+/// Holds as many events as a host accepts; further ones are dropped.
 #[derive(Default)]
 struct Events {
     list: Vec<Event>,
@@ -139,12 +140,12 @@ fn read_change(change: &Value, account: Option<&str>, at: &str, events: &mut Eve
     }
 }
 
-/// A change, and what is known of where it belongs.
+/// A change, and the known parts of its address.
 pub struct Change<'a> {
     field: Option<String>,
     number: Option<String>,
     account: Option<&'a str>,
-    /// Where the value is in the body.
+    /// The path of the value in the body.
     pub at: String,
 }
 
@@ -158,9 +159,9 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// The event with its route: the number that it is about, else the account,
-    /// which all its numbers share. Never both: an instance of the account that
-    /// has another number would take it.
+    /// Returns the event with its route: the number that it is about, else the account,
+    /// which all its numbers share. Never both, because an instance of the account with
+    /// another number would accept it.
     pub fn routed(&self, event: impl Into<Event>) -> Event {
         let event = event.into();
         match (&self.number, self.account) {
@@ -203,7 +204,7 @@ fn read_value(change: &Change<'_>, value: &Map<String, Value>, events: &mut Even
     }
 }
 
-/// What a change is about whose field is not named.
+/// Returns the kind of a change whose field is not named.
 fn guess(value: &Map<String, Value>) -> Option<&'static str> {
     let has = |name: &str| value.contains_key(name);
     if has("statuses") || has("messages") || has("errors") {
@@ -228,8 +229,8 @@ fn read_messages(change: &Change<'_>, value: &Map<String, Value>, events: &mut E
         Some(_) => 1,
     };
     let (statuses, messages) = (count("statuses"), count("messages"));
-    // Errors that come with one message are why Meta could not pass it on whole,
-    // and are kept with it. All others are about the number.
+    // Errors beside one message explain why Meta could not pass it on completely, and
+    // are kept with it. All others are about the number.
     let with_message = errors.filter(|_| messages == 1);
 
     each(change, value, "statuses", events, status::event);
@@ -251,7 +252,7 @@ fn read_messages(change: &Change<'_>, value: &Map<String, Value>, events: &mut E
     }
 }
 
-/// One event for each entry of a list, where the list is there.
+/// Adds one event for each entry of a list, if the list exists.
 fn each(
     change: &Change<'_>,
     value: &Map<String, Value>,
@@ -278,7 +279,7 @@ fn each(
 
 /// Meta's ids of numbers and accounts have some 17 digits.
 const MAX_ID: usize = 64;
-/// Errors of a number that are told in one line.
+/// Maximum errors of a number in one line.
 const MAX_WORDS: usize = 10;
 
 #[cfg(test)]
@@ -288,7 +289,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_batch_beyond_what_a_host_takes_is_refused_in_words() {
+    fn a_batch_above_the_event_limit_is_refused() {
         let refused = |body: Value| read(&body).is_err();
         let status = json!({"id": "wamid.1", "status": "sent"});
         let change = |count: usize| json!({"value": {"statuses": vec![status.clone(); count]}});
@@ -302,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thousand_events_do_not_repeat_what_one_change_says_at_length() {
+    fn a_thousand_events_do_not_repeat_a_long_text_of_their_change() {
         let long = "9".repeat(100_000);
         let message = json!({"from": "5511900000001", "id": "wamid.1", "type": "text"});
         let body = json!({"entry": [{"id": long, "changes": [{"value": {

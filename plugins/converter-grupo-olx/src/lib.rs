@@ -1,10 +1,10 @@
-//! Leads of the Grupo OLX portals (ZAP, Viva Real, OLX): one JSON object a
+//! Leads of the Grupo OLX portals (ZAP, Viva Real, OLX): one JSON object per
 //! request, pushed with HTTP Basic.
 //!
-//! The portal sends empty strings for what is absent, and the phone in halves
-//! (`ddd` and `phone`) beside a deprecated whole (`phoneNumber`). It would like
-//! a 4xx for a lead whose listing is missing; a lead is worth more than that, so
-//! it is accepted unless the connection says `requireListing`.
+//! The portal sends empty strings for absent values, and the phone in halves
+//! (`ddd` and `phone`) beside a deprecated whole (`phoneNumber`). It prefers
+//! a 4xx for a lead without a listing. A lead is worth more than that, so
+//! it is accepted unless the connection sets `requireListing`.
 
 use leadhost_sdk::{
     Conversion, Converter, Delivery, Description, Item, Lead, MAX_ITEMS, Problem, SenderCheck,
@@ -21,7 +21,7 @@ leadhost_sdk::export_converter!(GrupoOlx);
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Config {
-    /// Refuse a lead that does not name the client's listing.
+    /// Refuse a lead without the client's listing.
     require_listing: bool,
 }
 
@@ -35,7 +35,7 @@ impl Converter for GrupoOlx {
             "Leads of the Grupo OLX portals: ZAP, Viva Real, OLX",
         )
         .config_schema(CONFIG_SCHEMA)
-        .optional_secret("basic", "user:password with which the portal signs in here")
+        .optional_secret("basic", "user:password that the portal sends")
     }
 
     fn sender_checks(_config: &Config) -> Result<SenderPolicy, Problem> {
@@ -51,7 +51,7 @@ impl Converter for GrupoOlx {
                     leads.len()
                 )));
             }
-            // The portal sends one lead a request; relays gather them.
+            // The portal sends one lead per request; relays batch them.
             Value::Array(leads) => leads
                 .iter()
                 .enumerate()
@@ -70,12 +70,12 @@ const CONFIG_SCHEMA: &str = r#"{
     "requireListing": {
       "type": "boolean",
       "default": false,
-      "description": "Refuse a lead without clientListingId with 400, as the portal would like it."
+      "description": "Refuse a lead without clientListingId with 400, as the portal prefers."
     }
   }
 }"#;
 
-/// Fields that have a place of their own in a lead; others become attributes.
+/// Keys that have their own field in a lead; others become attributes.
 const KNOWN: [&str; 11] = [
     "leadOrigin",
     "timestamp",
@@ -134,7 +134,7 @@ fn lead_of(config: &Config, fields: &Map<String, Value>) -> Result<Lead, Problem
         && lead.emails.is_empty()
     {
         return Err(Problem::new(
-            "nothing says whose lead this is: `originLeadId`, `name`, `email` and `phone` are all missing",
+            "the lead cannot be identified: `originLeadId`, `name`, `email` and `phone` are all missing",
         ));
     }
     for (name, value) in fields {
@@ -145,8 +145,8 @@ fn lead_of(config: &Config, fields: &Map<String, Value>) -> Result<Lead, Problem
     Ok(lead)
 }
 
-/// Area code and phone first, the whole phone after it; the longer one alone
-/// where they are one number.
+/// Returns area code and phone first, then the whole phone; only the longer one if
+/// both are the same number.
 fn phones(ddd: Option<String>, phone: Option<String>, whole: Option<String>) -> Vec<String> {
     let phone = phone.filter(|phone| !digits(phone).is_empty());
     let halves = match (ddd, phone) {
@@ -170,8 +170,8 @@ fn phones(ddd: Option<String>, phone: Option<String>, whole: Option<String>) -> 
     }
 }
 
-/// `11` and `900000001`; an area code written `011`, or already in the phone, or
-/// a phone with its country code is not doubled.
+/// Returns `11` and `900000001` joined. An area code written `011`, or one that is
+/// already in the phone, or a country code, is not doubled.
 fn joined(ddd: &str, phone: &str) -> String {
     let ddd = digits(ddd);
     let ddd = ddd.trim_start_matches('0');
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_beyond_what_a_host_takes_is_refused_in_words() {
+    fn a_batch_above_the_item_limit_is_refused() {
         let body = format!("[{}1]", "1,".repeat(MAX_ITEMS));
         let case = leadhost_golden::Case {
             body: body.into(),
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn phones_are_put_together_once() {
+    fn phone_parts_are_joined_once() {
         let check = |ddd: &str, phone: &str, whole: &str, expect: &[&str]| {
             let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
             assert_eq!(phones(text(ddd), text(phone), text(whole)), expect);

@@ -1,6 +1,6 @@
-//! A delivery's body as one tree of JSON values, whatever it was written in.
+//! Reads a delivery's body, in any format, as one tree of JSON values.
 //!
-//! The content type is believed only as far as the body bears it out: senders
+//! The content type counts only if the body agrees with it: senders
 //! post JSON as a form and XML as plain text.
 
 use leadhost_sdk::{
@@ -21,7 +21,7 @@ pub fn read(config: &Config, delivery: &Delivery) -> Result<Value, Problem> {
         Format::Multipart => multipart_tree(delivery)?,
         Format::Xml => xml::parse(&content_text(&delivery.body))?,
     };
-    // A sender that serialised twice.
+    // A sender that serialised the body twice.
     if let Value::String(text) = &body
         && text.trim_start().starts_with(['{', '['])
     {
@@ -44,7 +44,7 @@ fn guess(delivery: &Delivery) -> Result<Value, Problem> {
     let text = content_text(&delivery.body);
     let trimmed = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
     match trimmed.chars().next() {
-        // Some sources put everything into the address.
+        // Some sources send all data in the address.
         None if !delivery.query.is_empty() => Ok(form::tree_of(&delivery.query)),
         None => Err(Problem::new("the body is empty")),
         Some('{' | '[') => parse_json(&text),
@@ -81,7 +81,7 @@ fn multipart_tree(delivery: &Delivery) -> Result<Value, Problem> {
     Ok(form::tree_of(&fields))
 }
 
-/// The list or the object that a text holds in JSON; also where it was written twice.
+/// Returns the list or object that a text contains as JSON, even if it was serialised twice.
 pub fn json_in(text: &str) -> Option<Value> {
     if !text.trim_start().starts_with(['{', '[', '"']) {
         return None;
@@ -92,7 +92,7 @@ pub fn json_in(text: &str) -> Option<Value> {
     }
 }
 
-/// Reads the texts at the path as JSON; what is none stays a text.
+/// Replaces the texts at the path with the JSON that they contain; other texts stay.
 fn decode(value: &mut Value, steps: &[Step]) {
     let Some((step, rest)) = steps.split_first() else {
         if let Value::String(text) = value
@@ -121,7 +121,7 @@ fn decode(value: &mut Value, steps: &[Step]) {
     }
 }
 
-/// Form builders put the whole answer as JSON into one field of a form.
+/// Form builders send the whole answer as JSON in one field of a form.
 fn decode_usual(body: &mut Value) {
     const USUAL: [&str; 8] = [
         "rawrequest",

@@ -1,15 +1,15 @@
-//! What a lead has more of than a host takes: it is cut or left out, and told, so
-//! that a long text costs the text and not the lead. The raw delivery has it all.
+//! Cuts or leaves out the parts of a lead that exceed a host's limits, and notes it, so
+//! that a long text does not cost the lead. The raw delivery has the complete data.
 
 use leadhost_sdk::{
     Conversion, Item, Lead, Listing, MAX_ATTRIBUTES, MAX_CAMPAIGN_FIELDS, MAX_EMAILS, MAX_LISTINGS,
     MAX_NAME_BYTES, MAX_PHONE_BYTES, MAX_PHONES, MAX_TEXT_BYTES, MAX_WORD_BYTES, Outcome,
 };
 
-/// Notes of one conversion: a delivery may have thousands of leads.
+/// Maximum notes of one conversion: a delivery may have thousands of leads.
 const NOTES: usize = 20;
 
-/// Items whose leads a host takes, with notes: those that there are, and on what was cut.
+/// Returns the items with leads within a host's limits, and the notes, including those on cuts.
 pub fn keep(mut items: Vec<Item>, mut notes: Vec<String>) -> Conversion {
     notes.truncate(NOTES);
     for (index, item) in items.iter_mut().enumerate() {
@@ -38,7 +38,7 @@ fn cut(lead: &mut Lead) -> Vec<String> {
             told.push(format!("the {what} is cut to {most} bytes"));
         }
     }
-    // Cut, these would say something else.
+    // If these were cut, they would have another meaning.
     for (what, text) in [
         ("external id", &mut lead.external_id),
         ("region", &mut lead.region),
@@ -88,7 +88,7 @@ fn cut(lead: &mut Lead) -> Vec<String> {
     told
 }
 
-/// Leaves out what is too long, then what is too much.
+/// Leaves out values that are too long, then values above the maximum count.
 fn few<T>(
     list: &mut Vec<T>,
     what: &str,
@@ -105,7 +105,7 @@ fn few<T>(
     let count = list.len();
     if count > most {
         list.truncate(most);
-        told.push(format!("of {count} {what} the first {most} are taken"));
+        told.push(format!("only the first {most} of {count} {what} are kept"));
     }
 }
 
@@ -115,7 +115,7 @@ mod tests {
     use leadhost_sdk::serde_json::json;
 
     #[test]
-    fn what_is_too_long_is_cut_or_left_out_and_told() {
+    fn texts_that_are_too_long_are_cut_or_left_out_and_noted() {
         let mut lead = Lead::new()
             .message("é".repeat(MAX_TEXT_BYTES))
             .attribute("long", &json!("a".repeat(MAX_TEXT_BYTES)))
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn every_part_of_a_lead_keeps_to_what_a_host_takes() {
+    fn every_part_of_a_lead_stays_within_the_hosts_limits() {
         let word = || "w".repeat(MAX_WORD_BYTES + 1);
         let mut lead = Lead::new()
             .external_id(word())
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_as_it_was_and_nothing_is_told() {
+    fn a_lead_within_the_limits_is_unchanged_and_has_no_note() {
         let lead = Lead::new()
             .message("m".repeat(MAX_TEXT_BYTES))
             .attribute("long", &json!("a".repeat(MAX_TEXT_BYTES - 2)));

@@ -1,6 +1,6 @@
-//! What an integrator writes: where the leads are, and which path of the source
-//! fills which field. Unknown keys are refused, so that a typing error is seen
-//! when the connection is made and not in lost data.
+//! The configuration by an integrator: where the leads are, and which path of the source
+//! fills which field. Unknown keys are refused, so that a typing error is noticed
+//! when the connection is created and not in lost data.
 
 use std::collections::BTreeMap;
 
@@ -9,29 +9,29 @@ use serde::{Deserialize, Deserializer, de::Error};
 
 use crate::path::Path;
 
-/// The same as JSON Schema, for people and for the host.
+/// The configuration as JSON Schema, for people and for the host.
 pub const SCHEMA: &str = include_str!("config.schema.json");
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Config {
     pub format: Format,
-    /// Texts in which JSON is hidden.
+    /// Paths of texts that contain JSON.
     pub decode: Vec<Path>,
-    /// Where the leads are: the first that is there. None: the usual places.
+    /// Where the leads are: the first path that exists. `None`: the usual places.
     pub items: Vec<Path>,
     pub only: Vec<Condition>,
     #[serde(deserialize_with = "one_or_many")]
     pub pairs: Vec<Pairs>,
     pub fields: Fields,
     pub attributes: Attributes,
-    /// Whether fields that are not configured are looked for under usual names.
+    /// Whether fields that are not configured are searched under the usual names.
     pub defaults: bool,
     pub carried_secrets: Vec<Carried>,
 }
 
 impl Config {
-    /// Whether nothing says where the leads are, or who they are.
+    /// Whether the configuration says neither where the leads are nor who they are.
     pub fn is_guessing(&self) -> bool {
         let fields = &self.fields;
         let who = [
@@ -73,7 +73,7 @@ pub enum Format {
     Xml,
 }
 
-/// An item is a lead only if its value at the path is as said.
+/// A condition on the value at a path. An item is a lead only if it holds.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Condition {
@@ -82,7 +82,7 @@ pub struct Condition {
     pub equals: Option<Vec<Value>>,
     /// The value is none of these.
     pub not_equals: Option<Vec<Value>>,
-    /// There is a value, or there is none.
+    /// The value exists (true), or does not (false).
     pub exists: Option<bool>,
 }
 
@@ -102,7 +102,7 @@ pub struct Pairs {
     pub labels: Option<Labels>,
 }
 
-/// Readable names that are in a list of their own, joined by an id.
+/// Readable names that are in a separate list, joined by an id.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Labels {
@@ -116,7 +116,7 @@ pub struct Labels {
     pub label: Path,
 }
 
-/// A field of which nothing is said has none; an empty list turns a default off.
+/// A field that is not configured has no source; an empty list turns a default off.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Fields {
@@ -135,19 +135,19 @@ pub struct Fields {
     pub consents: BTreeMap<String, Field>,
 }
 
-/// Where a field comes from: sources, best first.
+/// The sources of a field, best first.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Field(pub Vec<Source>);
 
-/// One source of a field, and what is done with the text that is found.
+/// One source of a field, and the transformations of its text.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Source {
     #[serde(alias = "path", deserialize_with = "one_or_many")]
     pub paths: Vec<Path>,
-    /// The texts of all these, those that are missing left out.
+    /// The texts of all these; missing ones are left out.
     pub join: Vec<Path>,
-    /// What stands between joined texts.
+    /// The separator of joined texts.
     #[serde(rename = "with")]
     pub between: Option<String>,
     pub constant: Option<String>,
@@ -157,12 +157,12 @@ pub struct Source {
     pub digits: bool,
     pub lower: bool,
     pub prefix: String,
-    /// Text found to text given; what is not in it stays.
+    /// From text found to replacement; other texts stay unchanged.
     pub map: BTreeMap<String, String>,
-    /// Of a time: `epoch`, or a pattern such as `%d/%m/%Y %H:%M`.
+    /// For a time: `epoch`, or a pattern such as `%d/%m/%Y %H:%M`.
     #[serde(deserialize_with = "one_or_many")]
     pub format: Vec<String>,
-    /// Of a listing: `client`, `portal`, or the source's word.
+    /// For a listing: `client`, `portal`, or the source's word.
     pub kind: Option<String>,
 }
 
@@ -170,13 +170,13 @@ pub struct Source {
 pub enum Attributes {
     Rest,
     None,
-    /// These paths, each under its last key.
+    /// The values at these paths, each under the path's last key.
     Paths(Vec<Path>),
-    /// Attributes under names of their own.
+    /// Attributes under configured names.
     Named(BTreeMap<String, Path>),
 }
 
-/// Where the source carries a secret of its own.
+/// The place of a secret that the source carries.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Carried {
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_or_malformed_is_refused_by_name() {
+    fn unknown_and_malformed_keys_are_refused_by_name() {
         assert!(refused(r#"{"feilds": {}}"#).contains("feilds"));
         assert!(refused(r#"{"fields": {"nome": "a"}}"#).contains("nome"));
         assert!(refused(r#"{"fields": {"name": {"pathes": "a"}}}"#).contains("pathes"));

@@ -1,8 +1,8 @@
-//! Names of fields as they are compared when nobody configured them: `Full Name`,
+//! Folds names of fields for comparison with the usual names: `Full Name`,
 //! `FULL_NAME`, `fullName` and `q3_fullName` are one name; accents do not count.
 
-/// Letters and digits in lower case without accents, and without the number
-/// that form builders put before (`q3_`, `your-`).
+/// Returns letters and digits in lower case without accents, and without the number
+/// that form builders put in front (`q3_`, `your-`).
 pub fn fold(name: &str) -> String {
     let name = numbered(name).unwrap_or(name);
     let mut out = String::with_capacity(name.len());
@@ -23,10 +23,10 @@ pub fn fold(name: &str) -> String {
     out
 }
 
-/// A longer name is a sentence, and its beginning says enough.
+/// Maximum length. A longer name is a sentence, and its beginning is enough.
 const MAX_CHARACTERS: usize = 100;
 
-/// `q3_fullName` without its number.
+/// Returns `q3_fullName` without its number.
 fn numbered(name: &str) -> Option<&str> {
     let rest = name.strip_prefix('q')?;
     let after = rest.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spellings_of_one_name_are_one() {
+    fn spellings_of_one_name_are_folded_to_one() {
         for name in [
             "Full Name",
             "FULL_NAME",

@@ -1,4 +1,4 @@
-//! Deliveries by chance: the cases of the folder with changes.
+//! Random deliveries: the golden cases with changes.
 
 #![allow(clippy::unwrap_used)]
 
@@ -20,7 +20,7 @@ use super::{Mapping, xml};
 
 const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/golden");
 
-/// What the readers of bodies look for.
+/// Fragments that the readers of bodies look for.
 const WORDS: [&str; 30] = [
     "\"",
     "{",
@@ -82,7 +82,7 @@ fn fits(lead: &Value, member: &str, count: usize, bytes: usize) {
     }
 }
 
-/// A host takes it: else a lead would be invalid for the length of one of its parts.
+/// Asserts that a host accepts the lead: no part exceeds its limit.
 fn is_taken(lead: &Value) {
     fits(lead, "externalId", 1, MAX_WORD_BYTES);
     fits(lead, "name", 1, MAX_NAME_BYTES);
@@ -98,16 +98,16 @@ fn is_taken(lead: &Value) {
 }
 
 #[test]
-fn fuzz_a_body_gives_leads_that_a_host_takes_or_a_reason() {
+fn fuzz_a_body_yields_acceptable_leads_or_a_reason() {
     let cases = cases();
     let bodies: Vec<_> = cases.iter().map(|case| case.body.clone()).collect();
-    // More than a phone, an id or a reference may have.
+    // Longer than the limits of a phone, an id or a reference.
     let long = "1".repeat(MAX_WORD_BYTES);
     let words = [&WORDS[..], &[&long]].concat();
     let inputs = (select(cases), damaged(bodies, &words));
     holds(1_500, inputs, |(case, body)| {
         let mut case = case.clone();
-        // Its own body, or that of another case, changed.
+        // The body of this case or of another one, changed.
         case.body.clone_from(&body.0);
         let answer = converted(&case);
         let Some(said) = answer.get("ok") else {
@@ -126,7 +126,7 @@ fn fuzz_a_body_gives_leads_that_a_host_takes_or_a_reason() {
     });
 }
 
-/// Names that mean something to the readers of bodies, and others.
+/// Names with a meaning for the readers of bodies, and others.
 const KEYS: [&str; 24] = [
     "answers",
     "body",
@@ -154,7 +154,7 @@ const KEYS: [&str; 24] = [
     "x",
 ];
 
-/// Stands for a person in a tree, and for what is written as a text.
+/// Placeholders for a person in a tree, and for JSON that is serialised as a text.
 const PERSON: &str = "<person>";
 const TEXT: &str = "<text>";
 
@@ -179,7 +179,7 @@ fn objects(inner: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> 
         .prop_map(|fields| Value::Object(fields.into_iter().map(|(k, v)| (k.into(), v)).collect()))
 }
 
-/// The tree with people who are all different.
+/// Returns the tree with different people in place of the placeholders.
 fn peopled(tree: &Value, count: &mut usize) -> Value {
     match tree {
         Value::String(text) if text == PERSON => {
@@ -207,7 +207,7 @@ fn address(number: usize) -> String {
 }
 
 #[test]
-fn fuzz_people_are_leads_or_told_and_never_in_the_lead_of_somebody_else() {
+fn fuzz_people_become_leads_or_are_reported_and_never_join_another_lead() {
     let inputs = (trees(), any::<bool>());
     holds(3_000, inputs, |(tree, has_own)| {
         let mut count = 0;
@@ -243,7 +243,7 @@ fn fuzz_people_are_leads_or_told_and_never_in_the_lead_of_somebody_else() {
     });
 }
 
-/// Depth of a tree.
+/// Returns the depth of a tree.
 fn depth(value: &Value) -> usize {
     match value {
         Value::Array(values) => values.iter().map(depth).max().unwrap_or(0),
@@ -253,7 +253,7 @@ fn depth(value: &Value) -> usize {
 }
 
 #[test]
-fn fuzz_xml_is_read_within_its_bounds_or_refused_with_a_place() {
+fn fuzz_xml_is_read_within_its_limits_or_refused_with_a_place() {
     let all = cases();
     let documents = all.iter().filter(|case| case.body.starts_with(b"<"));
     let mut seeds: Vec<_> = documents.map(|case| case.body.clone()).collect();
@@ -266,7 +266,7 @@ fn fuzz_xml_is_read_within_its_bounds_or_refused_with_a_place() {
             Ok(tree) => {
                 assert!(depth(&tree) <= 66);
                 let all: usize = texts(&tree).iter().map(|text| text.len()).sum();
-                // An entity is longer than the character that it stands for.
+                // An entity is longer than the character that it represents.
                 assert!(all <= text.len(), "{all} bytes of {}", text.len());
                 let again: Value = serde_json::from_str(&tree.to_string()).unwrap();
                 assert_eq!(again, tree);

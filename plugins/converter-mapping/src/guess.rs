@@ -1,9 +1,9 @@
-//! Reading an item of which nothing is configured, by the usual names.
+//! Reads an item without configured fields, by the usual names.
 //!
-//! An item is looked at as a few views: itself, the objects in it that are known
+//! An item is read through a few views: the item itself, the objects in it that are known
 //! to hold a lead, and its lists of questions and answers. The view with a phone
-//! or an e-mail address counts first. Objects of somebody else's name (`client`, `user`,
-//! `vendor`, ...) are never looked into for a person.
+//! or an e-mail address comes first. Objects that belong to other people (`client`, `user`,
+//! `vendor`, ...) are never searched for a person.
 
 use leadhost_sdk::{serde_json::Value, text_of};
 
@@ -19,17 +19,17 @@ use crate::view::{View, push};
 
 pub struct Guess<'a> {
     views: Vec<View<'a>>,
-    /// Whether the name stood beside what only events have.
+    /// Whether the item has a field that only events have.
     pub looks_like_event: bool,
 }
 
-/// Containers in containers; real ones are three deep.
+/// Maximum nesting of containers; real ones are three deep.
 const MAX_DEPTH: usize = 5;
-/// Views of one item.
+/// Maximum views of one item.
 const MAX_VIEWS: usize = 16;
 
 impl<'a> Guess<'a> {
-    /// Looks at the item, and adds its questions and answers to the record's.
+    /// Reads the item, and adds its questions and answers to the record's.
     pub fn new(record: &mut Record<'a>) -> Self {
         let mut guess = Self {
             views: Vec::new(),
@@ -123,7 +123,7 @@ impl<'a> Guess<'a> {
         }
     }
 
-    /// The first of the names, view after view, whose value gives a text.
+    /// Returns the value of the first of the names, view after view, that yields a text.
     fn first(&self, names: &[&str]) -> Option<(&'a Value, String)> {
         self.first_in(names, |_| true)
     }
@@ -157,10 +157,10 @@ impl<'a> Guess<'a> {
         Some(found.1)
     }
 
-    /// The name, and whether it stood in the item itself.
+    /// Returns the name, and whether it was in the item itself.
     pub fn name(&self, record: &mut Record<'a>) -> Option<(String, bool)> {
-        // Beside a form's answers, `name` is the form's; beside a contact's phone
-        // it may be the person's.
+        // Beside the answers of a form, `name` is the form's name; beside a contact's
+        // phone it may be the person's.
         let apart = self.views.first().is_some_and(|best| {
             best.has_contact() && !best.root && (best.questions || !best.person)
         });
@@ -173,7 +173,7 @@ impl<'a> Guess<'a> {
         None
     }
 
-    /// All phones, likeliest first; one number written twice is one.
+    /// Returns all phones, likeliest first; one number in two spellings counts once.
     pub fn phones(&self, record: &mut Record<'a>) -> Vec<String> {
         let mut out = Vec::new();
         for view in &self.views {
@@ -198,7 +198,7 @@ impl<'a> Guess<'a> {
             }
         }
         if out.is_empty() {
-            // An answer that is an address, whatever was asked.
+            // An answer that is an address, whatever the question was.
             for view in self.views.iter().filter(|view| view.questions) {
                 view.likely(record, &mut out, |name| !is_others(name), looks_like_email);
             }
@@ -215,7 +215,7 @@ impl<'a> Guess<'a> {
         self.take(record, names::MESSAGES)
     }
 
-    /// The client's own reference first, then the portal's.
+    /// Returns the client's own reference first, then the portal's.
     pub fn listings(&self, record: &mut Record<'a>) -> Vec<(&'static str, String)> {
         let mut client: Vec<String> = Vec::new();
         let mut portal: Vec<String> = Vec::new();
@@ -262,7 +262,7 @@ impl<'a> Guess<'a> {
 
     pub fn occurred_at(&self, record: &mut Record<'a>, month_first: bool) -> Option<String> {
         for view in &self.views {
-            // A date and a time of the day in two fields.
+            // Date and time of day in two fields.
             if let (Some((date, day)), Some((clock, hour))) =
                 (view.first(names::DATES), view.first(names::HOURS))
                 && hour.contains(':')
@@ -287,12 +287,12 @@ impl<'a> Guess<'a> {
 
     pub fn source(&self, record: &mut Record<'a>) -> Option<String> {
         let (value, text) = self.first(names::SOURCES)?;
-        // Longer ones are no name of a source.
+        // A longer text is not the name of a source.
         (text.chars().count() <= 200).then(|| record.mark(value))?;
         Some(text)
     }
 
-    /// Whether the item says that it is a test; nothing if it says nothing.
+    /// Returns whether the item says that it is a test; `None` if it does not say.
     pub fn is_test(&self, record: &mut Record<'a>) -> Option<bool> {
         let (value, text) = self.first(names::TESTS)?;
         record.mark(value);

@@ -1,4 +1,4 @@
-//! Where the leads are in a body.
+//! Finds the leads in a body.
 
 use leadhost_sdk::{
     Delivery, Item,
@@ -14,17 +14,17 @@ use crate::pairs;
 use crate::path::{Path, Step};
 use crate::people::{self, below};
 
-/// Containers in containers; real ones are three deep.
+/// Maximum nesting of containers; real ones are three deep.
 const MAX_DEPTH: usize = 5;
 
-/// The items of a body, and notes on where they were found.
+/// Returns the items of a body, and notes on where they were found.
 pub fn of(config: &Config, delivery: &Delivery, body: &Value) -> (Vec<Item>, Vec<String>) {
     let mut search = Search::default();
     match found(config, body) {
         Some(found) if config.is_guessing() => search.guess(found, body),
         Some(found) => search.take(found),
         None => {
-            let item = Item::ignored("nothing is where `items` says that leads are");
+            let item = Item::ignored("there is nothing at the places that `items` names");
             return (vec![item], Vec::new());
         }
     }
@@ -52,16 +52,16 @@ pub fn of(config: &Config, delivery: &Delivery, body: &Value) -> (Vec<Item>, Vec
 struct Found<'a> {
     values: Vec<&'a Value>,
     path: String,
-    /// There may be several: each has a number in the list.
+    /// Whether there may be several; then each has an index in the list.
     many: bool,
-    /// The list, where it was guessed that it is one of leads.
+    /// The list, if it was guessed to be a list of leads.
     list: Option<&'a Vec<Value>>,
 }
 
 enum Place<'a> {
-    /// An item, and the object in it that is the person, where its name does not say so.
+    /// An item, and the object in it that is the person, if its name does not say so.
     Item(&'a Value, Option<&'a Value>, String),
-    /// Why nobody can say who the lead is.
+    /// Why it is not clear who the lead is.
     Unclear(String, String),
 }
 
@@ -84,14 +84,15 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// The items that are configured.
+    /// Adds the configured items.
     fn take(&mut self, found: Found<'a>) {
         let items = found.each();
         self.places
             .extend(items.map(|(value, path)| Place::Item(value, None, path)));
     }
 
-    /// A list under a usual name, where nobody is beside it; else whoever is in the body.
+    /// Adds a list under a usual name if there is no person beside it; otherwise the people
+    /// in the body.
     fn guess(&mut self, found: Found<'a>, body: &'a Value) {
         if let Some(list) = found.list {
             let beside = people::candidates(body, Some(list));
@@ -114,8 +115,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// A value that is no lead by itself may hold one, or a list of them, under whatever
-    /// name.
+    /// Adds a value. A value that is not a lead itself may contain one, or a list of them,
+    /// under any name.
     fn look_inside(&mut self, value: &'a Value, path: &str) {
         if people::has_contact(value) || has_answers(value, 0) {
             return self.one(value, None, path);
@@ -124,7 +125,7 @@ impl<'a> Search<'a> {
         match found.as_slice() {
             [] => self.item(value, None, path),
             [one] => match one.value {
-                // The one person of a container is the item's own.
+                // The only person of a container belongs to the item.
                 Value::Array(list) if list.len() == 1 && is_container(&one.path) => {
                     self.note_list(&below(path, &one.path));
                     self.one(value, None, path);
@@ -137,7 +138,7 @@ impl<'a> Search<'a> {
                         self.look_inside(value, &below(&path, &index.to_string()));
                     }
                 }
-                // Whoever is somewhere in an event may be who caused it.
+                // A person in an event may be the one who caused it.
                 _ if is_event(value) => self.item(value, None, path),
                 person => {
                     let place = below(path, &one.path);
@@ -154,7 +155,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// An item with a person, if that is one.
+    /// Adds an item if it contains only one person.
     fn one(&mut self, value: &'a Value, person: Option<&'a Value>, path: &str) {
         let two = people::at_odds(person.unwrap_or(value));
         if two.is_empty() {
@@ -179,8 +180,8 @@ impl<'a> Search<'a> {
         self.places.push(Place::Unclear(problem, path.to_owned()));
     }
 
-    /// Tells who is neither in the list nor beside it where leads are looked for: under
-    /// names of somebody else's, and in JSON texts.
+    /// Notes the people who are neither in the list nor in a place where leads are
+    /// searched: under names for other people, and in JSON texts.
     fn note_others(&mut self, value: &Value, list: &[Value], path: &str) {
         for place in leftover::people_in(value, list) {
             let place = below(path, &place);
@@ -196,7 +197,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Whether a list of leads is expected there, so that nobody needs to be told.
+/// Whether leads are expected in this list, so that no note is needed.
 fn is_usual(path: &str) -> bool {
     path.split('.')
         .all(|key| names::LEADS.contains(&fold(key).as_str()))
@@ -216,7 +217,7 @@ fn is_container(path: &str) -> bool {
     names::CONTAINERS.contains(&fold(key).as_str())
 }
 
-/// Whether the value has questions and answers of its own.
+/// Whether the value has its own questions and answers.
 fn has_answers(value: &Value, depth: usize) -> bool {
     let Value::Object(fields) = value else {
         return false;
@@ -230,7 +231,7 @@ fn has_answers(value: &Value, depth: usize) -> bool {
         })
 }
 
-/// The items, where they are, and whether there may be several.
+/// The items, their path, and whether there may be several.
 fn found<'a>(config: &Config, body: &'a Value) -> Option<Found<'a>> {
     if config.items.is_empty() {
         return Some(usual(body));
@@ -248,10 +249,10 @@ fn found<'a>(config: &Config, body: &'a Value) -> Option<Found<'a>> {
         let found = path.find(body, body);
         let place = place(path);
         match found.as_slice() {
-            // An empty list is there, and holds nothing.
+            // An empty list exists and has no elements.
             [] if is_empty_list(path, body) => return of(Vec::new(), place, true),
             [] => {}
-            // A list without [*]: the leads are its elements.
+            // A list without [*]: its elements are the leads.
             [Value::Array(items)] => return of(items.iter().collect(), place, true),
             [_] if !path.steps.contains(&Step::All) => return of(found, place, false),
             _ => return of(found, place, true),
@@ -277,7 +278,7 @@ fn is_empty_list(path: &Path, body: &Value) -> bool {
     value.as_array().is_some_and(Vec::is_empty)
 }
 
-/// The path's keys, for whoever reads a problem.
+/// Returns the path's keys, for readers of a problem.
 fn place(path: &Path) -> String {
     let keys = path.steps.iter().filter_map(|step| match step {
         Step::Key(key) => Some(key.clone()),
@@ -287,7 +288,7 @@ fn place(path: &Path) -> String {
     keys.collect::<Vec<_>>().join(".")
 }
 
-/// A list of leads, or one under a usual name, or else the body is one lead.
+/// Finds a list of leads, or a list under a usual name; otherwise the body is one lead.
 fn usual(body: &Value) -> Found<'_> {
     let (path, list) = match usual_list(body) {
         Some((path, list)) => (path, Some(list)),
@@ -304,7 +305,7 @@ fn usual(body: &Value) -> Found<'_> {
 
 fn usual_list(body: &Value) -> Option<(String, &Vec<Value>)> {
     let fields = body.as_object()?;
-    // A person's `items` are what was bought.
+    // The `items` of a person are purchases.
     if fields.keys().any(|key| names::is_contact(&fold(key))) {
         return None;
     }
@@ -320,8 +321,8 @@ fn usual_list(body: &Value) -> Option<(String, &Vec<Value>)> {
     })
 }
 
-/// A list of leads among the fields: under a name that says so, or of objects
-/// that look like leads.
+/// Finds a list of leads among the fields: under a usual name, or with objects that
+/// look like leads.
 fn batch(fields: &Map<String, Value>) -> Option<(&str, &Vec<Value>)> {
     let lists = || {
         let named = fields.iter().map(|(key, value)| (key, fold(key), value));

@@ -1,4 +1,4 @@
-//! From one item of a body to a lead, or to the reason why it is none.
+//! Converts one item of a body to a lead, or to the reason why it is not one.
 
 use leadhost_sdk::{Delivery, Item, Lead, Outcome, digits, serde_json::Value};
 
@@ -11,8 +11,8 @@ use crate::path::Step;
 use crate::people::Identity;
 use crate::record::Record;
 
-/// The item, and where people are who are no attribute of its lead. `person` is the object
-/// in it that is the lead's, where its name does not say so.
+/// Returns the item, and the places of people who are kept out of its lead's attributes.
+/// `person` is the object in it that is the lead's person, if its name does not say so.
 pub fn item(
     config: &Config,
     delivery: &Delivery,
@@ -50,7 +50,7 @@ pub fn item(
     (Item::invalid(problem, path), left_out)
 }
 
-/// The places for people to read, a few of them.
+/// Returns some of the places of people, for readers of a note.
 pub fn quoted(places: &[String]) -> String {
     const MOST: usize = 5;
     let quoted = places.iter().take(MOST).map(|place| match place.as_str() {
@@ -88,7 +88,7 @@ fn read<'a>(
     let phones = match &fields.phones {
         Some(field) => {
             let found = record.all(field).into_iter().map(|found| found.text);
-            // An area code whose phone is missing.
+            // An area code without a phone.
             found
                 .filter(|text| digits(text).len() > 3 || text.starts_with('<'))
                 .collect()
@@ -146,7 +146,7 @@ fn read<'a>(
         );
 
     let contact = !phones.is_empty() || emails.iter().any(|email| looks_like_email(email));
-    // An id says who it is when somebody named it, or when answers came with it.
+    // An id identifies the lead if it is configured, or if answers came with it.
     let answered =
         fields.external_id.is_some() || record.pairs.iter().any(|pair| !pair.value.is_object());
     let identified = answered && external_id.is_some();
@@ -180,8 +180,8 @@ fn read<'a>(
         lead = lead.campaign(name, record.first(field));
     }
     if let Some(guess) = guess {
-        // What is configured is not guessed too: the value under the usual name
-        // would be taken without having a place.
+        // Configured fields are not guessed too: otherwise a value under the usual name
+        // would count as used without appearing in the lead.
         let wanted = |name: &str| !fields.campaign.contains_key(name);
         for (name, text) in guess.campaign(record, wanted) {
             lead = lead.campaign(name, text);
@@ -207,8 +207,8 @@ fn text<'a>(
     }
 }
 
-/// An item that names nobody: an event where it says so, or where it points to a
-/// lead that is elsewhere; else a lead that could not be read.
+/// Returns the outcome of an item that names no person: ignored if it is an event or
+/// points to a lead that is elsewhere; else a lead that could not be read.
 fn nobody(event: bool, external_id: Option<&str>, path: &str) -> Item {
     if event {
         return Item::ignored("an event that names no person");

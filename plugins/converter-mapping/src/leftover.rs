@@ -1,4 +1,4 @@
-//! What is left of a value for an attribute: without what has a place in the lead, without
+//! The part of a value that becomes an attribute: without values used in the lead, without
 //! people who are not the lead, and without credentials.
 
 use std::collections::BTreeSet;
@@ -10,17 +10,17 @@ use crate::fold::fold;
 use crate::people::{self, Identity};
 use crate::secrets;
 
-/// JSON texts in JSON texts that are looked into.
+/// Maximum nesting of JSON texts that are read.
 const MAX_TEXTS: usize = 3;
-/// Places of people that are told of one item.
+/// Maximum places of people that are reported for one item.
 const MAX_TOLD: usize = 20;
 
 pub struct Leftover<'a> {
-    /// Addresses of values that have a place in the lead.
+    /// Addresses of values that are used in the lead.
     pub used: &'a BTreeSet<*const Value>,
-    /// Whose lead it is.
+    /// The lead's person.
     pub own: &'a Identity,
-    /// Where people are that are left out.
+    /// Paths of people who are left out.
     pub left_out: Vec<String>,
     trail: Vec<String>,
     texts: usize,
@@ -32,8 +32,8 @@ enum Left {
     Nothing,
 }
 
-/// Where people are in an item, but not those in the list: also in JSON texts, and under
-/// names of somebody else's.
+/// Returns the paths of people in an item, except those in the list: also in JSON texts, and
+/// under names for other people.
 pub fn people_in(item: &Value, list: &[Value]) -> Vec<String> {
     let used = list.iter().map(std::ptr::from_ref).collect();
     let own = Identity::default();
@@ -55,7 +55,7 @@ impl<'a> Leftover<'a> {
         }
     }
 
-    /// What is left of a value with this name; nothing if nothing is left.
+    /// Returns the rest of a value with this name; `None` if nothing is left.
     pub fn of(&mut self, name: &str, value: &Value) -> Option<Value> {
         let left = self.member(name, value, false).of(value)?;
         (!is_absent(&left)).then_some(left)
@@ -71,7 +71,7 @@ impl<'a> Leftover<'a> {
         left
     }
 
-    /// The elements of a list have its name.
+    /// Elements of a list count under the list's name.
     fn visit(&mut self, name: &str, value: &Value, in_business: bool) -> Left {
         if self.is_used(value) || secrets::is_named_secret(value) {
             return Left::Nothing;
@@ -116,13 +116,13 @@ impl<'a> Leftover<'a> {
         }
     }
 
-    /// JSON in a text is looked into as if it stood there itself.
+    /// Searches JSON in a text as if it were part of the body.
     fn text(&mut self, name: &str, text: &str, in_business: bool) -> Left {
         let Some(inner) = json_in(text) else {
             return secrets::masked(text).map_or(Left::Whole, |text| Left::Part(text.into()));
         };
         if self.texts == MAX_TEXTS {
-            // Nobody knows who is in it.
+            // The text is not read, so it may contain people.
             return self.leave_out();
         }
         self.texts += 1;
@@ -134,8 +134,8 @@ impl<'a> Leftover<'a> {
         }
     }
 
-    /// Whether the value is a person who is not the lead, and of whom nothing has a place
-    /// in it.
+    /// Whether the value is a person other than the lead, with no part used in the
+    /// lead.
     fn is_somebody(&self, name: &str, value: &Value) -> bool {
         people::is_person_under(name, value)
             && !self.is_used(value)
@@ -181,7 +181,7 @@ impl Left {
         }
     }
 
-    /// The same, where something beside it was left out.
+    /// Returns the rest of a value of which parts were left out; `None` if nothing is left.
     fn some_of(self, value: &Value) -> Option<Value> {
         self.of(value).filter(|left| !is_absent(left))
     }

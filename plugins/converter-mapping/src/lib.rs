@@ -1,11 +1,10 @@
-//! The converter for sources that nobody wrote a converter for: a configuration
-//! says where the leads are in a body and which of its paths fills which field;
-//! what it does not say is looked for under the usual names. Reads JSON, forms,
-//! multipart forms and XML.
+//! The converter for sources without a converter of their own. A configuration says where
+//! the leads are in a body and which of its paths fills which field; everything else is
+//! searched under the usual names. Reads JSON, forms, multipart forms and XML.
 //!
-//! One bad item does not harm the others; a body that cannot be read at all is
-//! refused. Ids keep their digits, and what has no field of its own survives as
-//! an attribute with the JSON value that it had.
+//! One bad item does not affect the others; a body that cannot be read at all is
+//! refused. Ids keep their digits, and values without their own field become
+//! attributes with their JSON value.
 
 mod body;
 mod bounds;
@@ -46,8 +45,8 @@ impl Converter for Mapping {
         .config_schema(config::SCHEMA)
     }
 
-    /// How the sender proves itself is the connection's to say; this names what
-    /// must be masked.
+    /// The connection configures how the sender proves itself; this only names the values
+    /// to mask.
     fn sender_checks(config: &Config) -> Result<SenderPolicy, Problem> {
         let usual = secrets::MASKED
             .iter()

@@ -1,4 +1,4 @@
-//! What a name asks for and what a text looks like, where neither is certain.
+//! Heuristics: what a name asks for, and what a text looks like.
 
 use leadhost_sdk::{digits, serde_json::Value};
 
@@ -32,7 +32,7 @@ pub fn may_be_name(text: &str) -> bool {
 
 pub fn looks_like_email(text: &str) -> bool {
     let text = text.trim();
-    // The marker of a test lead stands for an address.
+    // The marker of a test lead takes the place of an address.
     if text.starts_with("<test lead") {
         return true;
     }
@@ -97,8 +97,8 @@ pub fn is_name_question(name: &str) -> bool {
     asks && !is_others(name) && !name.contains("empresa") && !name.contains("company")
 }
 
-/// Whether the name says that this is somebody else's. `client` is the
-/// advertiser's word for itself, `cliente` the lead.
+/// Whether the name refers to another person. `client` is the advertiser's word for
+/// itself, `cliente` the lead.
 pub fn is_others(name: &str) -> bool {
     names::OTHERS.iter().any(|part| name.contains(part))
         || name.contains("clientemail")
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_ask_for_the_persons_own_contact() {
+    fn names_that_ask_for_the_persons_own_contact_are_recognised() {
         for name in ["seumelhoremail", "emaildocliente", "qualoseuemail"] {
             assert!(is_email_name(name), "{name}");
         }
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_look_like_phones_and_addresses() {
+    fn texts_that_look_like_phones_and_addresses_are_recognised() {
         for text in ["(11) 90000-0000", "+1 206 555 0100", "11900000000 ramal 2"] {
             assert!(looks_like_phone(text), "{text}");
         }

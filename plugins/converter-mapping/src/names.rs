@@ -1,6 +1,6 @@
 //! The usual names of fields, folded, likeliest first, in Portuguese, Spanish
-//! and English. What a name here means must not depend on the source: a name
-//! that is somewhere the advertiser's, the owner's or the salesperson's is not here.
+//! and English. A name is listed only if its meaning does not depend on the source: names
+//! that some source uses for the advertiser, the owner or the salesperson are left out.
 
 /// Objects in which sources put the lead, or a part of it.
 pub const CONTAINERS: &[&str] = &[
@@ -71,7 +71,8 @@ pub const CONTAINERS: &[&str] = &[
     "datajson",
 ];
 
-/// Containers that are a person: their `id` is the person's, who may come again.
+/// Containers that are a person: their `id` is the person's, and one person may send
+/// several leads.
 pub const PERSONS: &[&str] = &[
     "contatos",
     "contactos",
@@ -99,7 +100,7 @@ pub const PERSONS: &[&str] = &[
     "personaldetails",
 ];
 
-/// Containers whose names are questions, written by whoever made the form.
+/// Containers whose names are questions, written by the author of the form.
 pub const QUESTIONS: &[&str] = &[
     "answers",
     "responses",
@@ -141,7 +142,7 @@ pub const PAIR_LISTS: &[&str] = &[
     "changes",
 ];
 
-/// Where a batch of leads is.
+/// Places of a batch of leads.
 pub const BATCHES: &[&str] = &[
     "leads",
     "data",
@@ -163,7 +164,7 @@ pub const BATCHES: &[&str] = &[
     "entry",
 ];
 
-/// Objects in which a batch is.
+/// Objects that contain a batch.
 pub const ENVELOPES: &[&str] = &[
     "data", "payload", "body", "result", "response", "dados", "datos", "adf", "leads",
 ];
@@ -191,7 +192,7 @@ pub const IDS: &[&str] = &[
     "idexterno",
     "uniqueid",
 ];
-/// Names that mean the lead only outside of a person.
+/// Names that refer to the lead only outside of a person.
 pub const PLAIN_IDS: &[&str] = &["id", "uuid", "guid"];
 
 pub const FULL_NAMES: &[&str] = &[
@@ -326,8 +327,8 @@ pub const EMAILS: &[&str] = &[
     "email2",
     "secondaryemail",
 ];
-/// Where a form tool puts the account with which the form was opened: good if
-/// the form asked for none.
+/// Names under which a form tool sends the account that opened the form: used only if the
+/// form asked for no address.
 pub const LAST_EMAILS: &[&str] = &["respondentemail", "respondent", "replyto"];
 
 pub const MESSAGES: &[&str] = &[
@@ -411,7 +412,7 @@ pub const PORTAL_LISTINGS: &[&str] = &[
     "idaviso",
     "codigoanuncio",
 ];
-/// Objects that are what is asked for.
+/// Objects that describe the listing.
 pub const LISTING_OBJECTS: &[&str] = &[
     "ad",
     "anuncio",
@@ -429,7 +430,7 @@ pub const LISTING_OBJECTS: &[&str] = &[
     "unidade",
     "empreendimento",
 ];
-/// In such an object: the client's own reference.
+/// Names of the client's own reference in such an object.
 pub const LISTING_REFERENCES: &[&str] = &[
     "clientlistingid",
     "clientreference",
@@ -536,7 +537,7 @@ pub const CAMPAIGN: &[(&str, &[&str])] = &[
     ("utm-content", &["utmcontent"]),
 ];
 
-/// Parts of names under which stands somebody else's contact.
+/// Parts of names for another person's contact.
 pub const OTHERS: &[&str] = &[
     "corretor",
     "broker",
@@ -609,14 +610,14 @@ pub const OTHERS: &[&str] = &[
     "suporte",
 ];
 
-/// Parts of such names under which stands a private person rather than the advertiser or
-/// its staff. `owner` is none: in a CRM it is the salesperson.
+/// Parts of such names that refer to a private person rather than the advertiser or
+/// its staff. `owner` is not one: in a CRM it is the salesperson.
 pub const PRIVATE: &[&str] = &[
     "propriet", "dono", "duen", "landlord", "friend", "amigo", "referr", "indica", "conjuge",
     "spouse",
 ];
 
-/// Objects that are no person, though they may have a phone or an address.
+/// Objects that are not a person, though they may have a phone or an address.
 pub const THINGS: &[&str] = &[
     "company",
     "empresa",
@@ -637,7 +638,7 @@ pub const THINGS: &[&str] = &[
     "conta",
 ];
 
-/// Objects in which a company has its own contact.
+/// Objects with a company's own contact.
 pub const CONTACT_PARTS: &[&str] = &[
     "contact",
     "contato",
@@ -650,7 +651,7 @@ pub const CONTACT_PARTS: &[&str] = &[
     "info",
 ];
 
-/// Lists that are leads by their name, in the places that are documented.
+/// Lists that are leads by their name, in the documented places.
 pub const LEADS: &[&str] = &[
     "leads",
     "lead",
@@ -682,7 +683,7 @@ pub const EVENTS: &[&str] = &[
     "leadaction",
 ];
 
-/// Whether a folded name is that of a phone or an e-mail address.
+/// Whether a folded name asks for a phone or an e-mail address.
 pub fn is_contact(name: &str) -> bool {
     PHONES.contains(&name) || EMAILS.contains(&name)
 }

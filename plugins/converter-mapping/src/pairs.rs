@@ -1,5 +1,5 @@
-//! Questions and answers: sources that let people write their own forms send a
-//! list of names and values instead of fields.
+//! Questions and answers: sources with user-defined forms send a list of names and
+//! values instead of fields.
 
 use leadhost_sdk::{is_absent, serde_json::Value, text_of};
 
@@ -10,20 +10,20 @@ use crate::path::{Path, walk};
 
 /// One question with its answer.
 pub struct Pair<'a> {
-    /// As the source names it: a key, or a reference.
+    /// The source's name for it: a key, or a reference.
     pub name: String,
-    /// For people, and for the attribute.
+    /// The readable name, for people and for the attribute.
     pub label: String,
     pub value: &'a Value,
-    /// `email` or `phone`, where the source says that the answer is one.
+    /// `email` or `phone`, if the source says that the answer is one.
     pub hint: Option<&'static str>,
     /// The list that it is in.
     pub list: *const Value,
-    /// The list says nothing besides its pairs, so they stand for it.
+    /// Whether the list contains only its pairs, so that they replace it.
     pub whole: bool,
 }
 
-/// The pairs that a configuration describes.
+/// Returns the pairs that a configuration describes.
 pub fn configured<'a>(config: &Pairs, item: &'a Value, root: &'a Value) -> Vec<Pair<'a>> {
     let first = |paths: &[Path], of: &'a Value| {
         paths
@@ -56,7 +56,7 @@ pub fn configured<'a>(config: &Pairs, item: &'a Value, root: &'a Value) -> Vec<P
     out
 }
 
-/// A pair's readable name from the list that has them.
+/// Returns a pair's readable name from the list of names.
 fn joined(labels: &Labels, pair: &Value, item: &Value, root: &Value) -> Option<String> {
     let text = |path: &Path, of: &Value| path.find(of, root).first().and_then(|v| text_of(v));
     let id = text(&labels.matches, pair)?;
@@ -66,7 +66,7 @@ fn joined(labels: &Labels, pair: &Value, item: &Value, root: &Value) -> Option<S
     text(&labels.label, entry)
 }
 
-/// The elements of an array; the values of an object; a lone element itself.
+/// Returns the elements of an array, the values of an object, or a lone element itself.
 fn elements(list: &Value) -> Vec<&Value> {
     match list {
         Value::Array(items) => items.iter().collect(),
@@ -75,8 +75,8 @@ fn elements(list: &Value) -> Vec<&Value> {
     }
 }
 
-/// A list or an object that holds pairs in one of the usual shapes. `beside` is
-/// the object that it is in, for names kept apart from answers.
+/// Returns the pairs in a list or an object of one of the usual shapes. `beside` is
+/// the object that contains it, for names that are separate from answers.
 pub fn guessed<'a>(list: &'a Value, beside: &'a Value) -> Vec<Pair<'a>> {
     match list {
         Value::Array(items) => {
@@ -92,7 +92,7 @@ pub fn guessed<'a>(list: &'a Value, beside: &'a Value) -> Vec<Pair<'a>> {
             pairs.iter_mut().for_each(|pair| pair.whole = whole);
             pairs
         }
-        // Form builders index the fields by their names.
+        // Form builders index the fields by name.
         Value::Object(fields)
             if !fields.is_empty() && fields.values().all(|field| field.get("value").is_some()) =>
         {
@@ -105,7 +105,7 @@ pub fn guessed<'a>(list: &'a Value, beside: &'a Value) -> Vec<Pair<'a>> {
     }
 }
 
-/// Where an answer is.
+/// Keys of an answer.
 const VALUES: [&str; 11] = [
     "string_value",
     "value",
@@ -120,19 +120,19 @@ const VALUES: [&str; 11] = [
     "content",
 ];
 
-/// A question that nobody answered.
+/// Whether the question has no answer.
 fn says_nothing(item: &Value) -> bool {
     let answers = VALUES.iter().filter_map(|name| item.get(name));
     let mut answers = answers.peekable();
     is_absent(item) || answers.peek().is_some() && answers.all(is_absent)
 }
 
-/// Whether a list's element is a question with its answer.
+/// Whether a list element is a question with its answer.
 pub fn is_pair(item: &Value) -> bool {
     pair(item, None, item, &[]).is_some()
 }
 
-/// Ids and titles of questions.
+/// The ids and titles of questions.
 type Titles<'a> = Vec<(&'a Value, &'a Value)>;
 
 fn titles(beside: &Value) -> Titles<'_> {
@@ -192,12 +192,12 @@ fn pair<'a>(
             .find_map(|name| field.get(name).and_then(text_of))?,
         (None, None) => text(&NAMES)?,
     };
-    // A typed answer is under the name of its type.
+    // The key of a typed answer is the name of its type.
     let typed = fields
         .get("type")
         .and_then(Value::as_str)
         .and_then(|kind| fields.get(kind));
-    // A person with a name and a text is no question.
+    // A person with a name and a text is not a question.
     if typed.is_none() && fields.keys().any(|key| is_contact(&fold(key))) {
         return None;
     }
@@ -224,7 +224,7 @@ fn pair<'a>(
     })
 }
 
-/// What was chosen, of an answer to a choice.
+/// Returns the choice in an answer to a choice question.
 fn chosen(value: &Value) -> &Value {
     let inner = ["label", "labels", "other"]
         .iter()

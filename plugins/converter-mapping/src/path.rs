@@ -1,9 +1,9 @@
 //! Paths into a body: `contact.phones[0]`, `leads[*]`, `"cpf/cnpj"`,
-//! `phones[?type=home].value`, and `$.form` from the body's root rather than
+//! `phones[?type=home].value`, and `$.form` from the body's root instead of
 //! from the item.
 //!
-//! A key is compared exactly, and where there is none without regard to ASCII
-//! case, since sources change the case of their keys.
+//! A key is compared exactly, and then, if there is none, ignoring ASCII case, since
+//! sources change the case of their keys.
 
 use leadhost_sdk::{
     is_absent,
@@ -24,12 +24,12 @@ pub enum Step {
     Index(usize),
     /// Every element of an array, every value of an object.
     All,
-    /// Elements whose value at the path is this text.
+    /// Elements with this text at the path.
     Where(Vec<Step>, String),
 }
 
 impl Path {
-    /// All values that the path leads to, absent ones left out.
+    /// Returns all values that the path leads to, without absent ones.
     pub fn find<'a>(&self, item: &'a Value, root: &'a Value) -> Vec<&'a Value> {
         let mut found = Vec::new();
         walk(
@@ -73,8 +73,8 @@ impl<'de> Deserialize<'de> for Path {
     }
 }
 
-/// Follows steps; a key that is not on an array's element list is looked for in
-/// its first element, because XML and forms repeat what others send once.
+/// Follows steps. A key that an array does not have is searched in its first element,
+/// because XML and forms repeat elements that other formats send once.
 pub fn walk<'a>(value: &'a Value, steps: &[Step], found: &mut Vec<&'a Value>) {
     let Some((step, rest)) = steps.split_first() else {
         if !is_absent(value) {
@@ -100,7 +100,7 @@ pub fn walk<'a>(value: &'a Value, steps: &[Step], found: &mut Vec<&'a Value>) {
                 walk(next, rest, found);
             }
         }
-        // What comes once is no array in XML and in forms.
+        // In XML and in forms, an element that occurs once is not an array.
         (Step::Index(0), once) => walk(once, rest, found),
         (Step::All, Value::Array(items)) => {
             items.iter().for_each(|item| walk(item, rest, found));
@@ -137,7 +137,7 @@ fn holds(item: &Value, inner: &[Step], wanted: &str) -> bool {
         .any(|text| text == wanted)
 }
 
-/// Steps of a hostile path are bounded by the configuration's own size.
+/// The configuration's own size limits the steps of a hostile path.
 fn parse_steps(text: &str) -> Result<Vec<Step>, &'static str> {
     let mut steps = Vec::new();
     let mut rest = text;
@@ -178,7 +178,7 @@ fn parse_steps(text: &str) -> Result<Vec<Step>, &'static str> {
     Ok(steps)
 }
 
-/// What stands behind an opening bracket, and the text after the closing one.
+/// Returns the content of a bracket, and the text after it.
 fn bracket(inner: &str) -> Result<(Step, &str), &'static str> {
     const OPEN: &str = "a bracket is not closed";
     if let Some(quote) = inner.strip_prefix('"') {

@@ -1,10 +1,10 @@
-//! People in a body: objects with a phone or an e-mail address of their own. They are
-//! leads, or a refusal says where they are, or a note says that they were left out. As an
-//! attribute of somebody else's lead nobody would find them again to erase them.
+//! People in a body: objects with their own phone or e-mail address. They become leads,
+//! or a refusal names their places, or a note says that they were left out. As an attribute
+//! of another person's lead they could not be found for an erasure.
 //!
-//! A person is known by the names of the fields, never by their values alone: ids, prices
-//! and codes of eight digits and more look like phones, and an address under a name that
-//! says nothing is as often the sender's. Such values stay attributes.
+//! A person is recognised by the names of the fields, never by their values alone: ids,
+//! prices and codes of eight digits and more look like phones, and an address under a
+//! meaningless name is as often the sender's. Such values stay attributes.
 
 use leadhost_sdk::{digits, serde_json::Value};
 
@@ -14,20 +14,20 @@ use crate::record::{FIRST_NAMES, text_of_node};
 use crate::view::{email_text, phone_text};
 use crate::{names, pairs};
 
-/// Containers in containers; real ones are three deep.
+/// Maximum nesting of containers; real ones are three deep.
 const MAX_DEPTH: usize = 8;
-/// Parts of one item that are compared.
+/// Maximum parts of one item that are compared.
 const MAX_COMPARED: usize = 100;
 
-/// A list of objects of which one at least has a contact, or one such object, and where
-/// it is.
+/// A list of objects of which at least one has a contact, or one such object, and its
+/// path.
 pub struct People<'a> {
     pub path: String,
     pub value: &'a Value,
 }
 
-/// Those who may be leads: neither under a name of somebody else's, nor in `list`, nor
-/// inside of others that are found.
+/// Returns the people who may be leads: not under names for other people, not in `list`,
+/// and not inside of others that are found.
 pub fn candidates<'a>(body: &'a Value, list: Option<&'a Vec<Value>>) -> Vec<People<'a>> {
     let mut search = Search {
         list,
@@ -60,7 +60,7 @@ impl<'a> Search<'a> {
             Value::Object(fields) => {
                 let name = fold(key);
                 let in_others = in_others || is_others(&name);
-                // Around a known list, whoever is in a container is found there.
+                // People in a container around a known list are found there.
                 let is_somebody = match self.list {
                     Some(_) => has_direct_contact(value) && !pairs::is_pair(value),
                     None => is_person(value),
@@ -97,14 +97,14 @@ impl<'a> Search<'a> {
     }
 }
 
-/// A path for people to read.
+/// Returns a path for readers.
 pub fn told(trail: &[String]) -> String {
     trail
         .iter()
         .fold(String::new(), |path, step| below(&path, step))
 }
 
-/// A longer path; a hostile one is cut.
+/// Returns the path with one more step; a hostile one is cut.
 pub fn below(path: &str, step: &str) -> String {
     const MOST: usize = 200;
     let step = &step[..step.floor_char_boundary(MOST)];
@@ -116,19 +116,19 @@ pub fn below(path: &str, step: &str) -> String {
     }
 }
 
-/// Whether a list under this name is one of people: the phones of one person are
+/// Whether a list under this name contains people: the phones of one person are
 /// objects with a phone as well, and so are answers.
 fn are_people(key: &str, list: &[Value]) -> bool {
     list.iter().any(|value| is_person_under(key, value))
 }
 
-/// Whether the value under this name is a person: one that is under the name of a phone
-/// has an e-mail address as well.
+/// Whether the value under this name is a person. Under the name of a phone it must also
+/// have an e-mail address.
 pub fn is_person_under(key: &str, value: &Value) -> bool {
     is_person(value) && (!is_contact_name(key) || has_both(value))
 }
 
-/// Whether the object has a phone and an e-mail address: it is neither of them.
+/// Whether the object has a phone and an e-mail address, and so is neither of them.
 pub fn has_both(value: &Value) -> bool {
     let has = |wanted: fn((bool, bool)) -> (bool, bool)| {
         let mut fields = value.as_object().into_iter().flatten();
@@ -137,19 +137,19 @@ pub fn has_both(value: &Value) -> bool {
     has(|(is_phone, _)| (is_phone, false)) && has(|(_, is_email)| (false, is_email))
 }
 
-/// Whether the name is that of a phone or an e-mail address.
+/// Whether the name asks for a phone or an e-mail address.
 fn is_contact_name(key: &str) -> bool {
     let (is_phone, is_email) = kinds(&fold(key));
     is_phone || is_email
 }
 
-/// Whether the value is an object with a contact of its own.
+/// Whether the value is an object with its own contact.
 pub fn is_person(value: &Value) -> bool {
     !pairs::is_pair(value) && has_contact(value)
 }
 
-/// Whether an object of this name is no private person, though it has a contact: the
-/// advertiser, its staff, what is asked for, or the contact of one of these.
+/// Whether an object of this name is not a private person, though it has a contact: the
+/// advertiser, its staff, the listing, or the contact of one of these.
 pub fn is_business(name: &str, in_business: bool) -> bool {
     let is_private = || names::PRIVATE.iter().any(|part| name.contains(part));
     is_others(name) && !is_private()
@@ -158,24 +158,24 @@ pub fn is_business(name: &str, in_business: bool) -> bool {
         || in_business && names::CONTACT_PARTS.contains(&name)
 }
 
-/// Whether a contact is in the value itself: not in a list of people, nor in an object
-/// of somebody else.
+/// Whether the value itself contains a contact, outside of lists of people and of objects
+/// of other people.
 pub fn has_contact(value: &Value) -> bool {
     each_contact(value, 0, true, &mut |_| true)
 }
 
-/// Whether a contact is in the value, and in no object in it.
+/// Whether the value contains a contact directly, not in an object inside it.
 pub fn has_direct_contact(value: &Value) -> bool {
     each_contact(value, 0, false, &mut |_| true)
 }
 
 enum Contact {
-    /// Its digits.
+    /// Only the digits.
     Phone(String),
     Email(String),
 }
 
-/// Gives all contacts of the value until `found` says that it is enough.
+/// Passes the contacts of the value to `found` until it returns true.
 fn each_contact(
     value: &Value,
     depth: usize,
@@ -190,7 +190,7 @@ fn each_contact(
             let name = fold(key);
             let kinds = kinds(&name);
             match value {
-                // A person under the name of a phone is somebody else.
+                // A person under the name of a phone is another person.
                 Value::Array(items) if kinds != (false, false) => items.iter().any(|item| {
                     !has_both(item)
                         && (contact(item, kinds).is_some_and(&mut *found)
@@ -221,7 +221,7 @@ fn contact(value: &Value, (is_phone, is_email): (bool, bool)) -> Option<Contact>
         .or_else(|| Some(Contact::Email(is_email.then(email)??.trim().to_lowercase())))
 }
 
-/// Who somebody is.
+/// The identity of a person.
 #[derive(Default)]
 pub struct Identity {
     name: Option<String>,
@@ -254,7 +254,7 @@ impl Identity {
                 Contact::Phone(number) => who.phones.push(number),
                 Contact::Email(address) => who.emails.push(address),
             }
-            // One with more is no person.
+            // An object with more contacts is not a person.
             who.phones.len() + who.emails.len() > MAX_COMPARED
         });
         who
@@ -266,7 +266,7 @@ impl Identity {
         })
     }
 
-    /// Whether all contacts of the value are this person's.
+    /// Whether all contacts of the value belong to this person.
     pub fn has_all_of(&self, value: &Value) -> bool {
         let other = Self::of(value, true);
         other.phones.iter().all(|number| self.has_phone(number))
@@ -276,9 +276,9 @@ impl Identity {
                 .all(|address| self.emails.contains(address))
     }
 
-    /// Whether these are two people. One may have two phones, and one part of a body the
-    /// phone while another has the address; but who shares neither a phone nor an address
-    /// is somebody else where both have both, or have different names.
+    /// Whether these are two people. One person may have two phones, and one part of a body
+    /// may have the phone while another has the address. But two parts that share neither a
+    /// phone nor an address are two people if both have both, or if their names differ.
     fn is_other_than(&self, other: &Self) -> bool {
         let share = other.phones.iter().any(|number| self.has_phone(number))
             || other
@@ -298,7 +298,7 @@ impl Identity {
     }
 }
 
-/// A name, for comparison.
+/// Returns a name, for comparison.
 fn name(value: &Value) -> Option<String> {
     let fields = value.as_object()?;
     let of = |names: &[&str]| {
@@ -311,8 +311,8 @@ fn name(value: &Value) -> Option<String> {
     Some(fold(&text)).filter(|name| !name.is_empty())
 }
 
-/// Where two people are in what would be read as one lead: in it and in objects that are
-/// known to hold a lead.
+/// Returns the places of two people in a value that would be read as one lead: in the value
+/// itself and in objects that are known to hold a lead.
 pub fn at_odds(value: &Value) -> Vec<String> {
     let mut parts = Parts::default();
     parts.visit(value, 0);
@@ -349,7 +349,7 @@ impl Parts {
                 if self.known.len() >= MAX_COMPARED || !self.odd.is_empty() {
                     return;
                 }
-                // Its name may stand in one object and its phone in another.
+                // A person's name may be in one object and the phone in another.
                 self.compare(Identity::of(part, true));
                 self.visit(part, depth + 1);
             }
@@ -375,7 +375,7 @@ mod tests {
     use leadhost_sdk::serde_json::json;
 
     #[test]
-    fn lists_of_people_are_found_under_whatever_name_and_others_are_not() {
+    fn lists_of_people_are_found_under_any_name_and_others_are_not() {
         let check = |body: Value, expect: &[&str]| {
             let found = candidates(&body, None);
             let paths: Vec<_> = found.iter().map(|people| people.path.as_str()).collect();
@@ -392,19 +392,19 @@ mod tests {
             json!({"pedidos": [{"telefones": ["11900000001"]}]}),
             &["pedidos"],
         );
-        // Not those inside of one that is found.
+        // People inside of a found person do not count.
         check(
             json!({"a": [{"email": "a@example.com", "b": [ana]}]}),
             &["a"],
         );
-        // One person is found as well.
+        // A single person is found as well.
         check(json!({"ficha": ana, "b": [ana]}), &["b", "ficha"]);
         check(json!({"a": [{"b": ana}, [ana]]}), &["a.0.b", "a.1"]);
         check(
             json!({"a": {"telefone": {"ddd": "11", "numero": "900000001"}}}),
             &["a"],
         );
-        // The phones of one person are no people.
+        // The phones of one person are not people.
         check(
             json!({"phones": [{"type": "home", "phone": "11900000001"}]}),
             &[""],
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn two_people_are_told_apart_and_parts_of_one_are_not() {
+    fn two_people_are_distinguished_and_parts_of_one_are_not() {
         let odd = |body: Value| at_odds(&body);
         let ana = json!({"nome": "Ana", "telefone": "11900000001", "email": "a@example.com"});
         let bia = json!({"nome": "Bia", "telefone": "11900000002", "email": "b@example.com"});

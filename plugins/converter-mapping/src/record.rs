@@ -1,5 +1,5 @@
-//! One item while it is read: finds what paths lead to, and remembers which
-//! values have a place in the lead, so that all others become attributes.
+//! One item while it is read: finds the values of paths, and records which values are
+//! used in the lead, so that all others become attributes.
 
 use std::collections::BTreeSet;
 
@@ -18,14 +18,14 @@ pub struct Record<'a> {
     pub item: &'a Value,
     pub root: &'a Value,
     pub delivery: &'a Delivery,
-    /// The object in the item that is the person, where its name does not say so.
+    /// The object in the item that is the person, if its name does not say so.
     pub person: Option<&'a Value>,
     pub pairs: Vec<Pair<'a>>,
-    /// Addresses of values that have a place in the lead.
+    /// Addresses of values that are used in the lead.
     used: BTreeSet<*const Value>,
 }
 
-/// A text that was found, and the source that it came from.
+/// A text, and the source that it came from.
 pub struct Found<'c> {
     pub text: String,
     pub source: &'c Source,
@@ -68,7 +68,7 @@ impl<'a> Record<'a> {
                 .is_none_or(|exists| exists != found.is_empty())
     }
 
-    /// The first text of a field.
+    /// Returns the first text of a field.
     pub fn first(&mut self, field: &Field) -> Option<String> {
         self.read(field, false, text_of_node)
             .into_iter()
@@ -76,7 +76,7 @@ impl<'a> Record<'a> {
             .map(|found| found.text)
     }
 
-    /// The first name of a field: also of an object or list of a name's parts.
+    /// Returns the first name of a field; it may be an object or list of a name's parts.
     pub fn first_name(&mut self, field: &Field) -> Option<String> {
         self.read(field, false, name_text)
             .into_iter()
@@ -84,12 +84,12 @@ impl<'a> Record<'a> {
             .map(|found| found.text)
     }
 
-    /// All texts of a field, best first.
+    /// Returns all texts of a field, best first.
     pub fn all<'c>(&mut self, field: &'c Field) -> Vec<Found<'c>> {
         self.read(field, true, text_of_node)
     }
 
-    /// The first time of a field that can be read.
+    /// Returns the first readable time of a field.
     pub fn time(&mut self, field: &Field, month_first: bool) -> Option<String> {
         self.all(field).into_iter().find_map(|found| {
             time::read(
@@ -161,7 +161,7 @@ impl<'a> Record<'a> {
         out
     }
 
-    /// The texts of a value, marked as used: a scalar's own, a list's each.
+    /// Returns the texts of a value, marked as used: a scalar's own, or one per list element.
     fn texts(&mut self, value: &'a Value, text: fn(&Value) -> Option<String>) -> Vec<String> {
         if let Some(text) = text(value) {
             self.mark(value);
@@ -180,7 +180,7 @@ impl<'a> Record<'a> {
         out
     }
 
-    /// What a path leads to, in the item or else among its pairs.
+    /// Returns the values of a path, in the item or else among its pairs.
     pub fn find(&self, path: &Path) -> Vec<&'a Value> {
         let found = path.find(self.item, self.root);
         if !found.is_empty() || path.is_from_root() {
@@ -205,9 +205,9 @@ impl<'a> Record<'a> {
         out
     }
 
-    /// What has no place in the lead of this person, under its own names: of the pairs, of
-    /// the item, and of the envelope around it where that is small. And where other people
-    /// are, who are left out.
+    /// Returns the values that are not used in the lead of this person, under their own names:
+    /// of the pairs, of the item, and small values of the envelope around it. Also returns the
+    /// places of other people, who are left out.
     pub fn rest(&mut self, own: &Identity) -> (Vec<(String, Value)>, Vec<String>) {
         let mut out: Vec<(String, Value)> = Vec::new();
         let pairs = std::mem::take(&mut self.pairs);
@@ -247,7 +247,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// An attribute; a name that comes again gets all its values.
+/// Adds an attribute; a repeated name gets a list of its values.
 fn add(out: &mut Vec<(String, Value)>, name: &str, value: Value) {
     let Some((_, taken)) = out.iter_mut().find(|(taken, _)| taken == name) else {
         out.push((name.to_owned(), value));
@@ -261,7 +261,7 @@ fn add(out: &mut Vec<(String, Value)>, name: &str, value: Value) {
     }
 }
 
-/// The one element of a list of one.
+/// Returns the element of a list with one element.
 fn single(value: &Value) -> &Value {
     match value {
         Value::Array(items) if items.len() == 1 => &items[0],
@@ -269,18 +269,19 @@ fn single(value: &Value) -> &Value {
     }
 }
 
-/// Whether the item is in the value. Its own inside is not looked at.
+/// Whether the value contains the item. Does not search inside the item.
 fn contains(value: &Value, item: &Value) -> bool {
     std::ptr::eq(value, item)
         || match value {
             Value::Object(fields) => fields.values().any(|inner| contains(inner, item)),
-            // Items of one list are neighbours; the first tells which list it is.
+            // Items of one list are adjacent in memory, so the range identifies the list.
             Value::Array(items) => items.as_ptr_range().contains(&std::ptr::from_ref(item)),
             _ => false,
         }
 }
 
-/// An envelope's field goes to each of its items, so it must not be a second body.
+/// Whether a field of an envelope is small. Each item gets a copy, so it must not be a
+/// second body.
 fn is_small(value: &Value) -> bool {
     match value {
         Value::Object(fields) => {
@@ -297,8 +298,8 @@ fn is_small(value: &Value) -> bool {
     }
 }
 
-/// A scalar's text, or that of an XML element with attributes, or of the usual
-/// objects around one value.
+/// Returns the text of a scalar, of an XML element with attributes, or of one of the
+/// usual objects around one value.
 pub fn text_of_node(value: &Value) -> Option<String> {
     match value {
         Value::Object(fields) => [
@@ -310,7 +311,7 @@ pub fn text_of_node(value: &Value) -> Option<String> {
     }
 }
 
-/// A name: a text, an object of its parts, or XML elements of which each is a part.
+/// Returns a name: a text, an object of its parts, or XML elements that are its parts.
 pub fn name_text(value: &Value) -> Option<String> {
     let join = |parts: [Option<String>; 2]| {
         let parts: Vec<String> = parts.into_iter().flatten().collect();

@@ -1,12 +1,12 @@
-//! Credentials that sources send along: they are masked in what is kept of the request,
-//! and no attribute of a lead.
+//! Credentials that sources include: they are masked in the stored request and never become
+//! attributes of a lead.
 
 use leadhost_sdk::{serde_json::Value, text_of};
 
 use crate::fold::fold;
 
-/// Members that the host masks at whatever depth before anything is kept. `token` is none
-/// of them, since a form's may be the id of its answers; it is no attribute.
+/// Members that the host masks at any depth before it stores anything. `token` is not one
+/// of them, since a form's token may be the id of its answers; it is no attribute either.
 pub const MASKED: [&str; 20] = [
     "google_key",
     "apikey",
@@ -30,7 +30,7 @@ pub const MASKED: [&str; 20] = [
     "senha",
 ];
 
-/// Words of a name, or two that follow each other, of which one makes it a credential's.
+/// Words, or pairs of adjacent words, that make a name a credential's.
 const WORDS: [&str; 30] = [
     "token",
     "tokens",
@@ -64,7 +64,7 @@ const WORDS: [&str; 30] = [
     "sessioncookie",
 ];
 
-/// Names that are a credential's as a whole: `cookies_accepted` is an answer.
+/// Names that are credentials as a whole: `cookies_accepted` is an answer.
 const WHOLE: [&str; 5] = [
     "authorization",
     "proxyauthorization",
@@ -73,14 +73,14 @@ const WHOLE: [&str; 5] = [
     "cookies",
 ];
 
-/// How names end that are written without anything between their words. Not `senha`,
+/// Endings of credentials' names that are written without separators. Not `senha`,
 /// since `resenha` is a review.
 const ENDS: [&str; 5] = ["token", "secret", "password", "passwd", "apikey"];
 
-/// A longer name is a question.
+/// Maximum length. A longer name is a question.
 const MAX_NAME: usize = 60;
 
-/// Whether what has this name is a credential.
+/// Whether a value with this name is a credential.
 pub fn is_secret(name: &str) -> bool {
     if !(3..=MAX_NAME).contains(&name.len()) {
         return false;
@@ -95,7 +95,7 @@ pub fn is_secret(name: &str) -> bool {
     words.iter().any(|word| is_word(word)) || words.windows(2).any(|two| is_word(&two.concat()))
 }
 
-/// The words of `csrf_token`, `X-Auth-Token`, `idToken` and `APIKey`, folded.
+/// Returns the folded words of `csrf_token`, `X-Auth-Token`, `idToken` and `APIKey`.
 fn words(name: &str) -> Vec<String> {
     let letters: Vec<char> = name.chars().collect();
     let mut words = vec![String::new()];
@@ -115,8 +115,8 @@ fn words(name: &str) -> Vec<String> {
     words.filter(|word| !word.is_empty()).collect()
 }
 
-/// Whether the value is an element of a list of names and values, and the name is a
-/// credential's.
+/// Whether the value is an element of a list of names and values, with a credential's
+/// name.
 pub fn is_named_secret(value: &Value) -> bool {
     const NAMES: [&str; 11] = [
         "name", "key", "nome", "chave", "campo", "nombre", "field", "header", "label", "id",
@@ -131,12 +131,12 @@ pub fn is_named_secret(value: &Value) -> bool {
     })
 }
 
-/// A text with the values of such fields of addresses masked; nothing if there are none.
+/// Returns a text with credentials in addresses masked; `None` if there are none.
 pub fn masked(text: &str) -> Option<String> {
     const MASK: &str = "***";
     let mut masked = String::new();
     let mut kept = 0;
-    // A field of an address stands behind one of these, up to the next one or a space.
+    // A field of an address follows one of these and ends at the next one or a space.
     let ends = |c: char| c.is_whitespace() || matches!(c, '&' | '#' | ';' | '"' | '<' | '>');
     for (at, _) in text.match_indices(['?', '&', '#', ';']) {
         let field = &text[at + 1..];
@@ -160,7 +160,7 @@ mod tests {
     use leadhost_sdk::serde_json::json;
 
     #[test]
-    fn names_of_credentials_are_known_in_every_spelling() {
+    fn names_of_credentials_are_recognised_in_every_spelling() {
         for name in [
             "token",
             "refresh_token",
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_names_are_no_credentials() {
+    fn ordinary_names_are_not_credentials() {
         for name in [
             "authorized_by",
             "autor",
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn names_may_stand_beside_their_values() {
+    fn names_beside_their_values_are_recognised() {
         assert!(is_named_secret(&json!({"name": "token", "value": "x"})));
         assert!(is_named_secret(&json!({"Chave": "API key", "valor": [1]})));
         assert!(!is_named_secret(&json!({"name": "cor", "value": "token"})));
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_addresses_are_masked() {
+    fn credentials_in_addresses_are_masked() {
         let check = |text: &str, expect: Option<&str>| {
             assert_eq!(masked(text).as_deref(), expect, "{text}");
         };

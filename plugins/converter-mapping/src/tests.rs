@@ -22,7 +22,7 @@ fn damaged_deliveries_do_not_panic() {
     leadhost_sdk::testing::run_damaged::<Mapping>(CASES);
 }
 
-/// The configurations in the README, each after the words that introduce it.
+/// Returns the configurations in the README, each with the text that introduces it.
 fn recipes() -> Vec<(&'static str, &'static str)> {
     let readme = include_str!("../README.md");
     let mut recipes = Vec::new();
@@ -73,7 +73,7 @@ fn the_schema_and_the_reader_agree_on_what_is_a_configuration() {
     }
 }
 
-/// What comes of a body with this configuration: the items' outcomes and the notes.
+/// Returns the items' outcomes and the notes for a body with this configuration.
 fn converted(config: Value, body: &str) -> (Vec<Value>, Vec<String>) {
     let mut case = Case::new("body", Call::Convert);
     case.delivery.config = config;

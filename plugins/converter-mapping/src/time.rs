@@ -1,11 +1,11 @@
-//! Times as sources write them: patterns that a configuration names, and the
-//! spellings that can be told without one. What comes out is RFC 3339, or local
-//! (`2026-03-02T14:30:00`) where the source names no zone: the host knows the
+//! Times as sources write them: in configured patterns, and in the formats that can be
+//! recognised without one. The result is RFC 3339, or local time
+//! (`2026-03-02T14:30:00`) if the source names no zone: the host knows the
 //! connection's.
 
 use leadhost_sdk::{epoch_to_rfc3339, serde_json::Value, text_of, time_text};
 
-/// A time in one of the formats; without any, epochs, ISO 8601 and day/month/year.
+/// Returns a time in one of the formats; without any, in epochs, ISO 8601 and day/month/year.
 /// `month_first` reads 03/02/2026 as the second of March.
 pub fn read(value: &Value, formats: &[String], month_first: bool) -> Option<String> {
     let text = text_of(value)?;
@@ -41,7 +41,7 @@ pub fn read(value: &Value, formats: &[String], month_first: bool) -> Option<Stri
         "%m/%d/%Y %I:%M %p",
         "%m/%d/%Y %I:%M:%S %p",
     ];
-    // A comma or an `às` between date and time says nothing.
+    // A comma or an `às` between date and time has no meaning.
     let spaced = text
         .replace(',', " ")
         .replace(" às ", " ")
@@ -55,7 +55,7 @@ pub fn read(value: &Value, formats: &[String], month_first: bool) -> Option<Stri
     find(&iso).or_else(|| find(first)).or_else(|| find(then))
 }
 
-/// Only what is clearly an epoch: nine digits or more are past 1973.
+/// Reads only values that are clearly an epoch: nine digits or more are after 1973.
 fn epoch(text: &str) -> Option<String> {
     let whole = text.split('.').next().unwrap_or_default();
     let digits = whole.strip_prefix('-').unwrap_or(whole);
@@ -85,7 +85,7 @@ struct Parts {
     zone: String,
 }
 
-/// A text under a pattern, or nothing if it does not fit to its end.
+/// Returns a text as read by a pattern; `None` if it does not match to its end.
 fn parse(text: &str, pattern: &str) -> Option<String> {
     let mut parts = Parts::default();
     let mut rest = text.trim();
@@ -175,7 +175,7 @@ fn days_in(year: i64, month: i64) -> i64 {
     }
 }
 
-/// One to `most` digits; four where four are wanted.
+/// Reads one to `most` digits; exactly four if four are required.
 fn number<'a>(text: &'a str, most: usize, out: &mut Option<i64>) -> Option<&'a str> {
     let length = text
         .bytes()
@@ -196,7 +196,7 @@ fn some<'a>(text: &'a str, out: &mut i64) -> Option<&'a str> {
     Some(rest)
 }
 
-/// `.123456789`, if it is there.
+/// Reads `.123456789`, if present.
 fn fraction<'a>(text: &'a str, out: &mut String) -> Option<&'a str> {
     let Some(digits) = text.strip_prefix('.') else {
         return Some(text);
@@ -207,7 +207,7 @@ fn fraction<'a>(text: &'a str, out: &mut String) -> Option<&'a str> {
     Some(&digits[length..])
 }
 
-/// `Z`, `+00:00`, `-0300`, `-03`, or nothing.
+/// Reads `Z`, `+00:00`, `-0300`, `-03`, or nothing.
 fn zone<'a>(text: &'a str, out: &mut String) -> Option<&'a str> {
     let trimmed = text.trim_start();
     if let Some(rest) = trimmed.strip_prefix(['Z', 'z']) {
@@ -238,7 +238,7 @@ fn zone<'a>(text: &'a str, out: &mut String) -> Option<&'a str> {
     Some(after)
 }
 
-/// Three letters or the whole name, in English, Portuguese or Spanish.
+/// Reads three letters or the whole name, in English, Portuguese or Spanish.
 fn month_name<'a>(text: &'a str, out: &mut Option<i64>) -> Option<&'a str> {
     const NAMES: [&[&str]; 12] = [
         &["jan", "ene"],
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_format_is_followed_to_the_letter() {
+    fn a_format_is_followed_exactly() {
         let check = |text: &str, format: &str, expect: Option<&str>| {
             let formats = [format.to_owned()];
             assert_eq!(

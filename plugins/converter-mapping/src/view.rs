@@ -1,4 +1,4 @@
-//! One place of an item where fields of the lead may be, and how each kind of
+//! One place of an item that may contain fields of the lead, and how each kind of
 //! field is read from it by the usual names.
 
 use leadhost_sdk::{digits, is_absent, serde_json::Value, text_of};
@@ -10,17 +10,17 @@ use crate::names;
 use crate::people::has_both;
 use crate::record::{FIRST_NAMES, LAST_NAMES, Record, name_text, text_of_node};
 
-/// One place where fields of the lead may be.
+/// One place that may contain fields of the lead.
 pub struct View<'a> {
     /// Folded names with their values.
     pub entries: Vec<(String, &'a Value)>,
-    /// The names are questions of a form: parts of them say what is meant.
+    /// The names are questions of a form: parts of them carry the meaning.
     pub questions: bool,
-    /// It is a person, whose id is not the lead's.
+    /// The place is a person, whose id is not the lead's.
     pub person: bool,
-    /// It describes the lead's way here; its ids are not the lead's.
+    /// The place describes the lead's origin; its ids are not the lead's.
     pub about: bool,
-    /// It is the item itself.
+    /// The place is the item itself.
     pub root: bool,
 }
 
@@ -43,7 +43,7 @@ impl<'a> View<'a> {
                     Value::Array(items) => items.first()?,
                     other => other,
                 };
-                // Attributes of an XML element, or a CRM's history, stand beside the value.
+                // Attributes of an XML element, or a CRM's history, are beside the value.
                 let text = match value {
                     Value::Object(fields) => {
                         let inner = fields.get("#text").or_else(|| fields.get("value"));
@@ -51,7 +51,7 @@ impl<'a> View<'a> {
                     }
                     other => text_of(other),
                 };
-                // JSON is for programs, and there may be people in it.
+                // JSON is for programs, and may contain people.
                 let text = text.filter(|text| json_in(text).is_none())?;
                 Some((value, text))
             })
@@ -70,7 +70,7 @@ impl<'a> View<'a> {
                 })
     }
 
-    /// A name; `plain` says whether `name` itself is one here.
+    /// Returns a name; `plain` says whether the key `name` itself counts here.
     pub fn name(&self, record: &mut Record<'a>, plain: bool) -> Option<String> {
         if let Some((value, name)) = self.first(names::FULL_NAMES) {
             record.mark(value);
@@ -130,7 +130,7 @@ impl<'a> View<'a> {
                     let Some(text) = phone_text(node) else {
                         continue;
                     };
-                    // A switch such as `whatsapp: 1` is no phone, and a list in JSON is none.
+                    // A switch such as `whatsapp: 1` is not a phone, nor is a list in JSON.
                     let is_short = digits(&text).len() < 4 && !text.starts_with('<');
                     if is_short || json_in(&text).is_some() {
                         continue;
@@ -175,7 +175,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Texts whose names say only in part what they are.
+    /// Texts whose names match a usual name only in part.
     pub fn likely(
         &self,
         record: &mut Record<'a>,
@@ -194,7 +194,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// A phone's text: a scalar's, or that of an object around it.
+/// Returns a phone's text: a scalar's, or that of an object around it.
 pub fn phone_text(node: &Value) -> Option<String> {
     text_of_node(node).or_else(|| {
         node_text(
@@ -212,7 +212,7 @@ pub fn phone_text(node: &Value) -> Option<String> {
     })
 }
 
-/// An address's text, likewise.
+/// Returns an address's text in the same way.
 pub fn email_text(node: &Value) -> Option<String> {
     text_of_node(node).or_else(|| node_text(node, names::EMAILS))
 }
@@ -227,8 +227,8 @@ fn node_text(node: &Value, names: &[&str]) -> Option<String> {
     })
 }
 
-/// A phone with the area code, and the country's, that stand beside it, where it
-/// has none itself.
+/// Adds the area code and the country code that are beside a phone, if it has none
+/// itself.
 fn with_codes(phone: &str, area: Option<String>, country: Option<&str>) -> String {
     let number = digits(phone);
     if phone.starts_with(['+', '<']) || phone.starts_with("p:") || number.len() > 11 {
@@ -251,7 +251,7 @@ pub fn push(out: &mut Vec<String>, text: String) {
     }
 }
 
-/// One number comes whole and in halves; the first spelling stays.
+/// One number may come whole and in halves; the first spelling stays.
 fn push_phone(out: &mut Vec<String>, text: String) {
     let number = digits(&text);
     let known = out.iter().any(|known| {

@@ -1,11 +1,11 @@
 //! XML as a tree of JSON values, for sources that still send it (ADF).
 //!
-//! An element that holds only text is that text; else it is an object with its
-//! attributes as `@name`, its text as `#text`, and its children by name, those
-//! that repeat as an array. Senders' XML is read, not validated: processing
-//! instructions of any name, comments and document types are passed over. An
-//! entity is one of the five of XML or a character number; any other stays as it
-//! is written, so nothing is expanded and nothing is fetched. Depth and the number
+//! An element that contains only text is that text; any other is an object with its
+//! attributes as `@name`, its text as `#text`, and its children by name; repeated
+//! children are an array. Senders' XML is read, not validated: processing
+//! instructions of any name, comments and document types are skipped. An
+//! entity is one of the five of XML or a character number; any other stays
+//! unchanged, so nothing is expanded and nothing is fetched. Depth and the number
 //! of elements are bounded.
 
 use leadhost_sdk::{
@@ -13,12 +13,12 @@ use leadhost_sdk::{
     serde_json::{Map, Value},
 };
 
-/// Deeper nesting is no lead.
+/// Maximum depth; deeper nesting is not a lead.
 const MAX_DEPTH: usize = 64;
-/// A batch of a thousand leads has a hundred thousand elements.
+/// Maximum elements; a batch of a thousand leads has a hundred thousand elements.
 const MAX_ELEMENTS: usize = 200_000;
 
-/// A document as an object with its root element under the element's name.
+/// Returns a document as an object with its root element under the element's name.
 pub fn parse(text: &str) -> Result<Value, Problem> {
     let mut reader = Reader {
         text,
@@ -35,7 +35,7 @@ struct Reader<'a> {
     elements: usize,
 }
 
-/// An element whose end has not come yet.
+/// An element without its end tag so far.
 struct Open<'a> {
     name: &'a str,
     fields: Map<String, Value>,
@@ -58,7 +58,7 @@ impl<'a> Reader<'a> {
         ))
     }
 
-    /// Walks with a stack of its own, so that depth costs no call stack.
+    /// Reads with a stack of its own, so that depth costs no call stack.
     fn document(&mut self) -> Result<Value, &'static str> {
         let mut open: Vec<Open<'a>> = Vec::new();
         loop {
@@ -117,7 +117,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// A document type with what it declares; none of it is used.
+    /// Skips a document type with its declarations; none of them is used.
     fn document_type(&mut self) -> Result<(), &'static str> {
         let rest = &self.text[self.at..];
         let end = rest.find('>').ok_or("a document type is not closed")?;
@@ -134,7 +134,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// An opening tag, and whether it closes itself.
+    /// Reads an opening tag; returns whether it closes itself.
     fn tag(&mut self) -> Result<(Open<'a>, bool), &'static str> {
         self.elements += 1;
         if self.elements > MAX_ELEMENTS {
@@ -212,7 +212,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Puts a finished element into its parent; gives the document if it has none.
+/// Adds a finished element to its parent; returns the document if it has none.
 fn close(open: &mut [Open<'_>], element: Open<'_>) -> Option<Value> {
     let Open {
         name,
@@ -237,7 +237,7 @@ fn close(open: &mut [Open<'_>], element: Open<'_>) -> Option<Value> {
         None => {
             parent.fields.insert(name.to_owned(), value);
         }
-        // An element's own value is never an array, so this one repeats.
+        // An element's own value is never an array, so an array means that this element repeats.
         Some(Value::Array(items)) => items.push(value),
         Some(once) => {
             let first = once.take();
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_xml_is_refused_with_line_and_column() {
+    fn malformed_xml_is_refused_with_line_and_column() {
         let message = parse("<a>\n <b></c></a>").unwrap_err().message;
         assert!(message.ends_with("at line 2 column 5"), "{message}");
         for text in [

@@ -1,7 +1,7 @@
-//! From what a person filled in to a lead.
+//! Converts the answers of a form to a lead.
 //!
-//! Forms name their fields in the form's language, in any case, and in words of
-//! the advertiser's own. What is known becomes a name, phone, e-mail or message;
+//! Forms name their fields in the form's language, in any case, and in the
+//! advertiser's own words. Known names become a name, phone, e-mail or message;
 //! every other answer is kept as an attribute under its own name.
 
 use leadhost_sdk::{
@@ -10,9 +10,9 @@ use leadhost_sdk::{
     text_at, text_of, time_text,
 };
 
-/// A lead of a Graph answer, of a webhook's value with the answers in it, or of
-/// one row of a list. `state` fills in what the answer leaves out; `claimed` is
-/// the id under which the lead is already known.
+/// Returns the lead of a Graph API response, of a webhook's value that contains the
+/// answers, or of one row of a list. `state` supplies values that the response leaves
+/// out; `claimed` is the id under which the lead is already known.
 pub fn lead(answer: &Value, state: &Map<String, Value>, claimed: Option<String>) -> Lead {
     let text = |names: &[&str]| {
         text_at(answer, names).or_else(|| {
@@ -44,7 +44,7 @@ pub fn lead(answer: &Value, state: &Map<String, Value>, claimed: Option<String>)
         lead = lead.email(email.clone());
     }
     for (name, keys) in CAMPAIGN {
-        // An organic or test lead has `0` for its ad.
+        // An organic or test lead has `0` as its ad.
         lead = lead.campaign(name, text(keys).filter(|value| value != "0"));
     }
     lead = consents(lead, answer.get("custom_disclaimer_responses"));
@@ -66,7 +66,7 @@ const CAMPAIGN: [(&str, &[&str]); 10] = [
     ("campaign-name", &["campaign_name"]),
     ("adset-id", &["adset_id"]),
     ("adset-name", &["adset_name"]),
-    // In a webhook `adgroup_id` is another name of the ad.
+    // In a webhook `adgroup_id` is another name for the ad.
     ("ad-id", &["ad_id", "adgroup_id"]),
     ("ad-name", &["ad_name"]),
     ("form-id", &["form_id"]),
@@ -75,7 +75,7 @@ const CAMPAIGN: [(&str, &[&str]); 10] = [
     ("is-organic", &["is_organic"]),
 ];
 
-/// Fields of an answer that have a place of their own in a lead.
+/// Fields of a response that have their own field in a lead.
 const KNOWN: [&str; 18] = [
     "id",
     "leadgen_id",
@@ -164,10 +164,10 @@ const EMAILS: [&str; 12] = [
 ];
 const MESSAGES: [&str; 4] = ["message", "mensagem", "mensaje", "sua_mensagem"];
 
-/// What Meta's testing tool gives as the e-mail of a lead.
+/// The e-mail of leads of Meta's testing tool.
 const TEST_EMAILS: [&str; 2] = ["test@fb.com", "test@meta.com"];
 
-/// The answers, sorted into places.
+/// The answers, sorted by field.
 #[derive(Default)]
 struct Filled {
     is_test: bool,
@@ -177,8 +177,8 @@ struct Filled {
     message: Option<String>,
     phones: Vec<String>,
     emails: Vec<String>,
-    /// Answers to questions of the advertiser's own that ask for a phone; the
-    /// answers stay attributes as well.
+    /// Answers to the advertiser's own questions that ask for a phone; they are also
+    /// kept as attributes.
     likely_phones: Vec<String>,
     likely_emails: Vec<String>,
     others: Vec<(String, Value)>,
@@ -289,7 +289,7 @@ fn keep(place: &mut Option<String>, text: Option<String>) {
     }
 }
 
-/// What Meta's testing tool fills in: `<test lead: dummy data for full_name>`.
+/// Whether Meta's testing tool filled in the value: `<test lead: dummy data for full_name>`.
 fn is_dummy(text: &str) -> bool {
     text.trim_start()
         .to_ascii_lowercase()
@@ -343,7 +343,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_fields_are_folded() {
+    fn field_names_are_folded() {
         let check = |name: &str, expect: &str| assert_eq!(folded(name), expect);
         check("FULL_NAME", "full_name");
         check("E-mail:", "e_mail");
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_that_only_mention_a_phone_are_not_one() {
+    fn answers_that_only_mention_a_phone_are_not_phones() {
         assert!(looks_like_phone("+55 (11) 90000-0001"));
         assert!(!looks_like_phone("sim"));
         assert!(!looks_like_phone("depois das 18h, 11900000001"));

@@ -5,10 +5,10 @@ use serde::Deserialize;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Config {
-    /// Where the Graph API is; another address is for relays and tests.
+    /// The address of the Graph API; relays and tests use another one.
     pub graph_url: String,
     pub graph_version: String,
-    /// What is asked of the Graph API. By default it gives no names of ads and
+    /// The requested fields. By default the Graph API returns no names of ads and
     /// campaigns.
     pub fields: Vec<String>,
     pub page_token: PageToken,
@@ -63,7 +63,7 @@ pub const SCHEMA: &str = r#"{
       "type": "string",
       "pattern": "^https?://[^/?# ]+[^?# ]*$",
       "default": "https://graph.facebook.com",
-      "description": "Where the Graph API is."
+      "description": "The address of the Graph API."
     },
     "graphVersion": {
       "type": "string",
@@ -75,7 +75,7 @@ pub const SCHEMA: &str = r#"{
       "type": "array",
       "items": { "type": "string", "pattern": "^[a-z_]+$" },
       "minItems": 1,
-      "description": "The fields of a lead to ask for."
+      "description": "The fields of a lead to request."
     },
     "pageToken": {
       "enum": ["by-page", "single"],

@@ -1,20 +1,20 @@
-//! The Graph API's errors, sorted by what can be done about them.
+//! The Graph API's errors, classified by their remedy.
 
 use leadhost_sdk::{Failure, HttpResponse, serde_json::Value, text_at};
 
-/// A lead that was just announced may not be there yet.
+/// Wait for a lead that may not be readable yet.
 pub const NOT_READY_SECONDS: u32 = 60;
-/// Where a limit names no time of its own.
+/// Wait after a limit without a time of its own.
 const LIMIT_SECONDS: u32 = 300;
 
-/// By the error's code; the HTTP status says little.
+/// Classifies by the error's code; the HTTP status says little.
 pub fn of_error(error: &Value, response: &HttpResponse) -> Failure {
     let code = number(error, "code");
     let subcode = number(error, "error_subcode");
     let message = text_at(error, &["message", "error_user_msg"]).unwrap_or_default();
     let words = words(code, subcode, &message);
     match (code, subcode) {
-        // Deleted, not permitted or not replicated yet: only time tells.
+        // Deleted, not permitted or not replicated yet. Only time shows which.
         (Some(100), Some(33)) => Failure::retry(words, Some(NOT_READY_SECONDS)),
         (Some(100), _) if message.contains("Unsupported get request") => {
             Failure::retry(words, Some(NOT_READY_SECONDS))
@@ -25,13 +25,13 @@ pub fn of_error(error: &Value, response: &HttpResponse) -> Failure {
         (Some(4 | 17 | 32 | 613 | 429 | 80_000..=80_014), _) => limited(words, response),
         (Some(1 | 2), _) => Failure::retry(words, response.retry_after()),
         (Some(_), _) if response.status == 429 => limited(words, response),
-        // A code that nobody listed: the host bounds the attempts.
+        // An unlisted code. The host limits the attempts.
         (Some(_), _) => Failure::retry(words, response.retry_after()),
         (None, _) => of_status(response),
     }
 }
 
-/// By the status alone, where the answer says nothing that can be read.
+/// Classifies by the status alone, if the response is unreadable.
 pub fn of_status(response: &HttpResponse) -> Failure {
     let status = response.status;
     match status {
@@ -57,7 +57,7 @@ fn asks_for_permission(message: &str) -> bool {
             .any(|asked| message.contains(asked))
 }
 
-/// Codes come as numbers, and through relays as texts.
+/// Returns the code. Codes are numbers, or texts if a relay changed them.
 fn number(error: &Value, name: &str) -> Option<u32> {
     text_at(error, &[name])?.parse().ok()
 }
@@ -77,5 +77,5 @@ fn words(code: Option<u32>, subcode: Option<u32>, message: &str) -> String {
     out
 }
 
-/// Of Meta's own words, in characters.
+/// Maximum characters of Meta's own text.
 const MAX_MESSAGE: usize = 500;

@@ -1,4 +1,4 @@
-//! What the Graph API answers to a fetch: a lead, a list of leads, or an error.
+//! The Graph API's response to a fetch: a lead, a list of leads, or an error.
 
 use leadhost_sdk::{
     Completion, Failure, Item, is_absent,
@@ -33,7 +33,7 @@ pub fn items(completion: &Completion) -> Result<Vec<Item>, Failure> {
             .map(|(index, lead)| listed(lead, &state, index))
             .collect(),
         _ => {
-            // A form may ask nothing but for consents: then there are no answers.
+            // A form may ask only for consents; then there are no answers.
             let is_lead = ["field_data", "custom_disclaimer_responses", "id"]
                 .iter()
                 .any(|name| body.get(*name).is_some_and(|value| !is_absent(value)));

@@ -1,9 +1,9 @@
-//! Meta Lead Ads: the webhook names leads, the Graph API has them.
+//! Meta Lead Ads: the webhook names leads, and the Graph API returns them.
 //!
-//! `webhook` reads a batch of changes into fetches (or leads, where a relay has
-//! put the answers in already), `graph` reads what the Graph API answers,
-//! `answers` makes a lead of what a person filled in, `faults` sorts the Graph
-//! API's errors by what can be done about them.
+//! `webhook` reads a batch of changes into fetches (or leads, if a relay has
+//! already inserted the answers), `graph` reads the Graph API's response,
+//! `answers` makes a lead of a form's answers, `faults` classifies the Graph
+//! API's errors by their remedy.
 //!
 //! Ids are text from end to end: Meta sends them as numbers and as strings, and
 //! they exceed what a double holds.
@@ -41,7 +41,7 @@ impl Converter for MetaLeadAds {
         )
         .optional_secret(
             "verify-token",
-            "What Meta must name when it tries the address",
+            "The token that Meta sends when it verifies the address",
         )
         .optional_secret(
             "page-token/*",
@@ -55,8 +55,8 @@ impl Converter for MetaLeadAds {
     }
 
     fn sender_checks(config: &Config) -> Result<SenderPolicy, Problem> {
-        // An address that cannot be fetched from is better found here, when the
-        // connection is made, than with its first lead.
+        // Reject an address that cannot be fetched from when the connection is
+        // created, and not with its first lead.
         HttpRequest::get(&config.graph_url)?;
         Ok(
             [SenderCheck::hmac_sha256_hex("app-secret", "x-hub-signature-256").prefix("sha256=")]

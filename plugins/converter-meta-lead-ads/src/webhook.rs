@@ -1,7 +1,7 @@
 //! A delivery of Meta: entries of pages, each with changes.
 //!
-//! Every change is an item of its own, so that a bad one harms no other. A body
-//! with the answers in it, as relays and hand-made tests send, gives leads at
+//! Every change is a separate item, so that a bad one does not affect the others. A
+//! body that contains the answers, as relays and manual tests send, yields leads at
 //! once.
 
 use leadhost_sdk::{
@@ -12,12 +12,12 @@ use leadhost_sdk::{
 
 use crate::{Config, PageToken, answers};
 
-/// The items of a delivery.
+/// Returns the items of a delivery.
 pub fn items(config: &Config, body: &Value) -> Result<Vec<Item>, Problem> {
     let Value::Object(fields) = body else {
         return Err(Problem::new("the body must be a JSON object with `entry`"));
     };
-    // Other objects have entries and changes of the same shape.
+    // Webhooks of other objects have entries and changes of the same shape.
     if let Some(object) = fields.get("object").and_then(text_of)
         && object != PAGE
     {
@@ -54,7 +54,7 @@ fn count(entries: &[Value]) -> usize {
         .sum()
 }
 
-/// What relays make of a webhook: one change, its value alone, or the leads.
+/// A webhook as relays reduce it: one change, its value alone, or the leads.
 fn relayed(config: &Config, body: &Value) -> Option<Vec<Item>> {
     if let Some(value) = body.get("value").filter(|value| value.is_object()) {
         let field = body.get("field").and_then(text_of);
@@ -138,14 +138,14 @@ fn change_item(
     routed(item, page.as_deref())
 }
 
-/// A fetch for a lead that is only named; or in words why there can be none.
+/// Returns a fetch for a lead that is only named, or the reason why there can be none.
 fn pointer_item(config: &Config, value: &Value, page: Option<&str>) -> Result<Item, String> {
     let id = text_at(value, &["leadgen_id"])
         .filter(|id| id.len() <= MAX_ID)
         .ok_or("the change names no lead: `leadgen_id` is missing")?;
     let token = match (config.page_token, page) {
         (PageToken::Single, _) => "page-token".to_owned(),
-        // The id becomes part of a secret's name: nothing but an id may.
+        // The id becomes part of a secret's name, so it must be nothing but an id.
         (PageToken::ByPage, Some(page)) if is_id(page) => format!("page-token/{page}"),
         (PageToken::ByPage, _) => {
             return Err("the change names no page: `page_id` is missing or is no id".into());
@@ -172,7 +172,7 @@ fn request(config: &Config, id: &str, token: &str) -> Result<HttpRequest, Proble
     })
 }
 
-/// What the webhook knows and the answer may leave out.
+/// Returns values of the webhook that the response may leave out.
 fn state(value: &Value, page: Option<&str>) -> Value {
     let mut state = Map::new();
     let known = [
@@ -212,7 +212,7 @@ fn leadgen() -> Option<String> {
 
 const PAGE: &str = "page";
 const LEADGEN: &str = "leadgen";
-/// Meta's ids have some 17 digits; relays make up longer ones.
+/// Meta's ids have some 17 digits; relays use longer ones.
 const MAX_ID: usize = 128;
 
 #[cfg(test)]
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_batch_beyond_what_a_host_takes_is_refused_in_words() {
+    fn a_batch_above_the_item_limit_is_refused() {
         let refused = |body: Value| items(&Config::default(), &body).is_err();
         assert!(refused(json!({"entry": vec![1; MAX_ITEMS + 1]})));
         assert!(refused(json!({"data": vec![1; MAX_ITEMS + 1]})));

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::diff::diff;
 use crate::message::{Message, default_context};
 
-/// Which function of a plugin a case calls: the first three are those of every
+/// The function of a plugin that a case calls: the first three belong to every
 /// plugin, then come the converter's own, then the adapter's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -25,7 +25,7 @@ pub enum Call {
 }
 
 impl Call {
-    /// The name as `case.json` spells it.
+    /// Returns the name as `case.json` spells it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Describe => "describe",
@@ -42,43 +42,43 @@ impl Call {
         }
     }
 
-    /// Whether a case of it says what is to be sent, in `message`.
+    /// Returns whether its cases have a message to send, in `message`.
     pub fn takes_message(self) -> bool {
         matches!(self, Self::Send | Self::ReadAnswer)
     }
 
-    /// Whether a case of it says what a provider answered, in `response`. The
+    /// Returns whether its cases have a provider's response, in `response`. The
     /// response of `complete` is in its `completion`.
     pub fn takes_response(self) -> bool {
         matches!(self, Self::ReadAnswer | Self::ReadTemplates)
     }
 }
 
-/// A case: one call with its input, and the answer that it must give.
+/// A golden case: one call with its input, and the expected output.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Case {
     /// The name of the case's folder.
     pub name: String,
-    /// What the case shows, for people.
+    /// A line about what the case shows.
     pub about: String,
     pub call: Call,
-    /// The request, for `handshake`, `convert` and `readWebhook`. Its `config`
-    /// holds for every call that is given one, its `context` for `complete` too.
+    /// The request, for `handshake`, `convert` and `readWebhook`. Its `config` applies
+    /// to every call that gets one, its `context` also to `complete`.
     pub delivery: Delivery,
     /// The body's bytes: of the delivery, or of the response.
     pub body: Vec<u8>,
-    /// What `complete` is given; defaults for other calls.
+    /// The input of `complete`; defaults for other calls.
     pub completion: Completion,
-    /// What `send` and `readAnswer` are given; defaults for other calls.
+    /// The input of `send` and `readAnswer`; defaults for other calls.
     pub message: Message,
-    /// What `readAnswer` and `readTemplates` are given; defaults for other calls.
+    /// The response for `readAnswer` and `readTemplates`; defaults for other calls.
     pub response: Response,
-    /// The normalised answer. None: not written yet, the case cannot pass.
+    /// The normalised output. `None`: not written yet, so the case cannot pass.
     pub expect: Option<Value>,
 }
 
 impl Case {
-    /// A case of that name and call with nothing but defaults.
+    /// Returns a case of that name and call with nothing but defaults.
     pub fn new(name: impl Into<String>, call: Call) -> Self {
         Self {
             name: name.into(),
@@ -93,12 +93,12 @@ impl Case {
         }
     }
 
-    /// What a normalised answer has other than the case expects; None where it
-    /// is as expected, and where the case expects nothing yet.
+    /// Returns the differences between a normalised output and the expected one;
+    /// `None` if there are none, or if the case has no expected output yet.
     ///
-    /// The version that `describe` tells is left out: it changes with every
-    /// release, and a case that pins it would refuse each new one, while what a
-    /// host relies on (name, schema, secrets, hosts) stays compared.
+    /// The version that `describe` returns is ignored: it changes with every release,
+    /// and a case that pins it would refuse each new one. The fields that a host
+    /// relies on (name, schema, secrets, hosts) are compared.
     pub fn difference(&self, came: &Value) -> Option<String> {
         let expected = self.expect.as_ref()?;
         match self.call {
@@ -107,14 +107,14 @@ impl Case {
         }
     }
 
-    /// The body as the contract hands it over: text where it is UTF-8.
+    /// Returns the body as text, as the contract passes it; `None` if it is not UTF-8.
     pub fn body_text(&self) -> Option<&str> {
         std::str::from_utf8(&self.body).ok()
     }
 }
 
-/// What a plugin is told about a request. The defaults stand for fields that a
-/// case leaves out.
+/// The request that a plugin gets. The defaults stand for fields that a case leaves
+/// out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Delivery {
@@ -122,7 +122,7 @@ pub struct Delivery {
     pub id: String,
     #[serde(skip_serializing_if = "is_default_time")]
     pub received_at: String,
-    /// Empty: `GET` for a handshake, `POST` else.
+    /// Empty: `GET` for a handshake, `POST` otherwise.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub method: String,
     #[serde(skip_serializing_if = "is_default_path")]
@@ -155,7 +155,7 @@ impl Default for Delivery {
 }
 
 impl Delivery {
-    /// The method: as the case says, else what the call implies.
+    /// Returns the method of the case, or else the one that the call implies.
     pub fn method_for(&self, call: Call) -> &str {
         match (self.method.as_str(), call) {
             ("", Call::Handshake) => "GET",
@@ -164,13 +164,13 @@ impl Delivery {
         }
     }
 
-    /// The configuration as the contract hands it over.
+    /// Returns the configuration as the contract passes it.
     pub fn config_text(&self) -> String {
         self.config.to_string()
     }
 }
 
-/// What `complete` is given besides the configuration and the body.
+/// The input of `complete` besides the configuration and the body.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Completion {
@@ -195,7 +195,7 @@ impl Default for Completion {
 }
 
 impl Completion {
-    /// The state's bytes.
+    /// Returns the state's bytes.
     pub fn state_bytes(&self) -> Vec<u8> {
         match &self.state {
             Value::Null => Vec::new(),
@@ -205,7 +205,7 @@ impl Completion {
     }
 }
 
-/// The answer to a request of the plugin; its body is the case's body.
+/// The response to a request of the plugin; its body is the case's body.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Response {
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_raised_version_is_no_difference_of_a_description() {
+    fn a_raised_version_is_no_difference() {
         let case = case(
             Call::Describe,
             json!({"ok": {"name": "forms", "version": "1.0.0", "hosts": []}}),

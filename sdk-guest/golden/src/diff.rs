@@ -1,11 +1,11 @@
-//! The difference of two answers in words: where, what was expected, what came.
+//! The differences of two outputs as text: path, expected value, actual value.
 
 use std::fmt::Write;
 
 use serde_json::Value;
 
-/// None where the two are equal, else a line for each difference, at most
-/// [`MAX_LINES`]. Numbers are equal when they are written alike.
+/// Returns `None` if the two are equal, else a line for each difference, at most
+/// [`MAX_LINES`]. Numbers are equal if they are written alike.
 pub fn diff(expected: &Value, actual: &Value) -> Option<String> {
     let mut found = Found::default();
     found.walk(&mut Vec::new(), expected, actual);
@@ -20,20 +20,20 @@ pub fn diff(expected: &Value, actual: &Value) -> Option<String> {
     Some(found.lines.join("\n"))
 }
 
-/// So many differences say what is wrong; more only hide it.
+/// Enough differences to show what is wrong; more only hide it.
 const MAX_LINES: usize = 20;
-/// Of a value that is quoted in a line, and of a place, in characters.
+/// Maximum characters of a quoted value, and of a path.
 const MAX_QUOTE: usize = 300;
 
-/// A step on the way to a place.
+/// A step of a path.
 #[derive(Clone, Copy)]
 enum Step<'a> {
     Field(&'a str),
     Element(usize),
 }
 
-/// Differences so far. Only those that are told are written out: answers may be
-/// long, and made so that writing out each takes for ever.
+/// Differences so far. Only those that are reported are formatted: outputs may be
+/// long, and crafted so that formatting each difference would never end.
 #[derive(Default)]
 struct Found {
     lines: Vec<String>,
@@ -79,7 +79,7 @@ impl Found {
             return;
         }
         self.lines.push(format!(
-            "{}: expected {}, came {}",
+            "{}: expected {}, got {}",
             place(path),
             quote(expected),
             quote(actual)
@@ -125,9 +125,9 @@ mod tests {
 
     use super::*;
 
-    /// Written out, the places of these differences would be many gigabytes.
+    /// Formatted, the paths of these differences would be many gigabytes.
     #[test]
-    fn many_differences_below_a_long_name_cost_no_more_than_what_is_told() {
+    fn only_reported_differences_below_a_long_name_are_formatted() {
         let name = "n".repeat(500_000);
         let of = |value: u8| json!({ &name: vec![value; 200_000] });
         let said = diff(&of(1), &of(2)).unwrap();
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_names_path_expected_and_came() {
+    fn a_difference_names_path_expected_and_actual_value() {
         let text = diff(
             &json!({"ok": {"items": [{"name": "Ana"}, {"name": "Bia"}]}}),
             &json!({"ok": {"items": [{"name": "Eva"}], "notes": []}}),
@@ -156,9 +156,9 @@ mod tests {
         .unwrap();
         assert_eq!(
             text,
-            "ok.items.0.name: expected \"Ana\", came \"Eva\"\n\
-             ok.items.1: expected {\"name\":\"Bia\"}, came nothing\n\
-             ok.notes: expected nothing, came []"
+            "ok.items.0.name: expected \"Ana\", got \"Eva\"\n\
+             ok.items.1: expected {\"name\":\"Bia\"}, got nothing\n\
+             ok.notes: expected nothing, got []"
         );
     }
 

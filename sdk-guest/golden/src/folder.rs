@@ -38,7 +38,11 @@ pub enum FolderError {
     Empty { path: PathBuf },
 }
 
-/// The cases of a folder, sorted by name.
+/// Returns the cases of a folder, sorted by name.
+///
+/// # Errors
+///
+/// If the folder or a file in it cannot be read, a case is invalid, or there is none.
 pub fn load_dir(dir: &Path) -> Result<Vec<Case>, FolderError> {
     let mut folders = Vec::new();
     for entry in std::fs::read_dir(dir).map_err(|source| read_error(dir, source))? {
@@ -57,7 +61,11 @@ pub fn load_dir(dir: &Path) -> Result<Vec<Case>, FolderError> {
     folders.iter().map(|folder| load_case(folder)).collect()
 }
 
-/// Writes a case's answer into its `case.json`. The file is laid out anew.
+/// Writes a case's output into its `case.json` and reformats the file.
+///
+/// # Errors
+///
+/// If the file cannot be read, parsed or written.
 pub fn write_expect(dir: &Path, case: &str, expect: &Value) -> Result<(), FolderError> {
     let path = dir.join(case).join(CASE_FILE);
     let mut file = read_case_file(&path)?;
@@ -72,7 +80,7 @@ pub fn write_expect(dir: &Path, case: &str, expect: &Value) -> Result<(), Folder
 
 const CASE_FILE: &str = "case.json";
 
-/// `case.json` itself; the order of its fields is the order in which a case is read.
+/// The format of `case.json`; the order of its fields is the order for readers.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct CaseFile {
@@ -258,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_adapter_sends_and_is_answered_is_read() {
+    fn messages_and_responses_of_adapters_are_read() {
         let cases = case(&[
             (
                 "one/case.json",

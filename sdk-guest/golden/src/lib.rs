@@ -1,16 +1,16 @@
-//! The format of golden cases: what a plugin is given, and the answer that it
-//! must give, as files.
+//! The format of golden cases: the input of a plugin and its expected output, as
+//! files.
 //!
 //! A case is a folder `golden/<case>/` with a `case.json` and the bodies that
-//! it names. The same cases are walked natively by the SDK's test helper, run
-//! against a built component by the tools, and carried inside a component (the
-//! custom section `leadhost:golden`), so that the host can try a version before
-//! it serves. This crate knows neither WIT nor wasm runtimes: it works on what
-//! `serde` gives for the types that bindings generators make.
+//! it names. The SDK's test helper runs the cases natively, the tools run them
+//! against a built component, and a component carries them (in the custom section
+//! `leadhost:golden`), so that the host can try a version before its activation.
+//! This crate knows neither WIT nor wasm runtimes: it works on the `serde` output of
+//! the types that bindings generators make.
 //!
-//! Rules inside: an answer is compared exactly, after [`normalise()`], but for
-//! the version that `describe` tells ([`Case::difference`]); nothing here panics
-//! on hostile bytes; a packed set of cases is at most [`MAX_PACKED_BYTES`].
+//! Invariants: an output is compared exactly, after [`normalise()`], except for the
+//! version that `describe` returns ([`Case::difference`]); nothing here panics
+//! on hostile bytes; a packed set of cases has at most [`MAX_PACKED_BYTES`].
 
 mod case;
 mod diff;

@@ -1,4 +1,4 @@
-//! What an adapter is asked to send, as a case says it.
+//! The message that an adapter is asked to send.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -12,9 +12,8 @@ pub struct Message {
     pub message_id: String,
     #[serde(skip_serializing_if = "is_default_recipient")]
     pub recipient: String,
-    /// The template in the shape of the REST interface. A text is handed over
-    /// as it stands: what an adapter does with a text that is no JSON is a case
-    /// like any other.
+    /// The template in the shape of the REST interface. A text is passed unchanged,
+    /// so that a case can also cover a template that is not JSON.
     pub template: Value,
     #[serde(skip_serializing_if = "is_default_context")]
     pub context: Vec<(String, String)>,
@@ -32,7 +31,7 @@ impl Default for Message {
 }
 
 impl Message {
-    /// The template as the contract hands it over.
+    /// Returns the template as the contract passes it.
     pub fn template_text(&self) -> String {
         match &self.template {
             Value::String(text) => text.clone(),
@@ -41,7 +40,7 @@ impl Message {
     }
 }
 
-/// Names and values as a record holds them.
+/// Returns names and values as a record holds them.
 pub(crate) fn default_context(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
     pairs
         .iter()

@@ -1,14 +1,14 @@
-//! From what `serde` derives for generated bindings to what a person writes in
-//! a case: camel-case keys, bytes as text, JSON texts as JSON.
+//! Converts the `serde` output of generated bindings to the form that people write
+//! in a case: camel-case keys, bytes as text, JSON texts as JSON.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value};
 
-/// The readable form of an answer. The argument is the serialisation of a
+/// Returns the readable form of an output. The argument is the serialisation of a
 /// `Result` of generated types (`Ok`, `Err`), or of such a type alone.
 ///
 /// Every object key in it is an identifier of the contract, since the contract
-/// has no maps; so all of them can be respelled.
+/// has no maps, so all keys can be renamed.
 pub fn normalise(value: Value) -> Value {
     match value {
         Value::Array(items) => Value::Array(items.into_iter().map(normalise).collect()),
@@ -54,7 +54,7 @@ fn attribute(pair: Value) -> Value {
     }
 }
 
-/// A text that is not JSON stays as it is, so that the difference shows it.
+/// Keeps a text that is not JSON, so that the difference shows it.
 fn json_or_text(text: String) -> Value {
     serde_json::from_str(&text).unwrap_or(Value::String(text))
 }
@@ -80,7 +80,7 @@ fn readable(bytes: Vec<u8>) -> Value {
     }
 }
 
-/// `snake_case` and `PascalCase` to `camelCase`.
+/// Converts `snake_case` and `PascalCase` to `camelCase`.
 fn camel(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     let mut upper = false;

@@ -1,4 +1,4 @@
-//! Cases as one JSON text with the bodies inside: what a component carries.
+//! Golden cases as one JSON text that includes their bodies, as a component carries them.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize};
@@ -6,17 +6,17 @@ use serde_json::Value;
 
 use crate::{Call, Case, Completion, Delivery, Message, Response};
 
-/// A component's own cases may weigh so much: enough for some hundred bodies,
+/// Maximum bytes of a component's own cases: enough for some hundred bodies, and
 /// little beside the component itself.
 pub const MAX_PACKED_BYTES: usize = 1 << 20;
 
-/// So many cases show what a plugin does; each is a call before it may serve.
+/// Maximum number of cases. Each is a call before the version can be activated.
 pub const MAX_CASES: usize = 1_000;
 
-/// Bytes of a case's name: it is that of a folder, and no file system takes longer ones.
+/// Maximum bytes of a case's name. It names a folder, and no file system allows longer names.
 pub const MAX_NAME_BYTES: usize = 255;
 
-/// Why cases cannot be packed or read back.
+/// Why cases cannot be packed or unpacked.
 #[derive(Debug, thiserror::Error)]
 pub enum PackError {
     #[error("the packed golden cases have {bytes} bytes, at most {MAX_PACKED_BYTES} are allowed")]
@@ -37,7 +37,11 @@ pub enum PackError {
     Format(u32),
 }
 
-/// The cases as bytes for a component's custom section.
+/// Returns the cases as bytes for a component's custom section.
+///
+/// # Errors
+///
+/// If there are too many cases, a name is too long, or the result is too large.
 pub fn pack(cases: &[Case]) -> Result<Vec<u8>, PackError> {
     few(cases.len())?;
     cases.iter().try_for_each(|case| named(&case.name))?;
@@ -50,7 +54,11 @@ pub fn pack(cases: &[Case]) -> Result<Vec<u8>, PackError> {
     Ok(bytes)
 }
 
-/// The cases that [`pack`] wrote.
+/// Returns the cases that [`pack`] wrote.
+///
+/// # Errors
+///
+/// If the bytes exceed a limit, have another format, or are not packed cases.
 pub fn unpack(bytes: &[u8]) -> Result<Vec<Case>, PackError> {
     bounded(bytes)?;
     let packed: Packed = serde_json::from_slice(bytes)?;
@@ -77,7 +85,7 @@ fn named(name: &str) -> Result<(), PackError> {
     Ok(())
 }
 
-/// Raised when a case's fields change their meaning.
+/// Increased when a case's fields change their meaning.
 const FORMAT: u32 = 1;
 
 #[derive(Serialize, Deserialize)]
@@ -103,7 +111,7 @@ struct PackedCase {
     /// A body that is UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     text: Option<String>,
-    /// A body that is not.
+    /// A body that is not UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     base64: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -204,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_packed_comes_back() {
+    fn packed_cases_are_unpacked_unchanged() {
         let cases = [
             case(b"{\"id\":9007199254740993}"),
             case(&[0xff, 0]),
@@ -223,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn more_cases_than_anybody_needs_are_refused_both_ways() {
+    fn too_many_cases_are_refused_both_ways() {
         let many = vec![Case::new("", Call::Convert); MAX_CASES + 1];
         assert!(matches!(pack(&many), Err(PackError::TooMany { .. })));
         let text = vec![r#"{"name":"","about":"","call":"convert"}"#; MAX_CASES + 1].join(",");
@@ -235,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_no_folder_has_is_refused_both_ways() {
+    fn a_name_too_long_for_a_folder_is_refused_both_ways() {
         let named = |bytes: usize| [Case::new("n".repeat(bytes), Call::Convert)];
         let most = pack(&named(MAX_NAME_BYTES)).unwrap();
         assert!(unpack(&most).is_ok());

@@ -1,8 +1,8 @@
-//! The custom sections of a component that are ours: the golden cases, and others
-//! by their names.
+//! Leadhost's custom sections of a component: the golden cases, and others by their
+//! names.
 //!
-//! A walk over top-level sections only: an id byte, a LEB128 length, that many
-//! bytes. Nothing inside other sections is looked at, so a module nested in the
+//! The parser reads top-level sections only: an id byte, a LEB128 length, that many
+//! bytes. It does not look inside other sections, so a module nested in the
 //! component cannot pass off a section as the component's. Every length is
 //! checked before it is used.
 
@@ -20,18 +20,18 @@ pub enum SectionError {
     Repeated,
 }
 
-/// The component with `payload` as its cases, in place of any that it carried.
+/// Returns the component with `payload` as its golden cases, replacing any that it had.
 pub fn append_section(component: &[u8], payload: &[u8]) -> Result<Vec<u8>, SectionError> {
     append_custom(component, SECTION_NAME, payload)
 }
 
-/// The payload that the component carries, if it carries one.
+/// Returns the component's packed golden cases, if it carries any.
 pub fn read_section(component: &[u8]) -> Result<Option<Vec<u8>>, SectionError> {
     Ok(read_custom(component, SECTION_NAME)?.map(<[u8]>::to_vec))
 }
 
-/// The component with `payload` in a custom section of this name at its end, in
-/// place of any that it had.
+/// Returns the component with `payload` in a custom section of this name at its end,
+/// replacing any section of that name.
 pub fn append_custom(
     component: &[u8],
     name: &str,
@@ -48,7 +48,11 @@ pub fn append_custom(
     Ok(out)
 }
 
-/// What the component's custom section of this name holds, if it has one.
+/// Returns the payload of the component's custom section of this name, if it has one.
+///
+/// # Errors
+///
+/// If the bytes are not a well-formed component, or the section occurs twice.
 pub fn read_custom<'a>(component: &'a [u8], name: &str) -> Result<Option<&'a [u8]>, SectionError> {
     let mut found = None;
     for section in sections(component)? {
@@ -61,7 +65,7 @@ pub fn read_custom<'a>(component: &'a [u8], name: &str) -> Result<Option<&'a [u8
     Ok(found)
 }
 
-/// The component without its custom sections of this name.
+/// Returns the component without its custom sections of this name.
 pub fn without_custom(component: &[u8], name: &str) -> Result<Vec<u8>, SectionError> {
     let mut out = component.get(..HEADER.len()).unwrap_or_default().to_vec();
     for section in sections(component)? {
@@ -79,21 +83,21 @@ const HEADER: [u8; 8] = [0, b'a', b's', b'm', 0x0d, 0, 1, 0];
 const CUSTOM: u8 = 0;
 
 struct Section<'a> {
-    /// With id and length, as it stands in the file.
+    /// With id and length, as it is in the file.
     whole: &'a [u8],
     /// Name and payload of a custom section.
     custom: Option<(&'a [u8], &'a [u8])>,
 }
 
 impl<'a> Section<'a> {
-    /// The payload, where this is the custom section of that name.
+    /// Returns the payload if this is the custom section of that name.
     fn custom(&self, wanted: &str) -> Option<&'a [u8]> {
         let (name, payload) = self.custom?;
         (name == wanted.as_bytes()).then_some(payload)
     }
 }
 
-/// The sections one after the other; none is kept, however many there are.
+/// Iterates over the sections; none is kept in memory, however many there are.
 fn sections(
     component: &[u8],
 ) -> Result<impl Iterator<Item = Result<Section<'_>, SectionError>>, SectionError> {
@@ -114,7 +118,7 @@ fn sections(
     }))
 }
 
-/// The section that `all` begins with, and what follows it.
+/// Returns the first section of `all`, and the bytes after it.
 fn section<'a>(all: &'a [u8], id: u8, after_id: &'a [u8]) -> Option<(Section<'a>, &'a [u8])> {
     let (content, after) = sized(after_id)?;
     let custom = if id == CUSTOM {
@@ -126,13 +130,13 @@ fn section<'a>(all: &'a [u8], id: u8, after_id: &'a [u8]) -> Option<(Section<'a>
     Some((Section { whole, custom }, after))
 }
 
-/// A length and so many bytes, and what follows.
+/// Returns the bytes of a length-prefixed field, and the bytes after it.
 fn sized(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = read_length(bytes)?;
     rest.split_at_checked(length)
 }
 
-/// An unsigned LEB128 of 32 bits: at most five bytes.
+/// Reads an unsigned LEB128 of 32 bits: at most five bytes.
 fn read_length(bytes: &[u8]) -> Option<(usize, &[u8])> {
     let mut value = 0_u64;
     for (index, byte) in bytes.iter().take(5).enumerate() {
@@ -204,7 +208,7 @@ mod tests {
         assert_eq!(read_section(&twice), Err(SectionError::Repeated));
     }
 
-    /// Kept in a list, they would take more memory than a host has.
+    /// A list of them would take more memory than a host has.
     #[test]
     fn a_component_of_nothing_but_small_sections_is_walked_without_keeping_them() {
         let mut bytes = HEADER.to_vec();
@@ -215,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_that_lie_are_refused() {
+    fn false_lengths_are_refused() {
         for tail in [
             &[0][..],
             &[0, 0x80],

@@ -1,4 +1,4 @@
-//! What an adapter exports.
+//! The exports of an adapter.
 #![allow(unsafe_code, clippy::all)]
 
 wit_bindgen::generate!({

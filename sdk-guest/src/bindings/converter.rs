@@ -1,4 +1,4 @@
-//! What a converter exports, and the types that it shares with adapters.
+//! The exports of a converter, and the types that it shares with adapters.
 #![allow(unsafe_code, clippy::all)]
 
 wit_bindgen::generate!({

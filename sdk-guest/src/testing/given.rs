@@ -1,4 +1,4 @@
-//! What a case gives a plugin, as the contract's own types.
+//! The input of a case as the contract's own types.
 
 use leadhost_golden::{Case, Response};
 
@@ -44,7 +44,7 @@ pub fn message(case: &Case) -> TemplateSend {
     }
 }
 
-/// A response whose body is the case's.
+/// Returns a response with the body of the case.
 pub fn response(case: &Case, given: &Response) -> HttpResponse {
     HttpResponse {
         status: given.status,

@@ -1,4 +1,4 @@
-//! Walking a plugin's golden cases on the machine at hand.
+//! Running a plugin's golden cases natively.
 //!
 //! ```ignore
 //! #[test]
@@ -7,10 +7,9 @@
 //! }
 //! ```
 //!
-//! With `GOLDEN_WRITE=1` in the environment, a case that has no `expect` gets
-//! the plugin's answer written into its `case.json`, to be read and judged
-//! before it is committed. An `expect` that is there is never touched: to renew
-//! one, delete it first.
+//! With `GOLDEN_WRITE=1` in the environment, a case without an `expect` gets the
+//! plugin's output written into its `case.json`, to be reviewed before it is
+//! committed. An existing `expect` is never changed: to update one, delete it first.
 
 mod given;
 mod walk;
@@ -25,36 +24,41 @@ use crate::bindings::adapter::exports::leadhost::adapter::adapter::Guest as Adap
 use crate::bindings::converter::exports::leadhost::converter::converter::Guest as ConverterGuest;
 use crate::{Adapter, Converter, Exported, ExportedAdapter};
 
-/// Runs all cases of a converter's folder, and panics with every difference if
-/// there is one.
+/// Runs all cases of a converter's folder.
+///
+/// # Panics
+///
+/// If an output differs; the message lists every difference.
 #[track_caller]
 pub fn run_golden<C: Converter>(dir: impl AsRef<Path>) {
     walk::golden(dir.as_ref(), answer::<C>);
 }
 
 /// Calls a converter with damaged forms of every case of a folder: bodies,
-/// queries, configurations and states cut short and with bytes changed. What it
-/// answers is free; a panic fails the test, since in a component it is a trap.
+/// queries, configurations and states, truncated and with bytes changed. Any output
+/// is accepted; a panic fails the test, since in a component it is a trap.
 #[track_caller]
 pub fn run_damaged<C: Converter>(dir: impl AsRef<Path>) {
     walk::damaged(dir.as_ref(), answer::<C>);
 }
 
-/// Runs all cases of an adapter's folder, and panics with every difference if
-/// there is one.
+/// Runs all cases of an adapter's folder.
+///
+/// # Panics
+///
+/// If an output differs; the message lists every difference.
 #[track_caller]
 pub fn run_golden_adapter<A: Adapter>(dir: impl AsRef<Path>) {
     walk::golden(dir.as_ref(), adapter_answer::<A>);
 }
 
-/// Calls an adapter with damaged forms of every case of a folder, templates and
-/// contexts too; as [`run_damaged`].
+/// Like [`run_damaged`] for an adapter; also damages templates and contexts.
 #[track_caller]
 pub fn run_damaged_adapter<A: Adapter>(dir: impl AsRef<Path>) {
     walk::damaged(dir.as_ref(), adapter_answer::<A>);
 }
 
-/// The normalised answer of a converter to a case.
+/// Returns the normalised output of a converter for a case.
 pub fn answer<C: Converter>(case: &Case) -> Value {
     match case.call {
         Call::Describe => plain(&Ok::<_, ()>(Exported::<C>::describe())),
@@ -71,7 +75,7 @@ pub fn answer<C: Converter>(case: &Case) -> Value {
     }
 }
 
-/// The normalised answer of an adapter to a case.
+/// Returns the normalised output of an adapter for a case.
 pub fn adapter_answer<A: Adapter>(case: &Case) -> Value {
     let config = || case.delivery.config_text();
     match case.call {

@@ -1,14 +1,14 @@
-//! The walk over a folder of cases, the same for every kind of plugin.
+//! Runs a folder of cases, for every kind of plugin.
 
 use std::path::Path;
 
 use leadhost_golden::{Case, load_dir, write_expect};
 use serde_json::Value;
 
-/// The normalised answer of a plugin to a case.
+/// Returns the normalised output of a plugin for a case.
 pub type Answer = fn(&Case) -> Value;
 
-/// Panics with every difference if there is one.
+/// Runs all cases, and panics with every difference if there is one.
 #[track_caller]
 pub fn golden(dir: &Path, answer: Answer) {
     let cases = load(dir);
@@ -29,14 +29,14 @@ pub fn golden(dir: &Path, answer: Answer) {
                 }
             }
             None => report.push(format!(
-                "{}: the case has no `expect`; run once with GOLDEN_WRITE=1 to write it. It came:\n{came:#}",
+                "{}: the case has no `expect`; run once with GOLDEN_WRITE=1 to write it. The output is:\n{came:#}",
                 case.name
             )),
         }
     }
     assert!(
         report.is_empty(),
-        "{} of {} golden cases in {} fail\n\n{}",
+        "{} of {} golden cases in {} failed\n\n{}",
         report.len(),
         cases.len(),
         dir.display(),
@@ -44,7 +44,7 @@ pub fn golden(dir: &Path, answer: Answer) {
     );
 }
 
-/// Calls with damaged forms of every case.
+/// Calls the plugin with damaged forms of every case.
 #[track_caller]
 pub fn damaged(dir: &Path, answer: Answer) {
     let cases = load(dir);
@@ -96,10 +96,10 @@ fn damage_template(case: &Case, answer: Answer) {
     }
 }
 
-/// Bytes that mean something to readers of JSON, forms and text.
+/// Bytes with a meaning in JSON, forms and text.
 const DAMAGE: &[u8] = b"\"{}[]:,0\\ &=\n\0\xff";
 
-/// Bodies that have broken readers of JSON before.
+/// Bodies that have broken JSON readers before.
 const ODD_BODIES: &[&str] = &[
     "",
     " ",
@@ -113,7 +113,7 @@ const ODD_BODIES: &[&str] = &[
     "{\"a\":1,\"a\":2}",
 ];
 
-/// Places in a body: all of a short one, some hundred of a long one.
+/// Returns offsets in a body: all of a short one, some hundred of a long one.
 fn steps(length: usize) -> impl Iterator<Item = usize> {
     (0..length).step_by(length / 100 + 1)
 }

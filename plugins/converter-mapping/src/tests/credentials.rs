@@ -1,11 +1,11 @@
-//! A source's credentials are no attributes.
+//! A source's credentials do not become attributes.
 
 use leadhost_sdk::serde_json::json;
 
 use super::converted;
 
 #[test]
-fn credentials_are_no_attributes_at_whatever_depth_and_in_whatever_shape() {
+fn credentials_do_not_become_attributes_at_any_depth_or_in_any_shape() {
     let body = json!({
         "nome": "Caio Reis",
         "telefone": "11900000043",
@@ -36,7 +36,7 @@ fn credentials_are_no_attributes_at_whatever_depth_and_in_whatever_shape() {
 }
 
 #[test]
-fn answers_to_questions_for_credentials_are_no_attributes() {
+fn answers_to_questions_for_credentials_do_not_become_attributes() {
     let answers = json!([
         {"name": "email", "value": "caio@example.com"},
         {"name": "csrf_token", "value": "valor-1"},

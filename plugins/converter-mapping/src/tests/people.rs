@@ -1,4 +1,4 @@
-//! Whoever is in a body becomes a lead, or a refusal or a note says where they are.
+//! People in a body become leads, or a refusal or a note names their places.
 
 use leadhost_sdk::serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn with_own(name: &str, value: Value) -> Value {
     body
 }
 
-/// The names of the leads and the notes; nothing but leads may come of it.
+/// Asserts the names of the leads and the notes; every item must be a lead.
 fn leads(body: &str) -> (Vec<String>, Vec<String>) {
     let (items, notes) = converted(json!({}), body);
     let names = items.iter().map(|item| {
@@ -36,7 +36,7 @@ fn gives(body: &Value, names: &[&str], notes: &[&str]) {
     assert_eq!(told, notes, "{body}");
 }
 
-/// The whole body is refused, and the words say where people are.
+/// Asserts that the whole body is refused with the places of the people.
 fn refused(body: &Value, places: &[&str]) {
     let (items, _) = converted(json!({}), &body.to_string());
     let [item] = items.as_slice() else {
@@ -49,7 +49,7 @@ fn refused(body: &Value, places: &[&str]) {
     assert!(!told.is_empty(), "{body}: {item}");
 }
 
-/// One lead without the others, and a note says where they are.
+/// Asserts one lead without the others, and a note with their places.
 fn left_out(body: &Value, places: &[&str]) {
     let (items, notes) = converted(json!({}), &body.to_string());
     let [item] = items.as_slice() else {
@@ -84,7 +84,7 @@ fn an_empty_list_of_leads_hides_no_other_list() {
         &json!({"leads": [ana()], "dados": [bia()]}),
         &["leads", "dados"],
     );
-    // A list that names nobody is no list of leads.
+    // A list without people is not a list of leads.
     let cart = json!([{"item": "Sofá"}]);
     gives(
         &json!({"customer": ana(), "items": cart}),
@@ -94,7 +94,7 @@ fn an_empty_list_of_leads_hides_no_other_list() {
 }
 
 #[test]
-fn people_beside_the_lead_are_no_attributes_however_deep_they_are() {
+fn people_beside_the_lead_do_not_become_attributes_at_any_depth() {
     for (name, value, places) in [
         ("grupo", json!([ana(), bia()]), &["grupo"][..]),
         (
@@ -131,7 +131,7 @@ fn people_beside_the_lead_are_no_attributes_however_deep_they_are() {
 }
 
 #[test]
-fn people_in_json_texts_are_no_attributes() {
+fn people_in_json_texts_do_not_become_attributes() {
     let people = json!([ana(), bia()]).to_string();
     left_out(&with_own("xis", json!(people)), &["xis"]);
     left_out(&with_own("xis", json!({"y": [people]})), &["xis.y"]);
@@ -148,7 +148,7 @@ fn people_in_json_texts_are_no_attributes() {
     // A message may stand in quotes.
     let (items, _) = converted(json!({}), &with_own("obs", json!("\"Olá\"")).to_string());
     assert_eq!(items[0]["lead"]["message"], "\"Olá\"");
-    // What names nobody stays as it was written.
+    // A text without people stays unchanged.
     let (items, notes) = converted(json!({}), &with_own("xis", json!("{\"a\": 1}")).to_string());
     assert_eq!(
         items[0]["lead"]["attributes"],
@@ -178,7 +178,7 @@ fn people_are_left_out_of_configured_leads_too() {
 }
 
 #[test]
-fn what_has_the_leads_own_contact_stays_and_so_does_the_advertisers() {
+fn objects_with_the_leads_or_the_advertisers_contact_stay() {
     let own = json!({"telefone": "(11) 90000-0043", "nota": 3});
     for (name, value) in [
         ("perfil", own.clone()),
@@ -195,7 +195,7 @@ fn what_has_the_leads_own_contact_stays_and_so_does_the_advertisers() {
 }
 
 #[test]
-fn somebody_beside_a_list_of_people_is_not_swallowed() {
+fn a_person_beside_a_list_of_people_is_not_lost() {
     for (one, list) in [
         ("lead", "contatos"),
         ("contact", "leads"),
@@ -233,7 +233,7 @@ fn people_under_the_name_of_a_phone_are_people() {
 }
 
 #[test]
-fn who_is_beside_a_list_of_leads_and_no_lead_is_told() {
+fn a_person_beside_a_list_of_leads_who_is_not_a_lead_is_noted() {
     let told = "the people under `corretores` are no leads; if they are, say so under `items`; the raw delivery has them";
     gives(
         &json!({"leads": [ana()], "corretores": [bia()]}),
@@ -249,7 +249,7 @@ fn who_is_beside_a_list_of_leads_and_no_lead_is_told() {
 }
 
 #[test]
-fn two_people_are_not_made_one() {
+fn two_people_are_not_merged() {
     refused(
         &json!({"lead": ana(), "contact": bia()}),
         &["lead", "contact"],
@@ -276,7 +276,7 @@ fn two_people_are_not_made_one() {
 }
 
 #[test]
-fn a_person_with_dependants_is_the_lead_under_whatever_name() {
+fn a_person_with_dependants_is_the_lead_under_any_name() {
     for name in ["r", "ficha"] {
         let body = json!({name: with_own("dep", json!([ana(), bia()]))});
         let note = format!("the lead is taken from `{name}`");
@@ -289,13 +289,13 @@ fn a_person_with_dependants_is_the_lead_under_whatever_name() {
     let (names, notes) = leads(xml);
     assert_eq!(names, ["Caio Reis"]);
     assert_eq!(notes.len(), 2, "{notes:?}");
-    // What stands beside the person is the lead's.
+    // Values beside the person belong to the lead.
     let (items, _) = converted(json!({}), &json!({"id": 7, "x": {"y": ana()}}).to_string());
     assert_eq!(items[0]["lead"]["externalId"], "7");
 }
 
 #[test]
-fn people_under_names_of_somebody_else_are_no_leads() {
+fn people_under_names_for_other_people_are_not_leads() {
     refused(&json!({"corretores": [ana(), bia()]}), &["corretores"]);
     refused(
         &json!({"evento": "x", "proprietarios": [ana()]}),
@@ -303,12 +303,12 @@ fn people_under_names_of_somebody_else_are_no_leads() {
     );
     refused(&json!({"conjuge": ana()}), &["conjuge"]);
     refused(&json!({"corretor": ana()}), &[]);
-    // Whoever is in an event may be who caused it.
+    // A person in an event may be the one who caused it.
     refused(&json!({"evento": "x", "quem": ana()}), &["quem"]);
 }
 
 #[test]
-fn it_is_told_where_leads_were_found_unless_they_are_expected_there() {
+fn the_place_of_leads_is_noted_unless_they_are_expected_there() {
     let list = |path: &str| format!("the leads are taken from the list `{path}`");
     let payload = |value: Value| json!({"payload": value.to_string()});
     for (body, path) in [
@@ -334,7 +334,7 @@ fn it_is_told_where_leads_were_found_unless_they_are_expected_there() {
 }
 
 #[test]
-fn values_that_look_like_contacts_under_names_that_say_nothing_stay() {
+fn contact_like_values_under_meaningless_names_stay() {
     let list = json!([{"c1": "A", "c2": "+5511900000041"}, {"c2": "ana@example.com"}]);
     let (items, notes) = converted(json!({}), &with_own("dados", list.clone()).to_string());
     assert_eq!(items[0]["lead"]["attributes"], json!([["dados", list]]));
